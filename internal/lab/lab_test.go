@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func TestTainted(t *testing.T) {
+	w := Warning{Taints: []string{"read.*", "write.iops"}}
+	for metric, want := range map[string]bool{"read.iops": true, "read.latency.p99": true, "write.iops": true, "write.bandwidth": false, "readahead": false, "cpu.user": false} {
+		if w.Tainted(metric) != want {
+			t.Errorf("Tainted(%q) = %v", metric, !want)
+		}
+	}
+	if all := (Warning{Taints: []string{"*"}}); !all.Tainted("cpu.user") {
+		t.Error("* does not taint all")
+	}
+	if none := (Warning{}); none.Tainted("read.iops") {
+		t.Error("nothing taints something")
+	}
+}
+
+// What ShellQuote prints must be read back by a real shell as the arguments it was made of.
+func TestShellQuoteIsReadBack(t *testing.T) {
+	for _, arg := range []string{"plain", "two words", "it's", `"`, "$HOME", "`id`", "a\nb", "", "*", "ü", `\`, "-n", "a=b", "!x", "#c", "~"} {
+		out, err := exec.Command("sh", "-c", "printf %s "+ShellQuote([]string{arg})).Output()
+		if err != nil || string(out) != arg {
+			t.Errorf("%q came back as %q, %v", arg, out, err)
+		}
+	}
+	if got := ShellQuote([]string{"fio", "--name=x", "--filename=/dev/nvme0n1"}); strings.Contains(got, "'") {
+		t.Errorf("needless quotes: %s", got)
+	}
+}
+
+func TestKindOfFindsTheKindAnywhere(t *testing.T) {
+	refused := &Error{Kind: Refused, What: "no"}
+	for _, c := range []struct {
+		err  error
+		want Kind
+	}{
+		{refused, Refused},
+		{fmt.Errorf("starting: %w", refused), Refused},
+		{errors.Join(errors.New("other"), refused), Refused},
+		{errors.New("plain"), Failure},
+		{nil, Failure},
+	} {
+		if got := KindOf(c.err); got != c.want {
+			t.Errorf("KindOf(%v) = %v, want %v", c.err, got, c.want)
+		}
+	}
+}
+
+func TestErrorsSayWhatWhereAndTheWayOut(t *testing.T) {
+	e := &Error{What: "can't discard /dev/sdb", Target: "ssh://db1", Command: []string{"blkdiscard", "/dev/sd b"}, Output: "Invalid argument\n", Hints: []string{"try -z"}, Err: errors.New("exit status 1")}
+	if got := e.Error(); got != "can't discard /dev/sdb on ssh://db1: exit status 1" {
+		t.Errorf("%q", got)
+	}
+	want := "command: blkdiscard '/dev/sd b'\noutput:  Invalid argument\nhint:    try -z"
+	if got := strings.Join(e.Details(), "\n"); got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestMetricsKnowTheirUnit(t *testing.T) {
+	for name, want := range map[string]MetricInfo{
+		IOPS(Read): {PerSecond, Higher}, Bandwidth(Write): {BytesPerSecond, Higher}, Latency(Sync, "p99"): {Seconds, Lower},
+		"read.submit_latency.mean": {Seconds, Lower}, "cpu.user": {Share, Lower}, "cpu.per_io": {PerOperation, Lower}, "elapsed": {Seconds, Lower},
+	} {
+		if got := Metric(name); got != want {
+			t.Errorf("Metric(%q) = %v, want %v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// Package unit turns base units into the figures that engineers read, and their notation (fio's) back into base
+// units. It imports nothing of ours.
+package unit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// IOPS prints a rate of operations with three significant digits: 812, 66.1k, 1.02M.
+func IOPS(v float64) string { return scaled(v, 1000, []string{"", "k", "M", "G"}, "") }
+
+// Bandwidth prints bytes a second with binary prefixes, as fio does: 258 MiB/s, 3.98 GiB/s.
+func Bandwidth(v float64) string {
+	return scaled(v, 1024, []string{"B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"}, " ")
+}
+
+// Bytes prints an amount with binary prefixes: 512 MiB.
+func Bytes(v float64) string {
+	return scaled(v, 1024, []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}, " ")
+}
+
+// Capacity prints an amount with decimal prefixes, as drives are sold: 7.68 TB.
+func Capacity(v float64) string {
+	return scaled(v, 1000, []string{"B", "kB", "MB", "GB", "TB", "PB"}, " ")
+}
+
+// Latency prints seconds: 850 ns, 14.2 µs, 1.1 ms, 2.3 s.
+func Latency(seconds float64) string {
+	return scaled(seconds*1e9, 1000, []string{"ns", "µs", "ms", "s", "ks"}, " ")
+}
+
+// Percent prints a share with the digits that its size deserves: 0.04%, 1.2%, 62%.
+func Percent(share float64) string {
+	p := share * 100
+	a := math.Abs(p)
+	switch {
+	case math.IsNaN(p) || math.IsInf(p, 0):
+		return "?"
+	case a >= 9.95 || a == 0:
+		return fmt.Sprintf("%.0f%%", p)
+	case a >= 0.095:
+		return fmt.Sprintf("%.1f%%", p)
+	default:
+		return fmt.Sprintf("%.2g%%", p)
+	}
+}
+
+// Duration prints how long something takes, to the second: 9m 40s, 1h 05m, 0.4s.
+func Duration(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return strconv.FormatFloat(math.Round(d.Seconds()*10)/10, 'f', -1, 64) + "s"
+	case d < time.Minute:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm %02ds", d/time.Minute, d%time.Minute/time.Second)
+	default:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+}
+
+// scaled keeps three significant digits and picks the prefix after rounding, so that 999.6 k becomes 1.00 M.
+func scaled(v, step float64, prefixes []string, gap string) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "?"
+	}
+	i := 0
+	for i < len(prefixes)-1 && math.Abs(v) >= step-step/2000 {
+		v /= step
+		i++
+	}
+	a := math.Abs(v)
+	digits := 0
+	switch {
+	case a == 0:
+	case a < 9.995:
+		digits = 2
+	case a < 99.95:
+		digits = 1
+	}
+	if i == 0 && v == math.Trunc(v) {
+		digits = 0
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64) + gap + prefixes[i]
+}
+
+// ParseBytes reads an amount in fio's notation: 4k, 1M, 7.5g, 512. As in fio with its default kb_base of 1024, the plain
+// prefixes are binary, "kb" included, and those with an i are decimal: 4ki and 4KiB are 4000 bytes. It is the wrong way round
+// and has been so since before the i was agreed on. Source: fio's HOWTO, "Parameter types", int, and fio 3.33.
+func ParseBytes(s string) (int64, error) {
+	t := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), "b")
+	t, decimal := strings.CutSuffix(t, "i")
+	base, power := 1024.0, 0
+	if decimal {
+		base = 1000
+	}
+	if n := len(t); n > 0 {
+		if i := strings.IndexByte("kmgtp", t[n-1]); i >= 0 {
+			power, t = i+1, t[:n-1]
+		}
+	}
+	v, err := strconv.ParseFloat(t, 64)
+	v *= math.Pow(base, float64(power))
+	if err != nil || !(v >= 0 && v < math.MaxInt64) || decimal && power == 0 {
+		return 0, fmt.Errorf("%q is not an amount of bytes; write 4k, 1M or 10g", s)
+	}
+	return int64(v), nil
+}
+
+// ParseDuration reads a time in fio's notation: 60, 60s, 5m, 1h, 500ms, 20us; a bare number is seconds.
+func ParseDuration(s string) (time.Duration, error) {
+	t := strings.ToLower(strings.TrimSpace(s))
+	units := []struct {
+		suffix string
+		unit   time.Duration
+	}{
+		{"usec", time.Microsecond}, {"us", time.Microsecond}, {"msec", time.Millisecond}, {"ms", time.Millisecond},
+		{"sec", time.Second}, {"s", time.Second}, {"m", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour}, {"", time.Second},
+	}
+	for _, u := range units {
+		number, ok := strings.CutSuffix(t, u.suffix)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || v < 0 || v*float64(u.unit) >= math.MaxInt64 || math.IsNaN(v) {
+			break
+		}
+		return time.Duration(v * float64(u.unit)), nil
+	}
+	return 0, fmt.Errorf("%q is not a time; write 60s, 5m or 1h", s)
+}
