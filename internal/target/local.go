@@ -1,0 +1,288 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// Local is this machine.
+type Local struct {
+	// jobs is the folder that holds the folders of detached jobs.
+	jobs string
+}
+
+// NewLocal returns this machine as a target. Detached jobs get their folders below jobs, which should lie on
+// a memory file system: then nothing that a job prints while it loads a disk is written to that disk.
+func NewLocal(jobs string) *Local { return &Local{jobs: jobs} }
+
+// Name is "local".
+func (l *Local) Name() string { return "local" }
+
+// FS is the whole file system of this machine.
+func (l *Local) FS() fs.FS { return os.DirFS("/") }
+
+// Run carries out a short command with an empty standard input, in the C locale.
+func (l *Local) Run(ctx context.Context, argv ...string) (Output, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Env = environment(os.Environ())
+	err := cmd.Run()
+	out := Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
+		out.ExitCode = exit.ExitCode()
+		return out, nil
+	}
+	if err != nil {
+		return out, &lab.Error{What: "can't run " + argv[0], Command: argv, Output: tail(stderr.String(), 2000), Err: err}
+	}
+	return out, nil
+}
+
+// environment is the user's with the locale set to C, so that what tools print can be parsed, and with the
+// folders that system tools live in on the path, which a plain user's path lacks on Debian.
+func environment(env []string) []string {
+	path := os.Getenv("PATH") + ":/usr/local/sbin:/usr/sbin:/sbin"
+	return append(env, "LC_ALL=C", "PATH="+path)
+}
+
+// ReadFiles reads files one after the other.
+func (l *Local) ReadFiles(_ context.Context, paths ...string) (map[string]File, error) {
+	files := make(map[string]File, len(paths))
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		files[p] = File{Data: data, Err: err}
+	}
+	return files, nil
+}
+
+// Start begins a detached job in a session of its own, so that a Ctrl-C at the terminal reaches headroom
+// alone, which then decides what becomes of the job.
+func (l *Local) Start(_ context.Context, spec JobSpec) (Job, error) {
+	dir := filepath.Join(l.jobs, spec.ID)
+	if err := ownFolder(l.jobs); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	for name, data := range spec.Files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	stdout, err := os.OpenFile(filepath.Join(dir, "stdout"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer stdout.Close()
+	stderr, err := os.OpenFile(filepath.Join(dir, "stderr"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer stderr.Close()
+	cmd := exec.Command(spec.Argv[0], spec.Argv[1:]...)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Env = environment(os.Environ())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if spec.Stdin != nil {
+		cmd.Stdin = bytes.NewReader(spec.Stdin)
+	}
+	j := &localJob{id: spec.ID, dir: dir, cmd: cmd, done: make(chan struct{})}
+	j.state.Started = time.Now()
+	if err := cmd.Start(); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, &lab.Error{What: "can't start " + spec.Argv[0], Command: spec.Argv, Err: err}
+	}
+	go j.wait()
+	return j, nil
+}
+
+// ownFolder makes the folder of the jobs. It lies where every user may create names, so one that is there already must
+// be a real folder of this user's own, or another user could read and steer the jobs.
+func ownFolder(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(owner.Uid) != os.Getuid() {
+		return &lab.Error{Kind: lab.Refused, What: dir + " is not a private folder of this user", Hints: []string{"find out who made it, and remove it"}}
+	}
+	return nil
+}
+
+type localJob struct {
+	id, dir string
+	cmd     *exec.Cmd
+	done    chan struct{}
+
+	mu    sync.Mutex
+	state JobState
+}
+
+func (j *localJob) ID() string            { return j.id }
+func (j *localJob) Dir() string           { return j.dir }
+func (j *localJob) Done() <-chan struct{} { return j.done }
+
+func (j *localJob) wait() {
+	_ = j.cmd.Wait() // the process state says all that the error would
+	j.mu.Lock()
+	j.state.Done = true
+	j.state.Ended = time.Now()
+	ps := j.cmd.ProcessState
+	j.state.ExitCode = ps.ExitCode()
+	if ws, ok := ps.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		j.state.Signal = ws.Signal().String()
+	}
+	j.state.UserSeconds = ps.UserTime().Seconds()
+	j.state.SystemSeconds = ps.SystemTime().Seconds()
+	if ru, ok := ps.SysUsage().(*syscall.Rusage); ok {
+		j.state.MaxRSS = ru.Maxrss * 1024
+	}
+	j.mu.Unlock()
+	close(j.done)
+}
+
+func (j *localJob) Poll(context.Context) (JobState, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.state, nil
+}
+
+func (j *localJob) Fetch(_ context.Context, name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(j.dir, name))
+}
+
+func (j *localJob) Tail(_ context.Context, name string, n int64) ([]byte, error) {
+	f, err := os.Open(filepath.Join(j.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(max(0, size-n), io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(f)
+}
+
+func (j *localJob) Kill(ctx context.Context, grace time.Duration) error {
+	_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGTERM)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	// What the command started can outlive it, so the processes are looked for by their folder, not by their parent.
+	if err := killBelow(j.dir); err != nil {
+		return err
+	}
+	select {
+	case <-j.done:
+		return nil
+	case <-time.After(5 * time.Second):
+		return fmt.Errorf("process %d does not end after SIGKILL; it is likely waiting for a device", j.cmd.Process.Pid)
+	}
+}
+
+func (j *localJob) Remove(context.Context) error { return os.RemoveAll(j.dir) }
+
+// ClearJob ends whatever a crashed headroom left running under a job's ID, and deletes its folder.
+func (l *Local) ClearJob(id string) error {
+	dir := filepath.Join(l.jobs, id)
+	if err := killBelow(dir); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// JobsBelow lists the IDs of the jobs whose folders are still there and begin with prefix.
+func (l *Local) JobsBelow(prefix string) ([]string, error) {
+	entries, err := os.ReadDir(l.jobs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), prefix) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, err
+}
+
+// killBelow kills every process whose working directory is dir or below it. A job's processes are found this
+// way and not by a recorded process ID because the record could not be written before the process exists, and
+// because IDs are used again. It looks again until none is found: a process may be forking meanwhile.
+func killBelow(dir string) error {
+	for range 50 {
+		pids, err := processesBelow(dir)
+		if err != nil {
+			return err
+		}
+		if len(pids) == 0 {
+			return nil
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return fmt.Errorf("processes working in %s can't be killed", dir)
+}
+
+func processesBelow(dir string) ([]int, error) {
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		cwd, err := os.Readlink(filepath.Join("/proc", e.Name(), "cwd"))
+		if err != nil {
+			continue // gone, or another user's
+		}
+		if cwd == dir || cwd == dir+" (deleted)" || strings.HasPrefix(cwd, dir+"/") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+func tail(s string, n int) string {
+	if len(s) > n {
+		return "…" + s[len(s)-n:]
+	}
+	return s
+}
