@@ -1,0 +1,159 @@
+package fio
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// Options are what Argv adds to a job's own parameters.
+type Options struct {
+	// Filename is the file or device to load; it replaces the parameter of that name. Empty leaves that alone.
+	Filename string
+	// Output is the file that the JSON goes to; empty is fio's standard output.
+	Output string
+	// Logs is the prefix of per-second logs: Logs_iops.log and Logs_bw.log with the samples of all jobs. Empty is none.
+	Logs string
+	// Progress has fio print its status line once a second. Up to fio 3.42 it goes to standard output, and it does so
+	// only while the JSON goes elsewhere: without Output, nothing is printed.
+	Progress bool
+}
+
+// Argv is the plain command line of one job, as fio's users write it: the parameters that say most come first and
+// the others follow by name. Values keep their spelling. A parameter that fio takes without a value (time_based,
+// group_reporting) is given so when its value is "" or "1".
+//
+// The logs are averages over a second that fio's helper thread takes; a log without log_avg_msec would cost each
+// I/O an entry. Where the parameters ask for logs of their own, headroom's are left out.
+func Argv(name string, params map[string]string, opt Options) []string {
+	rest := maps.Clone(params)
+	if rest == nil {
+		rest = map[string]string{}
+	}
+	delete(rest, "name")
+	if opt.Filename != "" {
+		// A bare colon separates file names: fio would write to the file before it. Source: fio's HOWTO, filename.
+		rest["filename"] = strings.ReplaceAll(opt.Filename, ":", `\:`)
+	}
+	argv := []string{"fio", "--name=" + name, "--output-format=json+"}
+	for _, key := range leading() {
+		if value, ok := rest[key]; ok {
+			argv = append(argv, argument(key, value))
+			delete(rest, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(rest)) {
+		argv = append(argv, argument(key, rest[key]))
+	}
+	if opt.Logs != "" && !logs(rest) {
+		argv = append(argv,
+			"--write_iops_log="+opt.Logs, "--write_bw_log="+opt.Logs, "--log_avg_msec=1000", "--per_job_logs=0")
+	}
+	if opt.Output != "" {
+		argv = append(argv, "--output="+opt.Output)
+		if opt.Progress {
+			argv = append(argv, "--eta=always", "--eta-newline=1")
+		}
+	}
+	return argv
+}
+
+// leading are the parameters that a reader looks for first.
+func leading() []string {
+	return []string{
+		"filename", "directory", "size", "ioengine", "direct", "rw", "readwrite", "rwmixread", "bs", "blocksize", "bssplit",
+		"iodepth", "numjobs", "fsync", "fdatasync", "ramp_time", "runtime", "time_based",
+	}
+}
+
+func argument(key, value string) string {
+	if slices.Contains(flags(), key) && (value == "" || value == "1") {
+		return "--" + key
+	}
+	return "--" + key + "=" + value
+}
+
+// flags are the options that fio takes without a value: those of the type "empty or boolean value" in --cmdhelp.
+func flags() []string {
+	return []string{
+		"exitall", "exitall_on_error", "group_reporting", "new_group", "norandommap", "refill_buffers", "stonewall", "thread",
+		"time_based", "zero_buffers", "hipri", "fixedbufs", "registerfiles", "nonvectored", "sqthread_poll", "uncached",
+		"nowait", "force_async", "userspace_reap",
+	}
+}
+
+// logs says whether a job asks for logs itself.
+func logs(params map[string]string) bool {
+	for key := range params {
+		if strings.HasPrefix(key, "write_") && strings.HasSuffix(key, "_log") && key != "write_iolog" ||
+			key == "log_avg_msec" || key == "per_job_logs" {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckParams refuses what must not be among a job's parameters, because on fio's command line it would not be one: an
+// option of fio itself (--output=/dev/sda overwrites a disk, --trigger=COMMAND runs one), or a name that is no
+// option's.
+func CheckParams(params map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(params)) {
+		switch {
+		case slices.Contains(commandOptions(), key):
+			return &lab.Error{
+				Kind:  lab.Usage,
+				What:  fmt.Sprintf("%q is an option of fio's command, not a parameter of a job", key),
+				Hints: []string{"headroom chooses output, format and progress itself"},
+			}
+		case key == "" || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || key[0] == '-':
+			return &lab.Error{
+				Kind:  lab.Usage,
+				What:  fmt.Sprintf("%q can't be the name of a fio parameter", key),
+				Hints: []string{"fio --cmdhelp lists them"},
+			}
+		}
+		if strings.ContainsAny(params[key], "\n\r\x00") {
+			return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the value of fio's parameter %q goes over several lines", key)}
+		}
+	}
+	return nil
+}
+
+// commandOptions are the options that fio --help lists: those of the command, not of a job.
+func commandOptions() []string {
+	return []string{
+		"debug", "parse-only", "merge-blktrace-only", "output", "bandwidth-log", "minimal", "output-format", "append-terse",
+		"terse-version", "version", "help", "cpuclock-test", "crctest", "cmdhelp", "enghelp", "showcmd", "eta", "eta-interval",
+		"eta-newline", "status-interval", "readonly", "section", "alloc-size", "warnings-fatal", "max-jobs", "server",
+		"daemonize", "client", "remote-config", "idle-prof", "inflate-log", "trigger-file", "trigger-timeout", "trigger", "trigger-remote",
+		"aux-path", "latency-log",
+	}
+}
+
+// WantedRuntime is the time that a job is to run for, without its ramp; 0 when it ends by size. Without time_based
+// it is the longest time: a job that reaches the end of its file ends sooner, which is worth a warning.
+func WantedRuntime(params map[string]string) time.Duration {
+	return duration(params, "runtime", "timeout")
+}
+
+// Ramp is the time for which a job runs before fio starts to count; it comes on top of the run time.
+func Ramp(params map[string]string) time.Duration { return duration(params, "ramp_time") }
+
+// duration of the first parameter that is there; 0 where there is none or where fio will refuse its value.
+func duration(params map[string]string, keys ...string) time.Duration {
+	for _, key := range keys {
+		if value, ok := params[key]; ok {
+			d, err := unit.ParseDuration(value)
+			if err != nil {
+				return 0
+			}
+			return d
+		}
+	}
+	return 0
+}

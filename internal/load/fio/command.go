@@ -1,0 +1,130 @@
+package fio
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Command finds a call of fio in a line of a terminal, with or without a prompt before it, and takes it apart as a shell
+// would. It is nil when there is none.
+//
+//	root@debian:/exports# fio --name=fiotest --ioengine=io_uring --rw=randread --bs=8k
+//	$ sudo fio -name=write -filename=/dev/nvme0n1 -rw=write 2>&1 | tee log
+//	fio --filename='/mnt/a b' --rw read my.fio
+func Command(line string) []string {
+	at := commandStart(line)
+	if at < 0 {
+		return nil
+	}
+	return shellWords(line[at:])
+}
+
+var (
+	callWithOptions = regexp.MustCompile(`(?:^|[\s/(;&|#$%>❯➜])(fio)\s+(?:\S+\s+)?--?[a-z]`)
+	callOfJobFile   = regexp.MustCompile(`(?:^|[#$%>❯➜]\s*)(?:sudo\s+)?(?:[\w./-]*/)?(fio)\s+\S+\.(?:fio|job|ini)(?:\s|$)`)
+)
+
+// commandStart is where the word fio begins as a command: before an option, or behind a prompt and before a job file.
+func commandStart(line string) int {
+	for _, call := range []*regexp.Regexp{callWithOptions, callOfJobFile} {
+		if m := call.FindStringSubmatchIndex(line); m != nil {
+			return m[2]
+		}
+	}
+	return -1
+}
+
+// shellWords splits a command line as a POSIX shell does, quotes and backslashes included, up to the first operator
+// (a pipe, a redirection, another command). Variables stay as they are written.
+func shellWords(line string) []string {
+	var words []string
+	var word strings.Builder
+	started := false
+	quote := byte(0)
+	end := func() {
+		if started {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		started = false
+	}
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case c == '\\' && quote != '\'' && i+1 < len(line):
+			i++
+			word.WriteByte(line[i])
+			started = true
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			} else {
+				word.WriteByte(c)
+			}
+		case c == '\'' || c == '"':
+			quote, started = c, true
+		case c == ' ' || c == '\t':
+			end()
+		case c == '|' || c == '&' || c == ';' || c == '<' || c == '>':
+			// 2>&1: the number belongs to the operator.
+			if (c == '<' || c == '>') && (word.String() == "1" || word.String() == "2") {
+				started = false
+			}
+			end()
+			return words
+		case c == '#' && !started:
+			return words
+		default:
+			word.WriteByte(c)
+			started = true
+		}
+	}
+	end()
+	return words
+}
+
+// ParseArgv reads fio's command line into its jobs, by fio's rules: --name begins a job, what stands before the first
+// one and what follows --name=global applies to all below. One dash is as good as two, and a value may follow as an
+// argument of its own. Options of the command, not of a job, and job files are left out.
+func ParseArgv(argv []string) []Section {
+	var sections []Section
+	global := map[string]string{}
+	current := global
+	for i := 1; i < len(argv); i++ {
+		option := strings.TrimLeft(argv[i], "-")
+		if option == argv[i] || option == "" {
+			continue
+		}
+		key, value, given := strings.Cut(option, "=")
+		switch {
+		case given:
+		case slices.Contains(flags(), key) || slices.Contains(valueless(), key):
+			value = "1"
+		case i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-"):
+			i++
+			value = argv[i]
+		default:
+			value = "1"
+		}
+		switch {
+		case key == "name" && value == "global":
+			current = global
+		case key == "name":
+			sections = append(sections, Section{Name: value, Params: maps.Clone(global)})
+			current = sections[len(sections)-1].Params
+		case !slices.Contains(commandOptions(), key):
+			current[key] = value
+		}
+	}
+	return sections
+}
+
+// valueless are the options of the command that take no value.
+func valueless() []string {
+	return []string{
+		"parse-only", "merge-blktrace-only", "minimal", "append-terse", "version", "help", "cpuclock-test", "showcmd", "readonly",
+		"warnings-fatal", "bandwidth-log", "latency-log",
+	}
+}

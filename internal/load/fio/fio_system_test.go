@@ -1,0 +1,174 @@
+//go:build system
+
+package fio
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// run carries out fio on this machine, with its null engine or on a small scratch file, and returns what it printed.
+func run(t *testing.T, argv ...string) (stdout, stderr []byte) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	local := target.NewLocal(t.TempDir())
+	if _, err := local.Run(ctx, "fio", "--version"); err != nil {
+		t.Skipf("fio is not installed: %v", err)
+	}
+	out, err := local.Run(ctx, argv...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Stdout, out.Stderr
+}
+
+// The command line that Argv makes gives a document, logs of all jobs in one file, and progress on standard output.
+func TestArgvOnRealFio(t *testing.T) {
+	dir := t.TempDir()
+	params := map[string]string{"ioengine": "null", "rw": "randrw", "bs": "4k", "size": "1g", "numjobs": "2", "group_reporting": "1",
+		"time_based": "1", "runtime": "5", "rate_iops": "2000,1000"}
+	output := filepath.Join(dir, "out.json")
+	stdout, stderr := run(t, Argv("x", params, Options{Output: output, Logs: filepath.Join(dir, "log"), Progress: true})...)
+	if len(stderr) > 0 {
+		t.Errorf("fio says %s", stderr)
+	}
+	eta, ok := LastETA(stdout)
+	if !ok || eta.IOPS[lab.Read] == 0 || !eta.Known {
+		t.Errorf("progress is %+v %v of %q", eta, ok, stdout)
+	}
+	docs, err := ParseBytes(read(t, output))
+	if err != nil || len(docs) != 1 {
+		t.Fatal(len(docs), err)
+	}
+	g := docs[0].Groups()[0]
+	if v := g.Values["read.iops"]; math.Abs(v-4000) > 100 {
+		t.Errorf("read.iops is %v", v)
+	}
+	for _, c := range []struct {
+		quantity, suffix string
+		want             float64
+	}{{"iops", "_iops.log", 4000}, {"bandwidth", "_bw.log", 4000 * 4096}} {
+		samples, err := ParseLog(bytes.NewReader(read(t, filepath.Join(dir, "log"+c.suffix))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		series := Series(samples, c.quantity, time.Second)
+		if len(series) != 2 || len(series[0].Values) < 2 {
+			t.Fatalf("%s: series %v", c.quantity, series)
+		}
+		for _, v := range series[0].Values {
+			if math.Abs(v/c.want-1) > 0.05 {
+				t.Errorf("%s: series %v", c.quantity, series[0])
+			}
+		}
+	}
+}
+
+// The output for people and the JSON of one run say the same, as far as the former was not rounded.
+func TestTextAndJSONAgree(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "scratch")
+	stdout, _ := run(t, "fio", "--output-format=normal,json", "--eta=never", "--filename="+file, "--size=4m", "--bs=4k", "--runtime=1", "--time_based",
+		"--name=w", "--rw=randwrite", "--fsync=8", "--name=r", "--stonewall", "--rw=randread", "--numjobs=2", "--group_reporting")
+	docs, err := ParseBytes(stdout)
+	if err != nil || len(docs) != 1 {
+		t.Fatal(len(docs), err)
+	}
+	blocks, err := ParseText(bytes.NewReader(stdout))
+	if err != nil || len(blocks) != 1 {
+		t.Fatal(len(blocks), err)
+	}
+	printed, text := docs[0].Groups(), blocks[0].Document.Groups()
+	if len(printed) != 2 || len(text) != 2 {
+		t.Fatalf("%d groups in JSON, %d in text", len(printed), len(text))
+	}
+	for i := range printed {
+		if text[i].Name != printed[i].Name || text[i].Params["rw"] != printed[i].Params["rw"] || text[i].Params["bs"] != "4k" {
+			t.Errorf("%s %v against %s %v", text[i].Name, text[i].Params, printed[i].Name, printed[i].Params)
+		}
+		if len(text[i].Values) < 10 {
+			t.Errorf("%s: only %v", text[i].Name, text[i].Values)
+		}
+		for metric, v := range text[i].Values {
+			want := printed[i].Values[metric]
+			// Percentiles are printed in whole microseconds, rounded up. The text does not say for how long each member
+			// of a group ran, which its share of CPU time is relative to.
+			slack := 0.01*want + 1.1e-6
+			if strings.HasPrefix(metric, "cpu.") {
+				slack = 0.1 * want
+			}
+			if math.Abs(v-want) > slack {
+				t.Errorf("%s: %s is %v in text, %v in JSON", text[i].Name, metric, v, want)
+			}
+		}
+	}
+}
+
+// fio adds the samples of all jobs up under group_reporting, so that they can stand in for a rate.
+func TestSamplesAreThoseOfAllJobs(t *testing.T) {
+	command := "# fio --name=s --rw=randread --numjobs=8 --group_reporting\n"
+	stdout, _ := run(t, "fio", "--name=s", "--ioengine=null", "--size=1g", "--rw=randread", "--bs=8k", "--numjobs=8", "--group_reporting",
+		"--runtime=3", "--time_based", "--rate_iops=1000", "--eta=never")
+	var kept strings.Builder
+	for line := range strings.Lines(string(stdout)) {
+		if iopsLine.MatchString(line) || bandwidthLine.MatchString(line) {
+			kept.WriteString(line)
+		}
+	}
+	blocks, err := ParseText(strings.NewReader(command + kept.String()))
+	if err != nil || len(blocks) != 1 {
+		t.Fatalf("%d blocks, %v of %s", len(blocks), err, stdout)
+	}
+	g := blocks[0].Document.Groups()[0]
+	if v := g.Values["read.iops"]; math.Abs(v-8000) > 400 {
+		t.Errorf("the samples say %v I/O/s of 8 jobs with 1000 each", v)
+	}
+	if v := g.Values["read.bandwidth"]; math.Abs(v-8000*8192) > 400*8192 {
+		t.Errorf("the samples say %v B/s", v)
+	}
+}
+
+// fio itself does with a job file what was read from it: as many I/Os as size and block size make.
+func TestJobFileOnRealFio(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.fio")
+	if err := os.WriteFile(file, []byte(sampleJobFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sections, err := ParseJobFile(strings.NewReader(sampleJobFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, _ := run(t, "fio", "--output-format=json", file)
+	docs, err := ParseBytes(stdout)
+	if err != nil || len(docs) != 1 || len(docs[0].Jobs) != len(sections) {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	for i, j := range docs[0].Jobs {
+		want := map[string]int64{"4k": 16, "8k": 8}[sections[i].Params["bs"]]
+		if j.Name != sections[i].Name || j.Directions[lab.Read].IOs != want {
+			t.Errorf("fio ran %q with %d I/Os, read were %q with %v", j.Name, j.Directions[lab.Read].IOs, sections[i].Name, sections[i].Params)
+		}
+	}
+}
+
+// What is refused in a job file is what fio reads in a way that nobody means.
+func TestBlanksAfterEqualsOnRealFio(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.fio")
+	if err := os.WriteFile(file, []byte("[a]\nioengine=null\nsize=4k\nbs = 1k\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, _ := run(t, "fio", "--output-format=json", file)
+	docs, err := ParseBytes(stdout)
+	if err == nil && docs[0].Jobs[0].Directions[lab.Read].IOs == 4 {
+		t.Error("this fio skips blanks after =; they need not be refused any more")
+	}
+}

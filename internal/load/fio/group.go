@@ -1,0 +1,275 @@
+package fio
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"syscall"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// Groups puts together the jobs that ran at the same time under one name: those with the same group and job name, in
+// the order in which they were printed. Rates, bytes and I/Os are added, bins are merged, means are weighted by
+// the number of operations. Values of a Group are:
+//
+//	read.iops, read.bandwidth                  and so for write, trim and mixed
+//	read.latency.mean, .min, .max, .p50, …     completion latency; the total latency where that one alone was measured
+//	read.submit_latency.mean
+//	sync.iops, sync.latency.mean, …            fsync and fdatasync
+//	cpu.user, cpu.system                       shares of one core, added over the jobs
+//	cpu.per_io                                 CPU seconds an I/O
+//	elapsed                                    seconds of the longest job
+//
+// Quantiles come from the merged bins. fio's printed percentiles are used only where there is one job and it
+// printed no bins: percentiles of several jobs can't be put together.
+func (d Document) Groups() []Group {
+	type key struct {
+		group int
+		name  string
+	}
+	var order []key
+	members := map[key][]Job{}
+	for _, j := range d.Jobs {
+		k := key{j.Group, j.Name}
+		if members[k] == nil {
+			order = append(order, k)
+		}
+		members[k] = append(members[k], j)
+	}
+	groups := make([]Group, 0, len(order))
+	for _, k := range order {
+		groups = append(groups, d.group(k.name, members[k]))
+	}
+	return groups
+}
+
+func (d Document) group(name string, jobs []Job) Group {
+	g := Group{
+		Name: name, Jobs: jobs,
+		Params:  params(d.Global, jobs[0].Options),
+		Values:  make(map[string]float64, 32), // two directions and the CPU; growing would cost more
+		Latency: map[string]lab.Histogram{},
+	}
+	for _, j := range jobs {
+		g.Seconds = max(g.Seconds, j.Seconds)
+		if !j.Start.IsZero() && (g.Start.IsZero() || j.Start.Before(g.Start)) {
+			g.Start = j.Start
+		}
+		if text := d.failure(j); text != "" {
+			g.Errors = append(g.Errors, text)
+		}
+	}
+	ios := g.addDirections()
+	g.addSync()
+	g.addCPU(ios)
+	if g.Seconds > 0 {
+		g.Values["elapsed"] = g.Seconds
+	}
+	return g
+}
+
+func params(global, own map[string]string) map[string]string {
+	p := make(map[string]string, len(global)+len(own))
+	maps.Copy(p, global)
+	maps.Copy(p, own)
+	delete(p, "name")
+	return p
+}
+
+// failure says in words what went wrong with a job; empty when nothing did.
+func (d Document) failure(j Job) string {
+	name := strconv.Quote(j.Name)
+	if j.Host != "" {
+		name += " on " + j.Host
+	}
+	switch {
+	case j.Error != 0:
+		return fmt.Sprintf("job %s failed: %s (errno %d)", name, syscall.Errno(j.Error), j.Error)
+	case j.TotalErrors > 0 && j.FirstError != 0:
+		return fmt.Sprintf("job %s went on after %d failed I/Os, the first of them: %s (errno %d)",
+			name, j.TotalErrors, syscall.Errno(j.FirstError), j.FirstError)
+	case j.TotalErrors > 0:
+		return fmt.Sprintf("job %s went on after %d failed I/Os", name, j.TotalErrors)
+	// The exit status of such a job can be 0 (a file that was not there, a size of nothing).
+	case len(j.Directions) == 0 && !d.Partial:
+		return fmt.Sprintf("job %s did no I/O", name)
+	}
+	return ""
+}
+
+// addDirections fills in what was read, written and trimmed, and returns how many I/Os that were.
+func (g *Group) addDirections() (ios int64) {
+	for _, name := range lab.Directions() {
+		var sum Direction
+		var completion, submission []weighted
+		found := false
+		for _, j := range g.Jobs {
+			dir, ok := j.Directions[name]
+			// unified_rw_reporting=both prints the sum beside its parts.
+			if !ok || name == lab.Mixed && len(j.Directions) > 1 {
+				continue
+			}
+			found = true
+			sum.IOs += dir.IOs
+			sum.IOPS += dir.IOPS
+			sum.Bandwidth += dir.Bandwidth
+			if l := dir.latency(); l != nil {
+				completion = append(completion, weighted{l, l.weight(dir.IOs)})
+			}
+			if l := dir.Submission; l != nil {
+				submission = append(submission, weighted{l, l.weight(dir.IOs)})
+			}
+		}
+		if !found {
+			continue
+		}
+		ios += sum.IOs
+		g.set(lab.IOPS(name), sum.IOPS)
+		g.set(lab.Bandwidth(name), sum.Bandwidth)
+		g.addLatency(name, completion)
+		if len(submission) > 0 {
+			g.set(name+".submit_latency.mean", mean(submission))
+		}
+	}
+	return ios
+}
+
+// set keeps a value unless it is zero: of what did I/O no rate and no latency is, so that a zero is a figure that was
+// not printed.
+func (g *Group) set(metric string, v float64) {
+	if v > 0 {
+		g.Values[metric] = v
+	}
+}
+
+// weighted is the latency of one job with how many operations it stands for.
+type weighted struct {
+	*Latency
+	n float64
+}
+
+// weight is N, or where fio did not print it the I/Os of the direction, or 1 where nothing is known.
+func (l *Latency) weight(ios int64) float64 {
+	switch {
+	case l.N > 0:
+		return float64(l.N)
+	case ios > 0:
+		return float64(ios)
+	}
+	return 1
+}
+
+// latency is the completion latency. It is the total latency instead where completion was not measured at all
+// (disable_clat=1), or where only the total has a distribution (lat_percentiles=1): one metric has one source.
+func (d Direction) latency() *Latency {
+	if d.Completion == nil || d.Total != nil && !d.Completion.distributed() && d.Total.distributed() {
+		return d.Total
+	}
+	return d.Completion
+}
+
+func (l *Latency) distributed() bool { return len(l.Percentiles) > 0 || len(l.Histogram.Counts) > 0 }
+
+func mean(parts []weighted) float64 {
+	var sum, n float64
+	for _, p := range parts {
+		sum += p.Mean * p.n
+		n += p.n
+	}
+	return sum / n
+}
+
+func (g *Group) addLatency(direction string, parts []weighted) {
+	if len(parts) == 0 {
+		return
+	}
+	g.set(lab.Latency(direction, "mean"), mean(parts))
+	lowest, highest := parts[0].Min, parts[0].Max
+	var h lab.Histogram
+	complete := true
+	for _, p := range parts {
+		lowest, highest = min(lowest, p.Min), max(highest, p.Max)
+		complete = complete && len(p.Histogram.Counts) > 0
+		h.Nanoseconds, h.Counts = stat.MergeBins(h.Nanoseconds, h.Counts, p.Histogram.Nanoseconds, p.Histogram.Counts)
+	}
+	// A smallest latency of zero is real where there is a largest one: fio's clock can be coarser than a fast engine.
+	if highest > 0 {
+		g.Values[lab.Latency(direction, "min")] = lowest
+		g.Values[lab.Latency(direction, "max")] = highest
+	}
+	for _, q := range lab.Quantiles() {
+		switch {
+		case complete:
+			g.Values[lab.Latency(direction, q.Name)] = stat.BinQuantile(h.Nanoseconds, h.Counts, q.Q) / 1e9
+		case len(g.Jobs) == 1:
+			if v, ok := parts[0].percentile(q.Q); ok {
+				g.Values[lab.Latency(direction, q.Name)] = v
+			}
+		}
+	}
+	if complete {
+		g.Latency[direction] = h
+	}
+}
+
+// percentile looks one up. The shares were computed from decimals, so that an equal one may differ in its last bit.
+func (l *Latency) percentile(share float64) (float64, bool) {
+	for s, v := range l.Percentiles {
+		if s-share < 1e-9 && share-s < 1e-9 {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+func (g *Group) addSync() {
+	var parts []weighted
+	rate := 0.0
+	for _, j := range g.Jobs {
+		if j.SyncLatency == nil {
+			continue
+		}
+		parts = append(parts, weighted{j.SyncLatency, j.SyncLatency.weight(0)})
+		if j.Seconds > 0 {
+			rate += float64(j.SyncLatency.N) / j.Seconds
+		}
+	}
+	g.set(lab.IOPS(lab.Sync), rate)
+	g.addLatency(lab.Sync, parts)
+}
+
+// addCPU adds up the CPU time of the jobs. fio prints percentages of the run time; with group_reporting that is the
+// summed run time of all members, which makes the percentage an average over them.
+func (g *Group) addCPU(ios int64) {
+	var user, system float64
+	for _, j := range g.Jobs {
+		seconds := j.RunSeconds
+		if seconds == 0 {
+			seconds = j.Seconds * members(g.Params)
+		}
+		user += j.UserCPU * seconds
+		system += j.SystemCPU * seconds
+	}
+	if user+system == 0 || g.Seconds == 0 {
+		return
+	}
+	g.Values["cpu.user"] = user / g.Seconds
+	g.Values["cpu.system"] = system / g.Seconds
+	if ios > 0 {
+		g.Values["cpu.per_io"] = (user + system) / float64(ios)
+	}
+}
+
+// members is the number of jobs that one entry stands for.
+func members(params map[string]string) float64 {
+	if reporting, ok := params["group_reporting"]; !ok || reporting == "0" {
+		return 1
+	}
+	n, err := strconv.Atoi(params["numjobs"])
+	if err != nil || n < 1 {
+		return 1
+	}
+	return float64(n)
+}

@@ -1,0 +1,180 @@
+package fio
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-faster/jx"
+
+	"headroom/internal/lab"
+)
+
+// latency reads a summary whose figures count perSecond to the second. One without a single operation leaves *to nil.
+func (p *decoder) latency(to **Latency, perSecond float64) error {
+	var l Latency
+	var n float64
+	hasN := false
+	err := p.object(func(key []byte) error {
+		switch string(key) {
+		case "min":
+			return p.scaled(&l.Min, perSecond)
+		case "max":
+			return p.scaled(&l.Max, perSecond)
+		case "mean":
+			return p.scaled(&l.Mean, perSecond)
+		case "stddev":
+			return p.scaled(&l.StdDev, perSecond)
+		case "N":
+			hasN = true
+			return p.number(&n)
+		case "percentile":
+			l.Percentiles = make(map[float64]float64, 20)
+			return p.object(func(key []byte) error {
+				percent, ok := parseDecimal(key)
+				if !ok {
+					return p.d.Skip()
+				}
+				var value float64
+				err := p.scaled(&value, perSecond)
+				// fio 2 filled its list up with "0.00" keys.
+				if percent > 0 {
+					l.Percentiles[percent/100] = value
+				}
+				return err
+			})
+		case "bins":
+			return p.bins(&l.Histogram, 1e9/perSecond)
+		}
+		return p.d.Skip()
+	})
+	if err != nil {
+		return err
+	}
+	// Nothing measured. Before fio 3.18 only the zeros tell, with percentiles that are zeros as well.
+	if n == 0 && (hasN || l.Max == 0 && l.Mean == 0) {
+		return nil
+	}
+	l.N = uint64(n)
+	*to = &l
+	return nil
+}
+
+// bins reads a distribution. Keys are the middle of each bin, ascending, in units of nanoseconds each:
+//
+//	"bins" : {
+//	  "2416" : 1,
+//	  "2512" : 17,
+//
+// Before fio 2.20 they were indices into fio's array, which says so by a few keys of its own at the front:
+//
+//	"FIO_IO_U_PLAT_BITS" : 6,
+//	"FIO_IO_U_PLAT_VAL" : 64,
+//	"FIO_IO_U_PLAT_NR" : 1216,
+func (p *decoder) bins(to *lab.Histogram, nanoseconds float64) error {
+	if len(p.lifted) > 0 && p.d.Next() == jx.Array {
+		return p.liftedBins(to, nanoseconds)
+	}
+	p.reserveBins()
+	start := len(p.ns)
+	var bits float64
+	err := p.object(func(key []byte) error {
+		var value int64
+		for _, c := range key {
+			if c < '0' || c > '9' || value > longest/10 {
+				if string(key) == "FIO_IO_U_PLAT_BITS" {
+					return p.number(&bits)
+				}
+				return p.d.Skip()
+			}
+			value = value*10 + int64(c-'0')
+		}
+		count, err := p.d.UInt64()
+		if err == nil && count > 0 {
+			p.ns, p.counts = append(p.ns, value), append(p.counts, count)
+		}
+		return err
+	})
+	h := p.histogram(span{start, len(p.ns)})
+	if bits > 0 {
+		for i, index := range h.Nanoseconds {
+			h.Nanoseconds[i] = indexToValue(index, uint(min(bits, 32)))
+		}
+	}
+	*to = finished(h, nanoseconds)
+	return err
+}
+
+// liftedBins looks up a distribution that has been read already.
+func (p *decoder) liftedBins(to *lab.Histogram, nanoseconds float64) error {
+	return p.array(func() error {
+		n, err := p.d.Int()
+		if err != nil || n < 0 || n >= len(p.lifted) {
+			return unexpected("an object", jx.Array)
+		}
+		*to = finished(p.histogram(p.lifted[n]), nanoseconds)
+		return nil
+	})
+}
+
+// reserveBins makes room for all distributions of a document, before the first one.
+func (p *decoder) reserveBins() {
+	if cap(p.ns)-len(p.ns) < p.room {
+		p.ns, p.counts = make([]int64, 0, p.room), make([]uint64, 0, p.room)
+	}
+	p.room = 0
+}
+
+// histogram is one distribution of the document. The next one begins behind it, and it can't grow into that.
+func (p *decoder) histogram(s span) lab.Histogram {
+	return lab.Histogram{Nanoseconds: p.ns[s.from:s.to:s.to], Counts: p.counts[s.from:s.to:s.to]}
+}
+
+// finished brings bins to nanoseconds and into order.
+func finished(h lab.Histogram, nanoseconds float64) lab.Histogram {
+	if nanoseconds != 1 {
+		for i, v := range h.Nanoseconds {
+			h.Nanoseconds[i] = int64(float64(v) * nanoseconds)
+		}
+	}
+	for i := 1; i < len(h.Nanoseconds); i++ {
+		if h.Nanoseconds[i-1] >= h.Nanoseconds[i] {
+			return inOrder(h)
+		}
+	}
+	return h
+}
+
+// binLine is about the length of a line with a bin, by which the space for all bins of a document is estimated: one
+// piece of memory for all makes for half as much as one for each.
+const binLine = 28
+
+// longest is above any latency, in ns (13 days), and small enough to be multiplied without overflow.
+const longest = 1 << 50
+
+// inOrder sorts bins and adds those that occur twice. fio prints them in order; tools that write fio's JSON anew may
+// not.
+func inOrder(h lab.Histogram) lab.Histogram {
+	byValue := make(map[int64]uint64, len(h.Counts))
+	for i, v := range h.Nanoseconds {
+		byValue[v] += h.Counts[i]
+	}
+	sorted := lab.Histogram{Nanoseconds: slices.Sorted(maps.Keys(byValue))}
+	for _, v := range sorted.Nanoseconds {
+		sorted.Counts = append(sorted.Counts, byValue[v])
+	}
+	return sorted
+}
+
+// indexToValue is the middle of the bin at an index of fio's array, which has 2^bits bins for each power of two. Source:
+// plat_idx_to_val in fio's stat.c.
+func indexToValue(index int64, bits uint) int64 {
+	if index < 2<<bits {
+		return index
+	}
+	shift := uint(index>>bits) - 1
+	if shift+bits >= 50 {
+		return longest
+	}
+	within := index & (1<<bits - 1)
+	return 1<<(shift+bits) + within<<shift + 1<<shift/2
+}

@@ -1,0 +1,312 @@
+package fio
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// Block is what one call of fio printed for people, as it was pasted from a terminal.
+type Block struct {
+	// Line in the text on which it begins.
+	Line int
+	// Command as it was typed, one element an argument; nil where it was not pasted.
+	Command []string
+	// Document has what the lines said; it is always Partial. What fio rounds when it prints for people (4 digits of
+	// a rate, whole microseconds of a percentile) is rounded here too.
+	Document Document
+}
+
+// ParseText reads fio's output for people, whole or any of its lines, from text in which it is mixed with prompts,
+// commands and prose. A block begins at a call of fio, or where fio's output begins without one. Blocks of which no
+// value was found are left out, and what is absent in a block is absent in its values.
+//
+//	root@debian:/exports# fio --name=fiotest --ioengine=io_uring --rw=randread --bs=8k --size=1G --numjobs=1
+//	  read: IOPS=5312, BW=5312MiB/s (5570MB/s)(10.4GiB/2001msec)
+//	    clat (usec): min=247, max=2437, avg=687.15, stdev=66.71
+//	   bw (  MiB/s): min= 3063, max= 3208, per=100.00%, avg=3187.67, stdev=31.30, samples=19
+//	   iops        : min=392128, max=410708, avg=408021.58, stdev=4006.29, samples=19
+//
+// Where the line with IOPS= is missing, the averages of the samples stand in for it (the last two lines above). With
+// group_reporting, fio ≥ 3 prints them added up over the jobs, which was checked with fio 3.33 and 8 jobs; fio 2
+// printed those of the first job (fio issue 519), so that its samples are used for single jobs only. A line without its
+// direction gets it from the command's rw.
+//
+// The unit MB means two things: in fio 2's "bw=4465.3MB/s" it is 1024*1024 bytes, in fio 3's "(5570MB/s)" a million.
+func ParseText(r io.Reader) ([]Block, error) {
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, 1<<20)
+	p := &textParser{}
+	for in.Scan() {
+		p.number++
+		p.line(plain(in.Text()))
+	}
+	if err := in.Err(); err != nil {
+		return nil, fmt.Errorf("can't read line %d: %w", p.number+1, err)
+	}
+	p.finish()
+	return p.blocks, nil
+}
+
+// plain takes away what terminals and web pages put into a line: colours, carriage returns (of which the text behind
+// the last one was seen), spaces that do not break.
+func plain(line string) string {
+	line = colour.ReplaceAllString(line, "")
+	line = strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " \t\r")
+	return line[strings.LastIndexByte(line, '\r')+1:]
+}
+
+type textParser struct {
+	blocks []Block
+	number int
+
+	block *Block
+	// sections of the block's command, and what the lines at the top of fio's output say of each job.
+	sections []Section
+	headers  map[string]map[string]string
+	// job that lines belong to: the last one that was named, or the only one of a command.
+	job *Job
+	// direction that lines belong to; empty until a line has named one.
+	direction string
+	// seen counts lines of each kind in a job whose directions were not named.
+	seen map[string]int
+	// percentiles that the following lines fill, and how many of their units make a second.
+	percentiles *Latency
+	perSecond   float64
+	// command that goes on in the next line.
+	open string
+}
+
+// The lines that are read. The patterns bound the digits of what becomes an integer.
+var (
+	headerLine      = regexp.MustCompile(`^(.+): \(g=(\d{1,9})\): rw=([^,]+), bs=(.+), ioengine=([^,]+), iodepth=(\d+)`)
+	versionLine     = regexp.MustCompile(`^fio-\d+\.\d\S*$`)
+	jobLine         = regexp.MustCompile(`^(.+): \(groupid=(\d{1,9}), jobs=(\d{1,9})\): err=\s*(\d{1,5})`)
+	directionLine   = regexp.MustCompile(`^\s*(read|write|trim|mixed)\s*: (?:IOPS|io|bw)=`)
+	latencyLine     = regexp.MustCompile(`^\s*(slat|clat|lat|sync)\s*\((nsec|usec|msec)\)\s*: (min=.*)`)
+	percentilesLine = regexp.MustCompile(`^\s*(clat|lat|slat|sync) percentiles \((nsec|usec|msec)\):`)
+	percentileField = regexp.MustCompile(`(\d{1,3}(?:\.\d{1,12})?)th=\[\s*(\d{1,18})\]`)
+	bandwidthLine   = regexp.MustCompile(`^\s*bw \(\s*([KMGT]?i?B)\s*/s\)\s*: min=`)
+	iopsLine        = regexp.MustCompile(`^\s*iops\s*: min=`)
+	cpuLine         = regexp.MustCompile(`^\s*cpu\s*: usr=([\d.]{1,12})%, sys=([\d.]{1,12})%(?:, ctx=(\d{1,18}))?`)
+	issuedLine      = regexp.MustCompile(`^\s*issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})[,/](?:d=)?(\d{1,18})`)
+	totalLine       = regexp.MustCompile(`^\s*(READ|WRITE|TRIM|MIXED): (?:io=\S+, aggrb|bw)=`)
+	noteLine        = regexp.MustCompile(`^fio: .*`)
+	colour          = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+)
+
+func (p *textParser) line(text string) {
+	if p.open != "" {
+		text, p.open = p.open+" "+strings.TrimSpace(text), ""
+	}
+	if cut, goesOn := strings.CutSuffix(text, `\`); goesOn && commandStart(text) >= 0 {
+		p.open = strings.TrimRight(cut, " ")
+		return
+	}
+	if command := Command(text); command != nil {
+		p.begin(command)
+		return
+	}
+	// Each kind of line has its pattern and what to do with what it captured.
+	for _, kind := range []struct {
+		pattern *regexp.Regexp
+		read    func(text string, m []string)
+	}{
+		{headerLine, p.header},
+		{jobLine, p.beginJob},
+		{directionLine, p.rates},
+		{latencyLine, p.latency},
+		{percentilesLine, p.beginPercentiles},
+		{bandwidthLine, p.bandwidthSamples},
+		{iopsLine, p.iopsSamples},
+		{cpuLine, p.cpu},
+		{issuedLine, p.issued},
+		{totalLine, p.total},
+		{versionLine, p.version},
+		{noteLine, p.note},
+	} {
+		if m := kind.pattern.FindStringSubmatch(text); m != nil {
+			kind.read(text, m)
+			return
+		}
+	}
+	if all := percentileField.FindAllStringSubmatch(text, -1); all != nil {
+		p.addPercentiles(all)
+	}
+}
+
+func (p *textParser) version(text string, _ []string) {
+	if p.block != nil {
+		p.block.Document.Version = text
+	}
+}
+
+func (p *textParser) note(text string, _ []string) {
+	if p.block != nil {
+		p.block.Document.Notes = append(p.block.Document.Notes, text)
+	}
+}
+
+// begin starts a block; command is nil when fio's output begins without one.
+func (p *textParser) begin(command []string) {
+	p.finish()
+	p.block = &Block{Line: p.number, Command: command, Document: Document{Partial: true}}
+	p.sections, p.headers = ParseArgv(command), map[string]map[string]string{}
+}
+
+// finish closes the present block and keeps it when something was found.
+func (p *textParser) finish() {
+	p.endJob()
+	if p.block != nil && len(p.block.Document.Jobs) > 0 {
+		p.blocks = append(p.blocks, *p.block)
+	}
+	p.block = nil
+}
+
+// header reads the line that fio prints for each job before it starts:
+//
+//	seq: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, ioengine=libaio, iodepth=4
+//	seq: (g=0): rw=write, bs=1M-1M/1M-1M/1M-1M, ioengine=libaio, iodepth=4
+func (p *textParser) header(_ string, m []string) {
+	// A header behind results belongs to the next call.
+	if p.block == nil || p.job != nil || len(p.block.Document.Jobs) > 0 {
+		p.begin(nil)
+	}
+	params := map[string]string{"rw": m[3], "ioengine": m[5], "iodepth": m[6]}
+	if bs := blockSize(m[4], m[3]); bs != "" {
+		params["bs"] = bs
+	}
+	p.headers[m[1]] = params
+}
+
+// blockSize turns a header's sizes into the notation of fio's options ("1024KiB-1024KiB" is bs=1M there, where 1024KiB
+// would be read as 1,024,000). It is that of the job's direction; empty for a range of sizes.
+func blockSize(sizes, rw string) string {
+	index := 0
+	switch {
+	case strings.Contains(rw, "write"):
+		index = 1
+	case strings.Contains(rw, "trim"):
+		index = 2
+	}
+	parts := strings.Split(sizes, ", ")
+	if len(parts) == 1 {
+		parts = strings.Split(sizes, "/")
+	}
+	if index >= len(parts) {
+		return ""
+	}
+	part := parts[index]
+	if _, after, ok := strings.Cut(part, ") "); ok {
+		part = after
+	}
+	low, high, ok := strings.Cut(part, "-")
+	v, known := amount(low, 1024)
+	if !ok || low != high || !known || v != float64(int64(v)) {
+		return ""
+	}
+	for _, u := range []struct {
+		suffix string
+		size   float64
+	}{{"G", 1 << 30}, {"M", 1 << 20}, {"k", 1 << 10}} {
+		if n := v / u.size; n >= 1 && n == float64(int64(n)) {
+			return strconv.FormatInt(int64(n), 10) + u.suffix
+		}
+	}
+	return strconv.FormatInt(int64(v), 10)
+}
+
+// beginJob reads the line at which the results of a job begin:
+//
+//	seq: (groupid=0, jobs=1): err= 0: pid=4307: Fri Nov 20 19:12:30 2026
+func (p *textParser) beginJob(_ string, m []string) {
+	if p.block == nil {
+		p.begin(nil)
+	}
+	p.endJob()
+	job := Job{Name: m[1], Directions: map[string]Direction{}}
+	job.Group, _ = strconv.Atoi(m[2]) // the pattern admits nothing but short numbers
+	job.Error, _ = strconv.Atoi(m[4])
+	job.Options = p.options(m[1])
+	if job.Options["numjobs"] == "" && m[3] != "1" {
+		job.Options["numjobs"], job.Options["group_reporting"] = m[3], "1"
+	}
+	p.job, p.seen = &job, map[string]int{}
+}
+
+// options are what the command says of a job, or what the header says where there is no command.
+func (p *textParser) options(name string) map[string]string {
+	for _, s := range p.sections {
+		if s.Name == name {
+			return maps.Clone(s.Params)
+		}
+	}
+	if len(p.sections) == 1 && len(p.headers) == 0 {
+		return maps.Clone(p.sections[0].Params)
+	}
+	options := map[string]string{}
+	maps.Copy(options, p.headers[name])
+	return options
+}
+
+func (p *textParser) endJob() {
+	if p.job == nil {
+		return
+	}
+	for _, d := range p.job.Directions {
+		p.job.Seconds = max(p.job.Seconds, d.Seconds)
+	}
+	if len(p.job.Directions) > 0 || p.job.SyncLatency != nil || p.job.Error != 0 {
+		p.block.Document.Jobs = append(p.block.Document.Jobs, *p.job)
+	}
+	p.job, p.direction, p.percentiles = nil, "", nil
+}
+
+// current is the job that a line of results belongs to. Where none was named, it is the one that the command runs.
+func (p *textParser) current() *Job {
+	if p.job != nil {
+		return p.job
+	}
+	if p.block == nil || len(p.sections) != 1 || len(p.block.Document.Jobs) > 0 {
+		return nil
+	}
+	p.job = &Job{Name: p.sections[0].Name, Directions: map[string]Direction{}, Options: maps.Clone(p.sections[0].Params)}
+	p.seen = map[string]int{}
+	return p.job
+}
+
+// directionOf is the direction of a line of this kind: the last one named, or by the job's rw. A job that mixes prints
+// all lines of its reads first.
+func (p *textParser) directionOf(job *Job, kind string) string {
+	if p.direction != "" {
+		return p.direction
+	}
+	rw := job.Options["rw"]
+	if rw == "" {
+		rw = job.Options["readwrite"]
+	}
+	rw, _, _ = strings.Cut(rw, ":")
+	var directions []string
+	switch rw {
+	case "read", "randread":
+		directions = []string{lab.Read}
+	case "write", "randwrite":
+		directions = []string{lab.Write}
+	case "trim", "randtrim":
+		directions = []string{lab.Trim}
+	case "rw", "readwrite", "randrw":
+		directions = []string{lab.Read, lab.Write}
+	}
+	i := p.seen[kind]
+	p.seen[kind]++
+	if i >= len(directions) {
+		return ""
+	}
+	return directions[i]
+}

@@ -1,0 +1,265 @@
+package fio
+
+import (
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// rates reads the line of a direction's rates, of fio 3 and of fio 2:
+//
+//	read: IOPS=4843k, BW=36.9GiB/s (39.7GB/s)(111GiB/3007msec)
+//	write: io=8935.0MB, bw=4465.3MB/s, iops=4465, runt=  2001msec
+func (p *textParser) rates(text string, m []string) {
+	p.percentiles = nil
+	name := m[1]
+	job := p.current()
+	if job == nil {
+		return
+	}
+	p.direction = name
+	d := job.Directions[name]
+	if old, ok := field(text, "io"); ok {
+		d.Bytes = whole(amountOr0(old, 1024))
+		if bw, ok := field(text, "bw"); ok {
+			d.Bandwidth = amountOr0(strings.TrimSuffix(bw, "/s"), 1024)
+		}
+		if iops, ok := field(text, "iops"); ok {
+			d.IOPS = amountOr0(iops, 1000)
+		}
+		if runt, ok := field(text, "runt"); ok {
+			d.Seconds = amountOr0(strings.TrimSuffix(runt, "msec"), 1) / 1e3
+		}
+	} else {
+		if iops, ok := field(text, "IOPS"); ok {
+			d.IOPS = amountOr0(iops, 1000)
+		}
+		if bw, ok := field(text, "BW"); ok {
+			bw, _, _ = strings.Cut(bw, " ")
+			d.Bandwidth = amountOr0(strings.TrimSuffix(bw, "/s"), 1000)
+		}
+		if i := strings.LastIndexByte(text, '('); i >= 0 {
+			bytes, rest, _ := strings.Cut(text[i+1:], "/")
+			d.Bytes = whole(amountOr0(bytes, 1000))
+			if ms, _, ok := strings.Cut(rest, "msec"); ok {
+				d.Seconds = amountOr0(ms, 1) / 1e3
+			}
+		}
+	}
+	p.keep(job, name, d)
+}
+
+// keep stores a direction of which something is known: unified_rw_reporting=both prints a line of zeros for mixed.
+func (p *textParser) keep(job *Job, name string, d Direction) {
+	if d.IOPS > 0 || d.Bandwidth > 0 || d.Completion != nil || d.Submission != nil || d.Total != nil {
+		job.Directions[name] = d
+	}
+}
+
+// latencyOf is the summary that a line about latency belongs to, or nil.
+func (p *textParser) latencyOf(kind, line string) *Latency {
+	job := p.current()
+	if job == nil {
+		return nil
+	}
+	if kind == "sync" {
+		if job.SyncLatency == nil {
+			job.SyncLatency = &Latency{}
+		}
+		return job.SyncLatency
+	}
+	name := p.directionOf(job, kind+" "+line)
+	if name == "" {
+		return nil
+	}
+	d := job.Directions[name]
+	to := &d.Completion
+	switch kind {
+	case "slat":
+		to = &d.Submission
+	case "lat":
+		to = &d.Total
+	}
+	if *to == nil {
+		*to = &Latency{}
+	}
+	job.Directions[name] = d
+	return *to
+}
+
+// latency reads "clat (usec): min=247, max=20034k, avg=687.15, stdev=66.71".
+func (p *textParser) latency(_ string, m []string) {
+	p.percentiles = nil
+	l := p.latencyOf(m[1], "summary")
+	if l == nil {
+		return
+	}
+	fields, second := m[3], perSecond(m[2])
+	for name, to := range map[string]*float64{"min": &l.Min, "max": &l.Max, "avg": &l.Mean, "stdev": &l.StdDev} {
+		if v, ok := field(fields, name); ok {
+			*to = amountOr0(v, 1000) / second
+		}
+	}
+}
+
+// beginPercentiles reads "clat percentiles (usec):".
+func (p *textParser) beginPercentiles(_ string, m []string) {
+	p.percentiles, p.perSecond = p.latencyOf(m[1], "percentiles"), perSecond(m[2])
+}
+
+// addPercentiles reads "|  1.00th=[  619],  5.00th=[  644],".
+func (p *textParser) addPercentiles(all [][]string) {
+	if p.percentiles == nil {
+		return
+	}
+	if p.percentiles.Percentiles == nil {
+		p.percentiles.Percentiles = map[float64]float64{}
+	}
+	for _, m := range all {
+		percent, okPercent := parseDecimal([]byte(m[1]))
+		value, ok := parseDecimal([]byte(m[2]))
+		if ok && okPercent {
+			p.percentiles.Percentiles[percent/100] = value / p.perSecond
+		}
+	}
+}
+
+func (p *textParser) bandwidthSamples(text string, m []string) { p.samples("bw", text, m[1]) }
+func (p *textParser) iopsSamples(text string, _ []string)      { p.samples("iops", text, "") }
+
+// samples reads the statistics of fio's own samples, which stand in for rates that were not pasted.
+func (p *textParser) samples(kind, text, unit string) {
+	p.percentiles = nil
+	job := p.current()
+	if job == nil {
+		return
+	}
+	name := p.directionOf(job, kind)
+	avg, ok := field(text, "avg")
+	if name == "" || !ok || !p.addedUp(job, text) {
+		return
+	}
+	d := job.Directions[name]
+	switch {
+	case kind == "iops" && d.IOPS == 0:
+		d.IOPS = amountOr0(avg, 1000)
+	case kind == "bw" && d.Bandwidth == 0:
+		step := 1000.0
+		if !strings.Contains(text, "samples=") {
+			step = 1024 // fio 2 wrote KB for KiB
+		}
+		d.Bandwidth = amountOr0(avg+unit, step)
+	}
+	p.keep(job, name, d)
+}
+
+// addedUp says whether sample lines are those of all jobs of an entry. Before fio 3, which prints how many samples there
+// are, they were those of the first.
+func (p *textParser) addedUp(job *Job, text string) bool {
+	if n := job.Options["numjobs"]; n == "" || n == "1" {
+		return true
+	}
+	major, _, known := Version(p.block.Document.Version)
+	return strings.Contains(text, "samples=") && (!known || major >= 3)
+}
+
+// cpu reads "cpu          : usr=18.10%, sys=17.40%, ctx=2701, majf=0, minf=10".
+func (p *textParser) cpu(_ string, m []string) {
+	p.direction, p.percentiles = "", nil
+	job := p.current()
+	if job == nil {
+		return
+	}
+	job.UserCPU, job.SystemCPU = amountOr0(m[1], 1)/100, amountOr0(m[2], 1)/100
+	job.ContextSwitches = whole(amountOr0(m[3], 1))
+}
+
+// issued reads how many I/Os there were, which the means of several jobs are weighted by.
+//
+//	issued rwts: total=0,10630,0,0 short=0,0,0,0 dropped=0,0,0,0
+//	issued    : total=r=0/w=8935/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0
+func (p *textParser) issued(_ string, m []string) {
+	job := p.current()
+	if job == nil {
+		return
+	}
+	for i, name := range []string{lab.Read, lab.Write, lab.Trim} {
+		if d, ok := job.Directions[name]; ok {
+			d.IOs = whole(amountOr0(m[i+1], 1))
+			job.Directions[name] = d
+		}
+	}
+}
+
+// total reads the summary of a group. It is all there is of the bandwidth where the lines of the jobs were not pasted,
+// and belongs to the job only where there is one.
+//
+//	READ: bw=36.9GiB/s (39.7GB/s), 36.9GiB/s-36.9GiB/s (39.7GB/s-39.7GB/s), io=111GiB (119GB), run=3007-3007msec
+//	WRITE: io=8935.0MB, aggrb=4465.3MB/s, minb=4465.3MB/s, maxb=4465.3MB/s, mint=2001msec, maxt=2001msec
+func (p *textParser) total(text string, m []string) {
+	p.direction, p.percentiles = "", nil
+	job := p.current()
+	if job == nil || len(p.block.Document.Jobs) > 0 {
+		return
+	}
+	rates := 0
+	for _, d := range job.Directions {
+		if d.Bandwidth > 0 {
+			rates++
+		}
+	}
+	if rates > p.seen["total"] {
+		return
+	}
+	name := strings.ToLower(m[1])
+	d := job.Directions[name]
+	if bw, ok := field(text, "aggrb"); ok {
+		d.Bandwidth = amountOr0(strings.TrimSuffix(bw, "/s"), 1024)
+	} else if bw, ok := field(text, "bw"); ok {
+		bw, _, _ = strings.Cut(bw, " ")
+		d.Bandwidth = amountOr0(strings.TrimSuffix(bw, "/s"), 1000)
+	}
+	p.seen["total"]++
+	p.keep(job, name, d)
+}
+
+// field finds "name= value" in a line; the value ends at a comma.
+func field(text, name string) (string, bool) {
+	for i := 0; ; {
+		j := strings.Index(text[i:], name+"=")
+		if j < 0 {
+			return "", false
+		}
+		i += j
+		if i == 0 || text[i-1] == ' ' {
+			value, _, _ := strings.Cut(text[i+len(name)+1:], ",")
+			return strings.TrimSpace(value), true
+		}
+		i++
+	}
+}
+
+func amountOr0(s string, step float64) float64 {
+	v, _ := amount(s, step)
+	return v
+}
+
+// whole rounds to the nearest whole number. Amounts are below 1e18 before their prefix, which a hostile text can
+// push out of range.
+func whole(v float64) int64 {
+	if v < 0 || v > 1<<62 {
+		return 0
+	}
+	return int64(v + 0.5)
+}
+
+func perSecond(unit string) float64 {
+	switch unit {
+	case "nsec":
+		return 1e9
+	case "usec":
+		return 1e6
+	default:
+		return 1e3
+	}
+}
