@@ -1,0 +1,313 @@
+package validity
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+)
+
+const (
+	// enoughRepetitions is the number from which a spread can be told at all: of two values one may be a stray and
+	// nobody knows which.
+	enoughRepetitions = 3
+	// wideInterval is the half-width of an interval, as a share of its centre, from which it says little.
+	wideInterval = 0.10
+	// intervalConfidence is what intervals are asked to reach.
+	intervalConfidence = 0.95
+	// orderEffect is how much the order must matter before it is worth a warning, and orderAlpha how unlikely the effect
+	// must be by chance, all questions of one kind together.
+	orderEffect = 0.10
+	orderAlpha  = 0.01
+	// orderTwice is how many repetitions there must be with and without a condition: a single one may have stalled.
+	orderTwice = 2
+	// freshFor is how long a layout counts as fresh: what a drive keeps of it in its caches is gone or moved to its
+	// lasting place within minutes.
+	freshFor = 5 * time.Minute
+)
+
+func fewRepetitions(h History) []Found {
+	fewest, cells := math.MaxInt, 0
+	var found []Found
+	for _, c := range h.Cells {
+		n := 0 // a repetition that failed has no values
+		for _, r := range c.Repetitions {
+			if len(r.Values) > 0 {
+				n++
+			}
+		}
+		if n == 0 || n >= enoughRepetitions {
+			continue
+		}
+		cells++
+		fewest = min(fewest, n)
+		found = append(found, Found{c.Cell.ID, few(n)})
+	}
+	// Who printed one number for several passes has said so in a warning of its own.
+	one := slices.ContainsFunc(h.Run.Warnings, func(w lab.Warning) bool { return w.Code == "import-best-of" })
+	if cells == 0 || one {
+		return nil
+	}
+	// One sentence for all, when it holds for all.
+	if cells == len(h.Cells) {
+		return []Found{{"", few(fewest)}}
+	}
+	return found
+}
+
+func few(n int) lab.Warning {
+	said := "one repetition says nothing of how much the number varies from run to run"
+	if n > 1 {
+		said = fmt.Sprintf("%d repetitions show that numbers differ, not by how much", n)
+	}
+	return lab.Warning{Taints: everything(), Text: fmt.Sprintf("%s; repeat at least %d times (--repeat %d), six "+
+		"for a 95%% interval", said, enoughRepetitions, enoughRepetitions)}
+}
+
+func wide(h History) []Found {
+	var found []Found
+	for _, c := range h.Cells {
+		for _, d := range lab.Directions() {
+			name := lab.IOPS(d)
+			values := c.values(name)
+			i := stat.MedianInterval(values, intervalConfidence)
+			if len(values) < enoughRepetitions || !(i.Center > 0) {
+				continue
+			}
+			if half := (i.Hi - i.Lo) / 2 / i.Center; half > wideInterval {
+				found = append(found, Found{c.Cell.ID, lab.Warning{Taints: speedOf(d), Text: fmt.Sprintf(
+					"%d repetitions spread from %s to %s around a median of %s IOPS (±%s): differences below that "+
+						"can't be seen; find out what differs between them, or repeat more",
+					len(values), unit.IOPS(i.Lo), unit.IOPS(i.Hi), unit.IOPS(i.Center), unit.Percent(half))}})
+			}
+		}
+	}
+	return found
+}
+
+// values of a metric, in the order of the repetitions; those that lack it are left out.
+func (c CellHistory) values(metric string) []float64 {
+	var values []float64
+	for _, r := range c.Repetitions {
+		if v, ok := r.Values[metric]; ok {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// fewOperations counts the operations of all repetitions, because their distributions are merged: a quantile beyond the
+// last operation is the maximum by another name.
+func fewOperations(h History) []Found {
+	var found []Found
+	for _, c := range h.Cells {
+		for _, d := range lab.Directions() {
+			n := 0.0
+			for _, r := range c.Repetitions {
+				n += r.Values[lab.IOPS(d)] * r.Seconds
+			}
+			var taints, quantiles []string
+			for _, q := range lab.Quantiles() {
+				name := lab.Latency(d, q.Name)
+				if n > 0 && n*(1-q.Q) < 1 && len(c.values(name)) > 0 {
+					taints, quantiles = append(taints, name), append(quantiles, q.Name)
+				}
+			}
+			if len(taints) > 0 {
+				found = append(found, Found{c.Cell.ID, lab.Warning{Taints: taints, Text: fmt.Sprintf(
+					"%.0f %ss in all are too few for %s, which is then the slowest of them by another name; "+
+						"run longer", n, d, strings.Join(quantiles, " and "))}})
+			}
+		}
+	}
+	return found
+}
+
+// question is something about the order that may have mattered: which repetitions are marked, and how to say it.
+type question struct {
+	cell   string          // that it concerns; empty when all are pooled
+	groups [][]stat.Marked // by cell
+	fewest int             // marked repetitions that it takes
+	faster bool            // whether only a gain counts
+	text   string          // a format with the place of the ratio
+}
+
+// ask answers questions of one kind. The more are asked, the surer each answer must be.
+func ask(questions []question) []Found {
+	var found []Found
+	for _, q := range questions {
+		effect := stat.OrderEffect(q.groups)
+		// Differences below the threshold and samples that say nothing (NaN) both fail here.
+		sure := effect.P < orderAlpha/float64(len(questions))
+		enough := effect.Marked >= q.fewest && effect.Unmarked >= orderTwice
+		gain, loss := effect.Ratio >= 1+orderEffect, effect.Ratio <= 1/(1+orderEffect)
+		if !sure || !enough || !gain && (q.faster || !loss) {
+			continue
+		}
+		how := fmt.Sprintf("%.2f times as fast", effect.Ratio)
+		if effect.Ratio < 1 {
+			how = "at " + unit.Percent(effect.Ratio) + " of the speed"
+		}
+		text := fmt.Sprintf(q.text, how) + fmt.Sprintf(" (%d against %d repetitions)", effect.Marked, effect.Unmarked)
+		found = append(found, Found{q.cell, lab.Warning{Taints: everything(), Text: text}})
+	}
+	return found
+}
+
+// positionEffect asks, for each cell, whether it matters which cell ran before; and for all cells together, whether it
+// matters to come first in a pass, to run in the first pass, or to follow a load that writes. The powers differ: three
+// repetitions of a cell show only a factor, the pooled questions some percent.
+func positionEffect(h History) []Found {
+	titles, writes := map[string]string{}, map[string]bool{}
+	for _, c := range h.Run.Cells {
+		titles[c.ID] = title(c)
+		writes[c.ID] = (&Evidence{Cell: c}).asksFor(lab.Write)
+	}
+	var alone []question
+	for _, c := range h.Cells {
+		predecessors, first := map[string]bool{}, false
+		for _, r := range c.Repetitions {
+			if r.After == "" {
+				first = true
+				continue
+			}
+			predecessors[r.After] = true
+		}
+		sorted := slices.Sorted(maps.Keys(predecessors))
+		for i, p := range sorted {
+			if len(sorted) == 2 && i == 1 && !first {
+				break // the same question the other way round
+			}
+			alone = append(alone, question{
+				cell:   c.Cell.ID,
+				fewest: orderTwice,
+				groups: [][]stat.Marked{c.marked(func(r lab.Repetition) bool { return r.After == p })},
+				text: "right after " + strings.ReplaceAll(titles[p], "%", "%%") + " this ran %s; the order of the tests is part of the number, " +
+					"so compare in the same order, or put something neutral in between",
+			})
+		}
+	}
+	kinds := []struct {
+		mark func(lab.Repetition) bool
+		text string
+	}{
+		{func(r lab.Repetition) bool { return r.Position == 1 }, "whatever came first in a pass ran %s; put a load " +
+			"that is not counted before each pass"},
+		{func(r lab.Repetition) bool { return r.Block == 1 }, "the first pass ran %s; the machine changed while it " +
+			"was measured, so leave the first pass out, or repeat more"},
+		{func(r lab.Repetition) bool { return writes[r.After] }, "right after loads that write, the others ran %s; " +
+			"pause longer between tests, or compare in the same order"},
+	}
+	var pooled []question
+	for _, k := range kinds {
+		q := question{fewest: orderTwice, text: k.text}
+		for _, c := range h.Cells {
+			if placed := c.placed(); len(placed.Repetitions) > 1 {
+				q.groups = append(q.groups, placed.marked(k.mark))
+			}
+		}
+		// One cell alone has no passes to speak of.
+		if len(q.groups) > 1 {
+			pooled = append(pooled, q)
+		}
+	}
+	return append(ask(alone), ask(pooled)...)
+}
+
+// placed leaves out the repetitions whose place in the run is not known.
+func (c CellHistory) placed() CellHistory {
+	unplaced := func(r lab.Repetition) bool { return r.Block == 0 || r.Position == 0 }
+	c.Repetitions = slices.DeleteFunc(slices.Clone(c.Repetitions), unplaced)
+	return c
+}
+
+// marked pairs the speed of each repetition with a mark.
+func (c CellHistory) marked(mark func(lab.Repetition) bool) []stat.Marked {
+	var all []stat.Marked
+	for _, r := range c.Repetitions {
+		if v := speed(r); v > 0 {
+			all = append(all, stat.Marked{Value: v, Marked: mark(r)})
+		}
+	}
+	return all
+}
+
+// speed is one number for how fast a repetition was: all its operations a second.
+func speed(r lab.Repetition) float64 {
+	sum := 0.0
+	for _, d := range []string{lab.Read, lab.Write, lab.Trim} {
+		sum += r.Values[lab.IOPS(d)]
+	}
+	if sum == 0 {
+		sum = r.Values[lab.IOPS(lab.Mixed)]
+	}
+	return sum
+}
+
+// freshLayout compares the first load after a layout with later ones of the same cell. Only a gain counts: there is but
+// one such repetition, and a single slow one is more often a stall. Where there are no later ones, it can only say so,
+// and does for reads.
+func freshLayout(h History) []Found {
+	first := map[string]time.Time{}
+	for _, c := range h.Cells {
+		for _, r := range c.Repetitions {
+			if l := r.Layout; l.Kind == "file" || l.Kind == "fill" {
+				if t, ok := first[l.ID]; !ok || r.Start.Before(t) {
+					first[l.ID] = r.Start
+				}
+			}
+		}
+	}
+	fresh := func(r lab.Repetition) bool {
+		l := r.Layout
+		return (l.Kind == "file" || l.Kind == "fill") && !r.Start.IsZero() && !l.Written.IsZero() &&
+			r.Start.Equal(first[l.ID]) && r.Start.Sub(l.Written) < freshFor
+	}
+	var questions []question
+	var found []Found
+	for _, c := range h.Cells {
+		n := 0
+		for _, r := range c.Repetitions {
+			if fresh(r) {
+				n++
+			}
+		}
+		reads := (&Evidence{Cell: c.Cell}).asksFor(lab.Read)
+		switch {
+		case n == 0:
+		case n < len(c.Repetitions):
+			questions = append(questions, question{
+				cell:   c.Cell.ID,
+				fewest: 1,
+				faster: true,
+				groups: [][]stat.Marked{c.marked(fresh)},
+				text: "as the first load on freshly written data this ran %s than later; leave that repetition " +
+					"out, or put a load that is not counted first",
+			})
+		case reads && len(c.Repetitions) == 1:
+			r := c.Repetitions[0]
+			found = append(found, Found{c.Cell.ID, lab.Warning{Taints: allOf(lab.Read), Text: fmt.Sprintf(
+				"the only repetition read data that was written %s before, and reads right after a layout can be "+
+					"several times faster than later ones; repeat, so that the others show it",
+				unit.Duration(r.Start.Sub(r.Layout.Written)))}})
+		}
+	}
+	return append(found, ask(questions)...)
+}
+
+// title names a cell for people: its job, and what tells it from others of the job.
+func title(c lab.Cell) string {
+	name := c.Job
+	for _, p := range []string{"rw", "bs", "iodepth", "numjobs"} {
+		if v, ok := c.Params[p]; ok && !strings.Contains(name, v) {
+			name += " " + p + "=" + v
+		}
+	}
+	return name
+}

@@ -1,0 +1,152 @@
+package validity
+
+import (
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+const (
+	// reachedShare is the share of fio's bytes that the disk must have moved itself. Direct I/O shows 100% to within
+	// start-up and metadata; below 90% a tenth came from elsewhere, and memory is so much faster than
+	// a disk that a tenth of hits already moves every percentile.
+	reachedShare = 0.90
+	// wroteAll is the share of the extent that must have been laid out: a file system may round the last blocks away.
+	wroteAll = 0.99
+	// memoryFactor is how many times the memory a file must be before most of it cannot be cached. ClusterBuster's
+	// choice (relative-filesize=2), and the usual advice.
+	memoryFactor = 2
+	// fastestRead is the time below which no device answers a random read at depth 1: Optane, the fastest that was
+	// sold, takes some 6 µs through the kernel, flash 40 µs and more.
+	fastestRead = 5e-6
+)
+
+func neverWritten(e Evidence) []lab.Warning {
+	if !e.did(lab.Read) {
+		return nil
+	}
+	layout := e.Repetition.Layout
+	switch {
+	case layout.Kind == "discarded":
+		return warn(allOf(lab.Read), "read from blocks that were discarded and not written since: the drive "+
+			"answers those without reading its flash; "+
+			"fill the device before read tests (step fill)")
+	case e.isOn("create_on_open"):
+		return warn(allOf(lab.Read), "create_on_open=1 makes an empty file, so reads found holes, which cost no "+
+			"I/O; lay the file out first")
+	case layout.Kind == "file" || layout.Kind == "fill":
+		if want := e.touches(); want > 0 && layout.Bytes > 0 && float64(layout.Bytes) < wroteAll*float64(want) {
+			return warn(allOf(lab.Read), "only %s of the %s that the load may read were ever written (%s); reads "+
+				"of the rest cost no I/O; lay out the whole extent",
+				unit.Bytes(float64(layout.Bytes)), unit.Bytes(float64(want)),
+				unit.Percent(float64(layout.Bytes)/float64(want)))
+		}
+		return nil
+	}
+	direct, _ := e.direct()
+	share, ok := e.reached(lab.Read)
+	if ok && direct && share < reachedShare && e.Place.Kind == lab.Directory && !e.compresses() && !e.inMemory() {
+		return warn(allOf(lab.Read), "fio read %s past the page cache, but the disk itself read %s of that: the "+
+			"file has holes or space that was reserved and never written; "+
+			"write the file in full before reading it",
+			unit.Bytes(float64(e.traffic(lab.Read).bytes)), portion(share))
+	}
+	return nil
+}
+
+func pageCache(e Evidence) []lab.Warning {
+	direct, known := e.direct()
+	share, ok := e.reached(lab.Read)
+	if !known || direct || !ok || share >= reachedShare || e.compresses() || e.inMemory() {
+		return nil
+	}
+	read := float64(e.traffic(lab.Read).bytes)
+	return warn(allOf(lab.Read), "%s of what fio read came from this machine's memory: fio read %s, the disk only "+
+		"%s; add direct=1, or take a file of at least %d times the memory",
+		unit.Percent(1-share), unit.Bytes(read), unit.Bytes(share*read), memoryFactor)
+}
+
+// directNotHonoured looks at files only: a block device opened with O_DIRECT always gets what is asked of it. Holes look
+// the same, so it speaks only of files whose laying out is known; neverWritten takes the others.
+func directNotHonoured(e Evidence) []lab.Warning {
+	if direct, _ := e.direct(); !direct || e.Place.Kind != lab.Directory || e.compresses() || e.inMemory() {
+		return nil
+	}
+	if _, counted := e.disks(); !counted && e.filesystem() == "zfs" {
+		return warn(allOf(e.directions()...), "direct=1 on ZFS: before OpenZFS 2.3 it is accepted and ignored, so "+
+			"the numbers may be those of its cache; "+
+			"check zfs version and the property direct, or take a file of at least %d times the memory", memoryFactor)
+	}
+	var all []lab.Warning
+	for _, d := range []string{lab.Read, lab.Write} {
+		share, ok := e.reached(d)
+		if !ok || share >= reachedShare || d == lab.Read && e.Repetition.Layout.Kind != "file" {
+			continue
+		}
+		done := map[string]string{lab.Read: "read", lab.Write: "wrote"}[d]
+		all = append(all, warn(allOf(d), "direct=1 was asked for, but the disk %s %s of the %s that fio %s: the "+
+			"file system, or a loop device below it, buffers it all the same; "+
+			"measure on a file system that honours O_DIRECT, or the device itself",
+			done, portion(share), unit.Bytes(float64(e.traffic(d).bytes)), done)...)
+	}
+	return all
+}
+
+func memoryBacked(e Evidence) []lab.Warning {
+	if !e.inMemory() {
+		return nil
+	}
+	what := e.filesystem()
+	if what == "" && len(e.Place.Disks) > 0 {
+		what = e.Place.Disks[0]
+	}
+	return warn(everything(), "%s lies in memory (%s), so no storage was measured; choose a directory on a disk",
+		e.Place.Path, what)
+}
+
+// serverCache takes this machine's memory as the yardstick where the server's is not known; servers rarely have less.
+func serverCache(e Evidence) []lab.Warning {
+	size, memory := e.Place.Size, e.Machine.MemoryBytes
+	if !e.onNetwork() || !e.did(lab.Read) || size <= 0 || memory <= 0 || size >= memoryFactor*memory {
+		return nil
+	}
+	return warn(allOf(lab.Read), "the %s of data on %s fit into the memory of any server with as much as this "+
+		"machine (%s), and direct=1 does not pass the server's cache; "+
+		"use more data than %d times the server's memory, or call it a test of the network",
+		unit.Bytes(float64(size)), e.filesystem(), unit.Bytes(float64(memory)), memoryFactor)
+}
+
+// smallFile is the warning for buffered I/O where the counters do not say what was cached, or say that something was.
+func smallFile(e Evidence) []lab.Warning {
+	direct, known := e.direct()
+	size, memory := e.Place.Size, e.Machine.MemoryBytes
+	fits := size > 0 && memory > 0 && size < memoryFactor*memory
+	if !known || direct || !fits || e.inMemory() || e.engine() == "null" {
+		return nil
+	}
+	var cached []string
+	for _, d := range []string{lab.Read, lab.Write} {
+		if share, ok := e.reached(d); e.did(d) && (!ok || share < reachedShare) {
+			cached = append(cached, d)
+		}
+	}
+	if len(cached) == 0 {
+		return nil
+	}
+	return warn(allOf(cached...), "buffered I/O on %s of data with %s of memory: most of it fits into the page "+
+		"cache; add direct=1, or use at least %s",
+		unit.Bytes(float64(size)), unit.Bytes(float64(memory)), unit.Bytes(float64(memoryFactor*memory)))
+}
+
+func implausiblyFast(e Evidence) []lab.Warning {
+	p50, ok := e.Group.Values[lab.Latency(lab.Read, "p50")]
+	direct, known := e.direct()
+	fast := ok && p50 > 0 && p50 < fastestRead
+	plain := known && direct && e.random() && e.depth()*e.jobs() == 1
+	if !fast || !plain || e.inMemory() || e.engine() == "null" {
+		return nil
+	}
+	return warn(allOf(lab.Read), "half of the random reads at depth 1 were answered within %s, faster than any "+
+		"drive can: a cache below this machine's own answered "+
+		"(the hypervisor's, a controller's), or the blocks were never written; check the disk's cache mode on the "+
+		"host, fill it and use more data", unit.Latency(p50))
+}

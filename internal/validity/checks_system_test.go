@@ -1,0 +1,302 @@
+//go:build system
+
+package validity_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// bench is this machine with a place to load: what headroom's runner knows of it.
+type bench struct {
+	t       *testing.T
+	local   *target.Local
+	place   lab.Place
+	machine validity.Machine
+	layout  lab.LayoutState
+}
+
+// loopSize leaves room for a file of fileSize and for the metadata of btrfs. The backing file lies in memory, so that
+// other users of this machine's disk do not show in the counters of the loop device.
+const (
+	loopSize = 400 << 20
+	fileSize = 128 << 20
+)
+
+func must(t *testing.T, argv ...string) string {
+	t.Helper()
+	out, err := target.NewLocal(t.TempDir()).Run(t.Context(), argv...)
+	if err != nil || out.ExitCode != 0 {
+		t.Fatalf("%s: %v, exit status %d\n%s%s", lab.ShellQuote(argv), err, out.ExitCode, out.Stdout, out.Stderr)
+	}
+	return strings.TrimSpace(string(out.Stdout))
+}
+
+func loop(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("a loop device needs root")
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "headroom-validity")
+	if err != nil {
+		t.Skip("needs a tmpfs on /dev/shm: ", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	image := filepath.Join(dir, "image")
+	must(t, "truncate", "-s", strconv.Itoa(loopSize), image)
+	device := must(t, "losetup", "--find", "--show", image)
+	t.Cleanup(func() { detach(device) })
+	return device
+}
+
+// detach and unmount run when the test's own context has ended.
+func detach(device string)  { _ = exec.Command("losetup", "-d", device).Run() }
+func unmount(folder string) { _ = exec.Command("umount", folder).Run() }
+
+// onLoop mounts a new file system on a loop device; or takes the device itself, when no mkfs is given.
+func onLoop(t *testing.T, options string, mkfs ...string) *bench {
+	t.Helper()
+	device := loop(t)
+	if len(mkfs) == 0 {
+		return at(t, device)
+	}
+	if _, err := exec.LookPath(mkfs[0]); err != nil {
+		if _, err := os.Stat("/usr/sbin/" + mkfs[0]); err != nil {
+			t.Skip(mkfs[0] + " is not installed")
+		}
+	}
+	must(t, append(mkfs, device)...)
+	folder := t.TempDir()
+	must(t, "mount", "-o", options, device, folder)
+	t.Cleanup(func() { unmount(folder) })
+	return at(t, folder)
+}
+
+func at(t *testing.T, path string) *bench {
+	t.Helper()
+	if _, err := exec.LookPath("fio"); err != nil {
+		t.Skip("fio is not installed")
+	}
+	b := &bench{t: t, local: target.NewLocal(t.TempDir())}
+	place, err := facts.ResolvePlace(t.Context(), b.local, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.place = place
+	known, err := facts.Snapshot(t.Context(), b.local, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.machine = facts.Machine(known)
+	return b
+}
+
+// file lays a file out with data, and remembers it as the scratch file.
+func (b *bench) file(data func(i int) byte) string {
+	b.t.Helper()
+	name := filepath.Join(b.place.Path, "scratch")
+	f, err := os.Create(name)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer f.Close()
+	block := make([]byte, 1<<20)
+	for n := range fileSize / len(block) {
+		for i := range block {
+			block[i] = data(n*len(block) + i)
+		}
+		if _, err := f.Write(block); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if err := f.Sync(); err != nil {
+		b.t.Fatal(err)
+	}
+	b.layout = lab.LayoutState{Kind: "file", ID: "1", Written: time.Now(), Bytes: fileSize}
+	return name
+}
+
+// noise does not compress: a xorshift generator's bytes.
+func noise() func(int) byte {
+	x := uint64(88172645463325252)
+	return func(int) byte {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		return byte(x)
+	}
+}
+
+func zeros(int) byte { return 0 }
+
+// fio carries out a load of two seconds and returns what the checks say of it.
+func (b *bench) fio(filename string, params ...string) []lab.Warning {
+	b.t.Helper()
+	p := map[string]string{"rw": "randread", "bs": "4k", "ioengine": "psync", "direct": "1", "size": strconv.Itoa(fileSize),
+		"time_based": "1", "runtime": "2", "randrepeat": "0"}
+	for i := 0; i+1 < len(params); i += 2 {
+		if params[i+1] == "-" {
+			delete(p, params[i])
+		} else {
+			p[params[i]] = params[i+1]
+		}
+	}
+	ctx := b.t.Context()
+	place := b.place
+	if place.Kind == lab.Directory {
+		place.Size = fileSize
+	}
+	before := b.read(ctx)
+	argv := fio.Argv("test", p, fio.Options{Filename: filename})
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = b.t.TempDir()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	_ = cmd.Run() // its exit status is evidence
+	after := b.read(ctx)
+	documents, err := fio.ParseBytes(stdout.Bytes())
+	if err != nil || len(documents) != 1 || len(documents[0].Groups()) != 1 {
+		b.t.Fatalf("%s: %d documents, %v\n%s%s", lab.ShellQuote(argv), len(documents), err, &stdout, &stderr)
+	}
+	group := documents[0].Groups()[0]
+	return validity.Repetition(validity.Evidence{
+		Cell: lab.Cell{ID: "c1", Params: p}, Place: place, Group: group, Document: documents[0],
+		ExitCode: cmd.ProcessState.ExitCode(),
+		Stderr:   stderr.String(), Wanted: fio.WantedRuntime(p), Before: before, After: after, Machine: b.machine,
+		Repetition: lab.Repetition{Cell: "c1", Number: 1, Start: before.Time, Seconds: group.Seconds, Values: group.Values,
+			Latency: group.Latency, Layout: b.layout},
+	})
+}
+
+func (b *bench) read(ctx context.Context) validity.Counters {
+	b.t.Helper()
+	c, err := facts.ReadCounters(ctx, b.local, b.place.Disks)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+// expect wants a warning, or wants it not to be there.
+func expect(t *testing.T, warnings []lab.Warning, code string, there bool) {
+	t.Helper()
+	var all []string
+	for _, w := range warnings {
+		all = append(all, fmt.Sprintf("%s: %s", w.Code, w.Text))
+	}
+	t.Logf("%s\n", strings.Join(all, "\n"))
+	if slices.ContainsFunc(warnings, func(w lab.Warning) bool { return w.Code == code }) != there {
+		t.Errorf("%s: want it to be there: %v", code, there)
+	}
+}
+
+func TestHoles(t *testing.T) {
+	b := onLoop(t, "rw", "mkfs.ext4", "-q")
+	sparse := filepath.Join(b.place.Path, "sparse")
+	must(t, "truncate", "-s", strconv.Itoa(fileSize), sparse)
+	expect(t, b.fio(sparse), "never-written", true)
+	// The same with space that is reserved, but not written.
+	must(t, "fallocate", "-l", strconv.Itoa(fileSize), sparse)
+	expect(t, b.fio(sparse), "never-written", true)
+	os.Remove(sparse)
+	written := b.file(noise())
+	b.layout = lab.LayoutState{} // nothing is known of it, and nothing is wrong with it
+	expect(t, b.fio(written), "never-written", false)
+}
+
+func TestPageCache(t *testing.T) {
+	b := onLoop(t, "rw", "mkfs.ext4", "-q")
+	name := b.file(noise())
+	// invalidate=0, or fio drops what is cached of the file first.
+	expect(t, b.fio(name, "direct", "0", "invalidate", "0"), "page-cache", true)
+	direct := b.fio(name)
+	expect(t, direct, "page-cache", false)
+	expect(t, direct, "direct-not-honoured", false)
+	expect(t, direct, "small-file", false)
+	expect(t, b.fio(name, "rw", "write", "bs", "64k", "direct", "0", "invalidate", "0"), "unsynced-writes", true)
+	expect(t, b.fio(name, "rw", "write", "bs", "64k", "direct", "0", "fsync", "16"), "unsynced-writes", false)
+}
+
+func TestSyncEngine(t *testing.T) {
+	b := onLoop(t, "rw", "mkfs.ext4", "-q")
+	name := b.file(noise())
+	expect(t, b.fio(name, "iodepth", "32"), "sync-engine", true)
+	queued := b.fio(name, "iodepth", "32", "ioengine", "libaio")
+	expect(t, queued, "sync-engine", false)
+	expect(t, queued, "depth-not-reached", false)
+	expect(t, b.fio(name, "iodepth", "32", "ioengine", "libaio", "direct", "0"), "buffered-async", true)
+}
+
+func TestGeneratorBound(t *testing.T) {
+	b := onLoop(t, "rw")
+	expect(t, b.fio("", "ioengine", "null", "direct", "-", "size", "1g"), "generator-bound", true)
+	limited := b.fio(b.place.Path, "rate_iops", "200")
+	expect(t, limited, "generator-bound", false)
+	expect(t, limited, "rate-limited", true)
+	expect(t, b.fio(b.place.Path, "rate_iops", "100000000"), "rate-not-reached", true)
+}
+
+func TestTmpfs(t *testing.T) {
+	folder, err := os.MkdirTemp("/dev/shm", "headroom-validity")
+	if err != nil {
+		t.Skip("needs a tmpfs on /dev/shm: ", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	b := at(t, folder)
+	expect(t, b.fio(b.file(noise()), "direct", "0"), "memory-backed", true)
+}
+
+func TestCompression(t *testing.T) {
+	b := onLoop(t, "compress=zstd", "mkfs.btrfs", "-q", "-M")
+	name := b.file(zeros)
+	expect(t, b.fio(name, "rw", "read", "bs", "64k"), "compressible", true)
+	zeroed := b.fio(name, "rw", "write", "bs", "128k", "end_fsync", "1", "zero_buffers", "1", "time_based", "-")
+	expect(t, zeroed, "compressible", true)
+	name = b.file(noise())
+	expect(t, b.fio(name, "rw", "read", "bs", "64k"), "compressible", false)
+}
+
+func TestOtherLoad(t *testing.T) {
+	b := onLoop(t, "rw")
+	expect(t, b.fio(b.place.Path, "rate_iops", "2000"), "other-load", false)
+	other := exec.CommandContext(t.Context(), "fio", "--name=other", "--filename="+b.place.Path, "--rw=read",
+		"--bs=256k", "--direct=1", "--rate=60m", "--time_based", "--runtime=20", "--output=/dev/null")
+	other.Dir = t.TempDir()
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = other.Process.Signal(os.Interrupt)
+		_ = other.Wait()
+	}()
+	time.Sleep(500 * time.Millisecond) // fio forks its job
+	expect(t, b.fio(b.place.Path, "rate_iops", "2000"), "other-load", true)
+}
+
+func TestEndedEarly(t *testing.T) {
+	b := onLoop(t, "rw")
+	expect(t, b.fio(b.place.Path, "time_based", "-", "runtime", "30", "bs", "1M", "rw", "read"), "ended-early", true)
+	expect(t, b.fio(b.place.Path), "errors", false)
+}
+
+func TestSectors(t *testing.T) {
+	b := onLoop(t, "rw")
+	expect(t, b.fio(b.place.Path, "bs", "1000", "rw", "write"), "errors", true)
+	expect(t, b.fio(b.place.Path, "bs", "1000", "rw", "write"), "block-below-sector", true)
+	expect(t, b.fio(b.place.Path, "rw", "write"), "block-below-sector", false)
+}

@@ -1,0 +1,134 @@
+package validity
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/warnings.md anew")
+
+const (
+	warningsDoc = "../../docs/warnings.md"
+	pitfallsDoc = "../../docs/pitfalls.md"
+)
+
+// docs/warnings.md is written from Checks, so that its thresholds are those of the code.
+func TestWarningsDoc(t *testing.T) {
+	want := warningsPage(Checks())
+	if *update {
+		if err := os.WriteFile(warningsDoc, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(warningsDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/warnings.md is not what Checks says; write it with: go test ./internal/validity -run WarningsDoc -update")
+	}
+	codes := regexp.MustCompile("(?m)^## `([a-z-]+)`$").FindAllStringSubmatch(string(got), -1)
+	if len(codes) != len(Checks()) {
+		t.Fatalf("docs/warnings.md has %d codes, Checks %d", len(codes), len(Checks()))
+	}
+}
+
+func warningsPage(checks []Check) string {
+	var b strings.Builder
+	b.WriteString(`# Warnings
+
+A warning is a reason to distrust a number. It stands beside the number that it taints, in every output, and says what was
+seen and what to do. Its code is stable: scripts may test for it. A check that lacks its evidence (an import has no
+counters of the machine) says nothing; no warning is no proof that all is well.
+
+This page is written from the list of checks in internal/validity/checks.go.
+
+`)
+	b.WriteString("| code | what it means |\n| --- | --- |\n")
+	for _, c := range checks {
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.Code, c.Code, c.Title)
+	}
+	for _, c := range checks {
+		about := "each repetition"
+		if c.Run != nil {
+			about = "all repetitions of a run together"
+		}
+		if c.By != "" {
+			about = map[string]string{
+				"run": "the run before it starts", "runner": "what happens while a load is carried out", "import": "the files imported",
+			}[c.By]
+		}
+		fmt.Fprintf(&b, "\n## `%s`\n%s.\n\n- Fires when: %s.\n- What to do: %s.\n- Taints: %s.\n- Looks at: %s.\n- Source: %s.\n",
+			c.Code, c.Title, c.When, c.Do, c.Taints, about, c.Source)
+	}
+	return b.String()
+}
+
+func TestChecksAreComplete(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Checks() {
+		if seen[c.Code] {
+			t.Errorf("%s is there twice", c.Code)
+		}
+		seen[c.Code] = true
+		for name, text := range map[string]string{
+			"title": c.Title, "when": c.When, "do": c.Do, "taints": c.Taints, "source": c.Source,
+		} {
+			if text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
+				t.Errorf("%s: %s is %q", c.Code, name, text)
+			}
+		}
+		ways := 0
+		for _, there := range []bool{c.Repetition != nil, c.Run != nil, c.By != ""} {
+			if there {
+				ways++
+			}
+		}
+		if ways != 1 {
+			t.Errorf("%s: looks at a repetition, or at a run, or comes from elsewhere: %d of them", c.Code, ways)
+		}
+	}
+}
+
+func TestPitfallsDoc(t *testing.T) {
+	text, err := os.ReadFile(pitfallsDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, c := range Checks() {
+		codes = append(codes, c.Code)
+	}
+	row := regexp.MustCompile(`(?m)^\| (\d+) \|.*\| (warning|impossible|later|out of scope)\b(.*)\|$`)
+	rows := row.FindAllStringSubmatch(string(text), -1)
+	if len(rows) < 70 {
+		t.Fatalf("%d pitfalls, want all 70", len(rows))
+	}
+	dealt := 0
+	for i, r := range rows {
+		if r[1] != fmt.Sprint(i+1) {
+			t.Errorf("pitfall %s stands at place %d", r[1], i+1)
+		}
+		if r[2] == "warning" || r[2] == "impossible" {
+			dealt++
+		}
+		mentioned := regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(r[3], -1)
+		if r[2] == "warning" && len(mentioned) == 0 {
+			t.Errorf("pitfall %s is a warning without a code", r[1])
+		}
+		for _, m := range mentioned {
+			if !slices.Contains(codes, m[1]) {
+				t.Errorf("pitfall %s names the warning %s, which is not there", r[1], m[1])
+			}
+		}
+	}
+	if dealt < 30 {
+		t.Errorf("%d pitfalls are warnings or impossible, want 30", dealt)
+	}
+	t.Logf("%d of %d pitfalls are warnings or impossible", dealt, len(rows))
+}

@@ -1,0 +1,17 @@
+package validity
+
+import "headroom/internal/lab"
+
+// StoreOnDevice is the warning that the run's folder lies on the disk that is measured; only who saves can know. It
+// taints no metric by itself: saving waits until the load has ended.
+func StoreOnDevice(store, disk string) lab.Warning {
+	return lab.Warning{Code: "store-on-device", Taints: []string{},
+		Text: "the results are saved to " + store + ", which lies on " + disk + ", the disk under test: between " +
+			"loads only, but that is what the next load finds; use --store on another disk"}
+}
+
+// BusyBefore is the warning that the disks under test were busy before the run began; activity says with what.
+func BusyBefore(activity string) lab.Warning {
+	return lab.Warning{Code: "busy-before", Taints: everything(),
+		Text: "before the run began, the disks under test were busy already: " + activity + "; stop that (iotop -o names it) and repeat, or read the numbers as shared"}
+}

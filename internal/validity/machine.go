@@ -1,0 +1,114 @@
+package validity
+
+import (
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+const (
+	// otherShare and otherBytes are what else may pass through the device before it counts as a load: file system
+	// metadata and a system's logging stay far below.
+	otherShare = 0.10
+	otherBytes = 16 << 20
+	// stealShare is the part of CPU time that a hypervisor may give to others. Above one in a hundred the tail
+	// percentiles are its, because a stolen slice lasts milliseconds.
+	stealShare = 0.01
+	// slowShare is how far below its highest clock a busy machine may run. All cores at work reach 60% to 80% of the
+	// highest clock, which is one core's turbo; busyShare is what counts as busy, since idle cores sleep.
+	slowShare = 0.5
+	busyShare = 0.5
+	// hotCelsius is where the first drives slow down; data sheets name 70 to 85 °C as the warning temperature.
+	hotCelsius = 75
+)
+
+// machineCPU is the part of all CPU time around the load that was busy, and that a hypervisor took away.
+func (e *Evidence) machineCPU() (busy, stolen float64, ok bool) {
+	a, b := e.Before.CPU, e.After.CPU
+	idle := b.Idle + b.IOWait - a.Idle - a.IOWait
+	stolen = b.Steal - a.Steal
+	busy = b.User + b.Nice + b.System + b.IRQ + b.SoftIRQ - a.User - a.Nice - a.System - a.IRQ - a.SoftIRQ
+	total := idle + stolen + busy
+	if a == (CPUTimes{}) || total <= 0 || idle < 0 || stolen < 0 {
+		return 0, 0, false
+	}
+	return busy / total, stolen / total, true
+}
+
+// otherLoad counts what the disk moved beyond fio's bytes. Where it can't tell another load from what a file system
+// or a mirror adds, it does not count: writes through a file system, and any writes over several disks.
+func otherLoad(e Evidence) []lab.Warning {
+	d, ok := e.disks()
+	if !ok || e.inMemory() || e.Group.Seconds <= 0 {
+		return nil
+	}
+	direct, _ := e.direct()
+	reads, writes := float64(e.traffic(lab.Read).bytes)*e.rampFactor(), float64(e.traffic(lab.Write).bytes)*e.rampFactor()
+	if e.did(lab.Mixed) && reads+writes == 0 {
+		return nil
+	}
+	extra := 0.0
+	// Buffered reads read ahead, and writes of a part of a block read the rest first.
+	if reads > 0 && direct || e.Place.Kind == lab.Device && direct {
+		extra += max(0, float64(d.ReadBytes)-reads)
+	}
+	if writes == 0 || e.Place.Kind == lab.Device && direct && len(e.Place.Disks) == 1 {
+		extra += max(0, float64(d.WriteBytes)-writes)
+	}
+	if extra < otherBytes || extra < otherShare*(reads+writes) {
+		return nil
+	}
+	return warn(allOf(e.directions()...), "%s passed through %s beside the %s that fio moved, so something else "+
+		"was using it; stop that (iotop -o names it), or read these numbers as shared",
+		unit.Bytes(extra), names(e.Place.Disks), unit.Bytes(reads+writes))
+}
+
+func names(disks []string) string {
+	if len(disks) == 1 {
+		return disks[0]
+	}
+	return "the disks"
+}
+
+func cpuSteal(e Evidence) []lab.Warning {
+	_, stolen, ok := e.machineCPU()
+	if !ok || stolen <= stealShare {
+		return nil
+	}
+	return warn(everything(), "the hypervisor gave %s of this machine's CPU time to others: rates are lower and "+
+		"tails longer than the storage's own; repeat at a quieter time, or with dedicated CPUs", unit.Percent(stolen))
+}
+
+func throttled(e Evidence) []lab.Warning {
+	n := e.After.Throttles - e.Before.Throttles
+	if e.Before.Throttles < 0 || e.After.Throttles < 0 || n <= 0 {
+		return nil
+	}
+	return warn(everything(), "the CPU slowed down %d times because it was too hot; see to its cooling and repeat", n)
+}
+
+func cpuFrequency(e Evidence) []lab.Warning {
+	busy, _, ok := e.machineCPU()
+	now, highest := e.During.MHz, e.During.MaxMHz
+	if !ok || busy < busyShare || e.During.Time.IsZero() || now <= 0 || highest <= 0 || now >= slowShare*highest {
+		return nil
+	}
+	governor := ""
+	if e.Machine.Governor != "" {
+		governor = " (governor " + e.Machine.Governor + ")"
+	}
+	return warn(everything(), "the cores ran at %.0f MHz of %.0f MHz while %s of them were busy%s: a power limit, "+
+		"heat or the governor holds them back; lift that, or keep it for every run that is compared",
+		now, highest, unit.Percent(busy), governor)
+}
+
+func diskHot(e Evidence) []lab.Warning {
+	for _, name := range slices.Sorted(slices.Values(e.Place.Disks)) {
+		if t := e.After.DiskCelsius[name]; t >= hotCelsius {
+			return warn(allOf(e.directions()...), "%s was at %.0f °C at the end: drives slow themselves down from "+
+				"70 to 85 °C on; cool it and repeat", name, t)
+		}
+	}
+	return nil
+}

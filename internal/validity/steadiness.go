@@ -1,0 +1,154 @@
+package validity
+
+import (
+	"math"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+)
+
+const (
+	// minSeries is the number of values from which a series is judged at all: below ten, one stray second is a tenth.
+	minSeries = 10
+	// minTrend and minRounds are the same for a trend and for fifths of the run. Seconds remember each other (0.6 is
+	// common), and in simulated series of that kind without a trend, 5% noise, shorter ones raised an alarm in 3% and 6%.
+	minTrend  = 20
+	minRounds = 30
+	// warmedBy is by how much the start must differ from the rest before it counts as warming up, and is as much
+	// as SNIA lets the fitted line of a steady state move.
+	warmedBy = stat.SteadyRise
+	// drifts is the probability below which a trend is taken as real.
+	drifts = 0.01
+	// stallBelow is the share of the median speed below which a second counts as stalled: half is more than
+	// noise, journal commits or one slow flush do.
+	stallBelow = 0.5
+	// stallShare is the part of the time that stalls may fill, and stallEpisodes how many are no accident.
+	stallShare    = 0.05
+	stallEpisodes = 2
+)
+
+// speeds are the series of operations a second by direction, or those of bandwidth where there are no others. The last
+// value is left out: fio closes it when the load ends, so it covers a part of a second or is printed twice (fio's HOWTO,
+// log_avg_msec).
+func (e *Evidence) speeds() map[string][]float64 {
+	series := map[string][]float64{}
+	for _, suffix := range []string{".bandwidth", ".iops"} {
+		for _, s := range e.Repetition.Series {
+			if d, ok := strings.CutSuffix(s.Metric, suffix); ok && len(s.Values) > minSeries {
+				series[d] = s.Values[:len(s.Values)-1]
+			}
+		}
+	}
+	return series
+}
+
+// eachSpeed asks a question about each direction's series.
+func (e *Evidence) eachSpeed(question func(direction string, values []float64) []lab.Warning) []lab.Warning {
+	if e.throttledByDesign() {
+		return nil // what moves then is the setting
+	}
+	series := e.speeds()
+	var all []lab.Warning
+	for _, d := range lab.Directions() {
+		if values, ok := series[d]; ok {
+			all = append(all, question(d, values)...)
+		}
+	}
+	return all
+}
+
+// warm is how the start of a series compares with the rest.
+func warm(values []float64) (cut int, ratio float64, warming bool) {
+	cut, settled := stat.WarmUp(values)
+	if cut == 0 || !settled {
+		return 0, 1, false
+	}
+	head, rest := stat.Median(values[:cut]), stat.Median(values[cut:])
+	if rest <= 0 {
+		return 0, 1, false
+	}
+	ratio = head / rest
+	return cut, ratio, math.Abs(ratio-1) > warmedBy
+}
+
+func (e *Evidence) interval() float64 {
+	if len(e.Repetition.Series) > 0 && e.Repetition.Series[0].Interval > 0 {
+		return e.Repetition.Series[0].Interval
+	}
+	return 1
+}
+
+func warmingUp(e Evidence) []lab.Warning {
+	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
+		cut, ratio, warming := warm(values)
+		if !warming {
+			return nil
+		}
+		return warn(allOf(d), "the first %.0f s of %ss ran at %s of the speed of the rest: a cache was filling or "+
+			"emptying; add ramp_time=%.0f or more, and run longer",
+			float64(cut)*e.interval(), d, unit.Percent(ratio), math.Ceil(float64(cut)*e.interval()))
+	})
+}
+
+func drifting(e Evidence) []lab.Warning {
+	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
+		if cut, _, warming := warm(values); warming {
+			values = values[cut:]
+		}
+		if len(values) < minTrend {
+			return nil
+		}
+		trend := stat.Drift(values)
+		if !(trend.P < drifts) || math.Abs(trend.Rise) <= stat.SteadyRise {
+			return nil
+		}
+		how := "fell"
+		if trend.Rise > 0 {
+			how = "rose"
+		}
+		return warn(allOf(d), "the speed of %ss %s by %s from start to end: the device was not in a lasting state "+
+			"(a cache filled, garbage collection began, it got warm); "+
+			"run until it is steady (suite soak)", d, how, unit.Percent(math.Abs(trend.Rise)))
+	})
+}
+
+// notSteady is for what moves without being a start, a trend or stalls.
+func notSteady(e Evidence) []lab.Warning {
+	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
+		if len(values) < minRounds || len(warmingUp(e))+len(drifting(e)) > 0 || stalled(values) {
+			return nil
+		}
+		s := stat.SteadyState(stat.Rounds(values, stat.SteadyRounds))
+		if math.IsNaN(s.Range) || s.Steady() {
+			return nil
+		}
+		return warn(allOf(d), "the speed of %ss is not steady: between fifths of the run it differs by %s (up to "+
+			"%s is steady) and changes by %s along a line (up to %s); run longer, or until steady",
+			d, unit.Percent(s.Range), unit.Percent(stat.SteadyRange),
+			unit.Percent(math.Abs(s.Rise)), unit.Percent(stat.SteadyRise))
+	})
+}
+
+func stalled(values []float64) bool {
+	s := stat.Stalls(values, stallBelow)
+	return s.Episodes >= stallEpisodes && s.Share >= stallShare
+}
+
+func stalls(e Evidence) []lab.Warning {
+	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
+		if !stalled(values) {
+			return nil
+		}
+		s := stat.Stalls(values, stallBelow)
+		often := ""
+		if s.Period > 0 {
+			often = ", one every " + unit.Latency(s.Period*e.interval())
+		}
+		return warn(allOf(d), "%ss stalled: %s of the time below half the usual speed, in %d stretches%s, the "+
+			"slowest second at %s of it; the mean hides that, so read the series and p99.9, "+
+			"and look for flushes, garbage collection or another user of the device",
+			d, unit.Percent(s.Share), s.Episodes, often, unit.Percent(s.Low/s.Median))
+	})
+}

@@ -1,0 +1,233 @@
+// Package validity says which numbers not to trust. Its checks look at one repetition, or at all repetitions
+// of a run, beside what the machine's own counters say, and answer with warnings. The checks are values in one
+// list; docs/warnings.md, which is written from that list, describes each.
+//
+// Two rules hold for every check. It says nothing when what it needs is missing: an import has no counters, and silence
+// is better than a guess. And it stays silent on a healthy run: a warning that is always there is not read.
+// Thresholds are named constants, each with the reason for its value.
+package validity
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+)
+
+// Evidence is what is known of one repetition when it has ended. Any part may be missing.
+type Evidence struct {
+	Cell       lab.Cell
+	Repetition lab.Repetition
+	Place      lab.Place
+	// Group is what fio said of the load, and Document the document it came from.
+	Group    fio.Group
+	Document fio.Document
+	// ExitCode and Stderr of fio.
+	ExitCode int
+	Stderr   string
+	// Wanted is the run time that was asked for, without ramp; 0 when the job ends by size.
+	Wanted time.Duration
+	// Before and After are the machine's counters around the load (fio's ramp and start-up included).
+	Before, After Counters
+	// During is a reading taken while the load ran; its Time is zero when none was taken.
+	During Counters
+	// Machine is what does not change while a run goes on.
+	Machine Machine
+}
+
+// Counters are readings of the machine's own counters at one moment. A nil map or a zero means that it could
+// not be read.
+type Counters struct {
+	Time time.Time
+	// Disks by kernel name, from /proc/diskstats.
+	Disks map[string]DiskCounters
+	// CPU seconds since boot, from /proc/stat, all cores together, and by core.
+	CPU   CPUTimes
+	Cores []CPUTimes
+	// Throttles is the sum of thermal_throttle counters over the cores; -1 when there are none to read.
+	Throttles int64
+	// MHz is the mean of scaling_cur_freq over the cores, and MaxMHz of cpuinfo_max_freq; 0 when unreadable.
+	MHz, MaxMHz float64
+	// PagedIn and PagedOut are the bytes that the block layer was asked to read and write, from pgpgin and pgpgout of
+	// /proc/vmstat.
+	PagedIn, PagedOut int64
+	// DiskCelsius by disk, from hwmon, where there is a sensor.
+	DiskCelsius map[string]float64
+	// Load is the 1-minute load average.
+	Load float64
+	// PressureIO is the total stall time in seconds of /proc/pressure/io "some"; -1 when unreadable.
+	PressureIO float64
+}
+
+// DiskCounters are a line of /proc/diskstats in base units.
+type DiskCounters struct {
+	ReadIOs, WriteIOs         int64
+	ReadBytes, WriteBytes     int64
+	DiscardIOs, FlushIOs      int64
+	ReadSeconds, WriteSeconds float64
+	BusySeconds, QueueSeconds float64
+}
+
+// CPUTimes are seconds since boot.
+type CPUTimes struct {
+	User, Nice, System, Idle, IOWait, IRQ, SoftIRQ, Steal float64
+}
+
+// Machine is what the checks need to know of the machine and of the place under test.
+type Machine struct {
+	MemoryBytes int64
+	Cores       int
+	// Filesystem type of the place and its mount options; empty for a device.
+	Filesystem   string
+	MountOptions []string
+	// LogicalBlock and PhysicalBlock of the disk under test in bytes; 0 when unknown.
+	LogicalBlock, PhysicalBlock int64
+	// Rotational is nil when unknown.
+	Rotational *bool
+	// WriteCache is the kernel's view of the disk: "write back" or "write through"; empty when unknown.
+	WriteCache string
+	// Virtual is the hypervisor's name, empty on bare metal or when unknown.
+	Virtual string
+	// Governor of the CPU frequency; empty when there is none.
+	Governor string
+	// ClockSource of the kernel ("tsc", "hpet"); empty when unknown.
+	ClockSource string
+	// Scheduler in use on the disk under test.
+	Scheduler  string
+	FioVersion string
+}
+
+// Check is one kind of warning.
+type Check struct {
+	// Code is stable and names the warning.
+	Code string
+	// Title is a line for docs and lists.
+	Title string
+	// When says what makes it fire, with the threshold; Do what to do about it; Taints which metrics it concerns.
+	When, Do, Taints string
+	// Source says where the knowledge comes from.
+	Source string
+	// Repetition looks at one repetition, Run at all of them; at most one of the two is set. Neither is set for a
+	// warning that another part of headroom gives, because only it can know; By then names that part.
+	Repetition func(Evidence) []lab.Warning
+	Run        func(History) []Found
+	By         string
+}
+
+// History is all repetitions of a run by cell, in the order in which they were given, without their histograms and
+// series.
+type History struct {
+	Run   lab.Run
+	Cells []CellHistory
+}
+
+// CellHistory is a cell with its repetitions.
+type CellHistory struct {
+	Cell        lab.Cell
+	Repetitions []lab.Repetition
+}
+
+// Found is a warning about a cell; Cell is empty when it is about the whole run.
+type Found struct {
+	Cell    string
+	Warning lab.Warning
+}
+
+// Repetition checks one repetition.
+func Repetition(e Evidence) []lab.Warning {
+	var all []lab.Warning
+	for _, c := range Checks() {
+		if c.Repetition == nil {
+			continue
+		}
+		for _, w := range c.Repetition(e) {
+			w.Code = c.Code
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// OfRuns are the codes of the checks that look at all repetitions of a run.
+func OfRuns() []string {
+	var codes []string
+	for _, c := range Checks() {
+		if c.Run != nil {
+			codes = append(codes, c.Code)
+		}
+	}
+	return codes
+}
+
+// Run checks what only all repetitions together can show. The answer is by the cell's ID, with "" for the whole run.
+// The repetitions are read once, and their histograms and series are not kept, so that a run can be larger than the
+// memory.
+func Run(run lab.Run, repetitions iter.Seq[lab.Repetition]) map[string][]lab.Warning {
+	h := history(run, repetitions)
+	all := map[string][]lab.Warning{}
+	for _, c := range Checks() {
+		if c.Run == nil {
+			continue
+		}
+		for _, f := range c.Run(h) {
+			f.Warning.Code = c.Code
+			all[f.Cell] = append(all[f.Cell], f.Warning)
+		}
+	}
+	return all
+}
+
+func history(run lab.Run, repetitions iter.Seq[lab.Repetition]) History {
+	h := History{Run: run}
+	at := make(map[string]int, len(run.Cells))
+	for i, c := range run.Cells {
+		at[c.ID] = i
+		h.Cells = append(h.Cells, CellHistory{Cell: c})
+	}
+	for r := range repetitions {
+		if i, ok := at[r.Cell]; ok {
+			r.Latency, r.Series, r.Raw = nil, nil, nil
+			h.Cells[i].Repetitions = append(h.Cells[i].Repetitions, r)
+		}
+	}
+	h.Cells = slices.DeleteFunc(h.Cells, func(c CellHistory) bool { return len(c.Repetitions) == 0 })
+	return h
+}
+
+// warn makes the answer of a check: one warning, whose code the caller sets.
+func warn(taints []string, format string, args ...any) []lab.Warning {
+	return []lab.Warning{{Text: fmt.Sprintf(format, args...), Taints: taints}}
+}
+
+// everything is what a warning taints that leaves no number of the repetition standing.
+func everything() []string { return []string{"*"} }
+
+// allOf are the metrics of some directions.
+func allOf(directions ...string) []string {
+	taints := make([]string, len(directions))
+	for i, d := range directions {
+		taints[i] = d + ".*"
+	}
+	return taints
+}
+
+// speedOf are the rates of some directions, whose latencies may be trusted.
+func speedOf(directions ...string) []string {
+	var taints []string
+	for _, d := range directions {
+		taints = append(taints, lab.IOPS(d), lab.Bandwidth(d))
+	}
+	return taints
+}
+
+// latencyOf are the latencies of some directions, whose rates may be trusted.
+func latencyOf(directions ...string) []string {
+	var taints []string
+	for _, d := range directions {
+		taints = append(taints, d+".latency.*")
+	}
+	return taints
+}

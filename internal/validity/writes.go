@@ -1,0 +1,209 @@
+package validity
+
+import (
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/unit"
+)
+
+const (
+	// preconditioned is how many times its capacity a drive must be written before random writes are at their
+	// lasting speed: the workload-independent preconditioning of SNIA's performance test specification.
+	preconditioned = 2
+	// enoughSyncs is the number of flushes from which they are the load and not its end.
+	enoughSyncs = 100
+	// flushesSeen is the share of flushes that must reach the disk. Jobs that flush one file at the same time may share
+	// one, which is counted before; half leaves room for a journal that joins two.
+	flushesSeen = 0.5
+	// fastFlush is the time below which no flash has stored anything: programming a page takes 100 µs and more, so
+	// a quicker flush was answered from memory.
+	fastFlush = 50e-6
+	// flushDominates is the share of the run that a flush at the end may take.
+	flushDominates = 0.5
+	writeBack      = "write back"
+	writeThrough   = "write through"
+)
+
+// unsyncedWrites asks of buffered writes whether they arrived, and of direct ones only at depth 1, where people read the
+// latency as that of a durable write. At depth the drive's cache fills within seconds and hardly matters.
+func unsyncedWrites(e Evidence) []lab.Warning {
+	direct, known := e.direct()
+	if !e.did(lab.Write) || !known || e.syncsAsItWrites() || e.inMemory() {
+		return nil
+	}
+	if !direct {
+		share, ok := e.reached(lab.Write)
+		if e.syncsAtTheEnd() || ok && share >= reachedShare {
+			return nil
+		}
+		if ok {
+			return warn(allOf(lab.Write), "buffered writes without fsync: of the %s that fio wrote %s had reached "+
+				"the disk at the end; add direct=1, end_fsync=1 or fsync=N",
+				unit.Bytes(float64(e.traffic(lab.Write).bytes)), portion(share))
+		}
+		return warn(allOf(lab.Write), "buffered writes without fsync: the speed is that of the page cache until it "+
+			"fills; add direct=1, end_fsync=1 or fsync=N")
+	}
+	if e.depth()*e.jobs() > 1 || e.Machine.WriteCache != writeBack {
+		return nil
+	}
+	return warn(latencyOf(lab.Write), "the disk has a volatile write cache and nothing asked it to store what it "+
+		"was sent: the latency is that of the cache, "+
+		"not of a durable write, which can take a hundred times longer; add fsync=1 to see that")
+}
+
+func flushAbsorbed(e Evidence) []lab.Warning {
+	syncs := float64(e.syncs())
+	if syncs < enoughSyncs || !e.did(lab.Write) || e.inMemory() {
+		return nil
+	}
+	taints := allOf(lab.Write, lab.Sync)
+	d, counted := e.disks()
+	if counted && float64(d.FlushIOs) < flushesSeen*syncs/e.jobs() {
+		switch {
+		case e.Machine.WriteCache == writeThrough:
+			return warn(taints, "fio asked for %.0f flushes and the disk got %d: it says that it has no volatile "+
+				"cache, so the kernel sends none; "+
+				"the numbers count if the drive has power-loss protection (the data sheet tells), and not if a "+
+				"hypervisor or controller only claims it", syncs, d.FlushIOs)
+		case e.countsFlushes():
+			return warn(taints, "fio asked for %.0f flushes and the disk got %d: a layer in between joined or "+
+				"dropped them; look for nobarrier among the mount options "+
+				"and for write caches set to unsafe", syncs, d.FlushIOs)
+		}
+	}
+	p50 := e.Group.Values[lab.Latency(lab.Sync, "p50")]
+	if e.Machine.WriteCache == writeBack && p50 > 0 && p50 < fastFlush {
+		return warn(taints, "half of the flushes returned within %s, before flash can have stored anything: a "+
+			"cache answered; "+
+			"the numbers count if it has power-loss protection, as drives for servers do", unit.Latency(p50))
+	}
+	return nil
+}
+
+// countsFlushes says whether the kernel counts flushes at all (since 5.5): one that ever saw one does.
+func (e *Evidence) countsFlushes() bool {
+	for _, name := range e.Place.Disks {
+		if e.After.Disks[name].FlushIOs > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fsyncDominated finds the time of the flush at the end, which fio counts as run time, as what the I/Os leave of it.
+func fsyncDominated(e Evidence) []lab.Warning {
+	if !e.syncsAtTheEnd() || !e.did(lab.Write) || e.throttledByDesign() {
+		return nil
+	}
+	busy := e.traffic(lab.Read).inAll + e.traffic(lab.Write).inAll
+	// A job that waits for nothing has all its depth in flight; NaN (no latency) compares false.
+	if rest := 1 - busy/(e.depth()*e.jobs()); rest > flushDominates {
+		return warn(speedOf(lab.Write), "the flush at the end took about %s of the %.1f s: the rate mixes a fast "+
+			"part into memory with a wait; "+
+			"write more, or longer, or use direct=1", unit.Percent(rest), e.Group.Seconds)
+	}
+	return nil
+}
+
+func notPreconditioned(e Evidence) []lab.Warning {
+	spins := e.Machine.Rotational != nil && *e.Machine.Rotational
+	if !e.did(lab.Write) || e.Repetition.Layout.Kind != "discarded" || e.Place.Kind != lab.Device || spins {
+		return nil
+	}
+	written := float64(e.traffic(lab.Write).bytes) * e.rampFactor()
+	if e.Place.Size <= 0 || written >= preconditioned*float64(e.Place.Size) {
+		return nil
+	}
+	return warn(allOf(lab.Write), "the drive was discarded just before and %s of its %s written since: that is the "+
+		"speed of an empty drive, which has no garbage to collect; "+
+		"for the lasting speed write it full %d times first, then run until steady (suite soak)",
+		unit.Bytes(written), unit.Capacity(float64(e.Place.Size)), preconditioned)
+}
+
+// compressible looks at what was written, and at what arrived: incompressible data on a file system that compresses is
+// stored as it is, and raises no warning.
+func compressible(e Evidence) []lab.Warning {
+	reason := ""
+	for _, name := range []string{"zero_buffers", "buffer_pattern", "buffer_compress_percentage",
+		"dedupe_percentage"} {
+		if v, ok := e.param(name); ok && v != "0" {
+			reason = name
+			break
+		}
+	}
+	if reason != "" && e.did(lab.Write) {
+		where := "storage that compresses, removes duplicates or detects zeros stores less than was sent"
+		if e.compresses() {
+			where = e.filesystem() + " compresses what is written here"
+		}
+		return warn(allOf(lab.Write), "%s makes the data compressible or repeating, and %s; leave it out, so that "+
+			"fio writes random data", reason, where)
+	}
+	if !e.compresses() {
+		return nil
+	}
+	var all []lab.Warning
+	for _, d := range []string{lab.Read, lab.Write} {
+		direct, known := e.direct()
+		if honest := known && direct || d == lab.Write && (e.syncsAsItWrites() || e.syncsAtTheEnd()); !honest {
+			continue // pageCache and unsyncedWrites say what there is to say
+		}
+		if share, ok := e.reached(d); ok && share < reachedShare {
+			all = append(all, warn(allOf(d), "%s compresses, and the disk moved %s of the %s that fio counted: the "+
+				"data compresses or came from memory; "+
+				"use random data (no zero_buffers, a file laid out by headroom) or mount without compression",
+				e.filesystem(), portion(share), unit.Bytes(float64(e.traffic(d).bytes)))...)
+		}
+	}
+	return all
+}
+
+func blockBelowSector(e Evidence) []lab.Warning {
+	sizes := blockSizes(e)
+	var all []lab.Warning
+	for _, d := range []string{lab.Read, lab.Write} {
+		bs := sizes[d]
+		logical, physical := e.Machine.LogicalBlock, e.Machine.PhysicalBlock
+		switch {
+		case bs <= 0 || !e.did(d) && !(e.asksFor(d) && len(e.Group.Errors) > 0): // refused blocks did nothing
+		case logical > 0 && bs%logical != 0:
+			all = append(all, warn(allOf(d), "%s of %s are no whole number of the device's sectors (%s), which "+
+				"O_DIRECT refuses and the page cache rounds up; use bs=%d or a multiple",
+				d+"s", unit.Bytes(float64(bs)), unit.Bytes(float64(logical)), max(logical, physical))...)
+		case d == lab.Write && physical > 0 && bs%physical != 0:
+			all = append(all, warn(allOf(d), "writes of %s are smaller than the device's physical sectors (%s) or "+
+				"cut through them, so the device reads before each write; use bs=%d or a multiple",
+				unit.Bytes(float64(bs)), unit.Bytes(float64(physical)), physical)...)
+		}
+	}
+	return all
+}
+
+// blockSizes are those of reads and writes; fio's bs is "4k" for all, or "4k,8k" for reads and writes (and trims).
+// A range or a split is left out.
+func blockSizes(e Evidence) map[string]int64 {
+	v, ok := e.param("bs")
+	if !ok {
+		v, ok = e.param("blocksize")
+	}
+	if _, split := e.param("bssplit"); !ok || split {
+		return nil
+	}
+	sizes := map[string]int64{}
+	last := int64(0)
+	parts := splitList(v)
+	for i, d := range []string{lab.Read, lab.Write} {
+		if i < len(parts) && parts[i] != "" {
+			n, err := unit.ParseBytes(parts[i])
+			if err != nil {
+				return nil
+			}
+			last = n
+		}
+		sizes[d] = last
+	}
+	return sizes
+}
+
+func jobCPU(j fio.Job) float64 { return j.UserCPU + j.SystemCPU }
