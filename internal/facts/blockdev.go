@@ -1,0 +1,267 @@
+package facts
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// sectorSize is the unit of /sys/block/*/size and of the sectors in /proc/diskstats, whatever the device's own sector is.
+// Source: the kernel's Documentation/ABI/stable/sysfs-block and Documentation/admin-guide/iostats.rst.
+const sectorSize = 512
+
+// stack finds its way from a block device down to the disks that carry it.
+type stack struct {
+	reader
+	mounts []mount
+}
+
+// layer is one block device of a stack, with what lies directly underneath.
+type layer struct {
+	name string
+	// kind is "disk", "partition", "dm", "md", "loop", "bcache".
+	kind  string
+	below []string
+}
+
+func newStack(r reader) stack {
+	data, err := r.text(mountInfoPath)
+	if err != nil {
+		return stack{reader: r}
+	}
+	return stack{reader: r, mounts: parseMountInfo([]byte(data))}
+}
+
+// class is the folder of a block device in /sys.
+func class(name string) string { return "/sys/class/block/" + name }
+
+// byNumber names the block device with a number, "259:0".
+func (s stack) byNumber(device string) (string, bool) {
+	full, err := s.resolve("/sys/dev/block/" + device)
+	if err != nil {
+		return "", false
+	}
+	return path.Base(full), true
+}
+
+// byNode names the block device behind a node's path that holds no links, by its name alone: "/dev/sda1". The kernel
+// writes "!" in /sys where a name has a slash: /dev/cciss/c0d0 is /sys/class/block/cciss!c0d0. In a container /dev may lack
+// the link from /dev/mapper, so those names are looked for in /sys.
+func (s stack) byNode(node string) (string, bool) {
+	if mapped, ok := strings.CutPrefix(node, "/dev/mapper/"); ok {
+		for _, file := range s.glob("/sys/class/block/dm-*/dm/name") {
+			if name, err := s.text(file); err == nil && name == mapped {
+				return path.Base(path.Dir(path.Dir(file))), true
+			}
+		}
+	}
+	name := strings.ReplaceAll(strings.TrimPrefix(node, "/dev/"), "/", "!")
+	return name, strings.HasPrefix(node, "/dev/") && s.exists(class(name))
+}
+
+// size of a block device in bytes; 0 when it can't be read.
+func (s stack) size(name string) int64 {
+	sectors, err := s.number(class(name) + "/size")
+	if err != nil {
+		return 0
+	}
+	return sectors * sectorSize
+}
+
+// layer looks at one device.
+func (s stack) layer(name string) layer {
+	l := layer{name: name, kind: "disk", below: s.names(class(name) + "/slaves")}
+	switch {
+	case s.exists(class(name) + "/partition"):
+		l.kind = "partition"
+		if full, err := s.resolve(class(name)); err == nil {
+			l.below = []string{path.Base(path.Dir(full))}
+		}
+	case s.exists(class(name) + "/dm"):
+		l.kind = "dm"
+	case s.exists(class(name) + "/md"):
+		l.kind = "md"
+	case s.exists(class(name) + "/bcache"):
+		// The folder of that name in a backing or a caching device is another thing: those have no slaves.
+		if len(l.below) > 0 {
+			l.kind = "bcache"
+		}
+	case s.exists(class(name) + "/loop/backing_file"):
+		l.kind = "loop"
+		if file, err := s.text(class(name) + "/loop/backing_file"); err == nil {
+			l.below = s.ofFile(file)
+		}
+	}
+	return l
+}
+
+// layers lists a device and everything underneath, each device once, from the top down.
+func (s stack) layers(tops ...string) []layer {
+	var found []layer
+	seen := map[string]bool{}
+	for queue := tops; len(queue) > 0; queue = queue[1:] {
+		if seen[queue[0]] {
+			continue
+		}
+		seen[queue[0]] = true
+		l := s.layer(queue[0])
+		found = append(found, l)
+		queue = append(queue[:len(queue):len(queue)], l.below...)
+	}
+	return found
+}
+
+// disks are the whole disks under some block devices, sorted. A loop device whose file lies on no disk (on a tmpfs)
+// is a disk itself: its counters are the only ones that show what arrived.
+func (s stack) disks(tops ...string) []string {
+	var disks []string
+	for _, l := range s.layers(tops...) {
+		if len(l.below) == 0 {
+			disks = append(disks, l.name)
+		}
+	}
+	slices.Sort(disks)
+	return disks
+}
+
+// ofFile names the block devices that the file system of a file lies on, or the device when the file is a node.
+func (s stack) ofFile(file string) []string {
+	if name, ok := s.byNode(file); ok {
+		return []string{name}
+	}
+	// A file that was deleted, or that another mount namespace holds, still has a path that tells the mount.
+	m, ok := mountOf(s.mounts, path.Clean("/"+file))
+	if !ok {
+		return nil
+	}
+	return s.ofMount(m)
+}
+
+// ofMount names the block devices that a mount lies on directly; none for what lies in memory or on a server, and for
+// an overlay, whose layers may be out of sight.
+func (s stack) ofMount(m mount) []string {
+	if !strings.HasPrefix(m.device, "0:") {
+		if name, ok := s.byNumber(m.device); ok {
+			return []string{name}
+		}
+	}
+	// btrfs and bcachefs can span devices, so their mounts carry a made-up number; the source names one device
+	// (btrfs) or all with colons between (bcachefs).
+	var names []string
+	for source := range strings.SplitSeq(m.source, ":") {
+		if !strings.HasPrefix(source, "/dev/") {
+			continue
+		}
+		if full, err := s.resolve(source); err == nil {
+			source = full
+		}
+		if name, ok := s.byNode(source); ok {
+			names = append(names, name)
+		}
+	}
+	if m.kind == "btrfs" && len(names) > 0 {
+		return s.ofBtrfs(names[0])
+	}
+	return names
+}
+
+// ofBtrfs names all devices of the btrfs that one device belongs to: /sys/fs/btrfs/UUID/devices holds a link for each.
+func (s stack) ofBtrfs(member string) []string {
+	for _, one := range s.glob("/sys/fs/btrfs/*/devices/" + member) {
+		return s.names(path.Dir(one))
+	}
+	return []string{member}
+}
+
+// describe says what a layer is in a few words: "dm-2 (lvm vg-data)", "md0 (raid1)".
+func (s stack) describe(l layer) string {
+	dir := class(l.name)
+	switch l.kind {
+	case "dm":
+		name, _ := s.text(dir + "/dm/name")
+		return strings.TrimSpace(fmt.Sprintf("%s (%s %s", l.name, s.dmType(l.name), name)) + ")"
+	case "md":
+		level, _ := s.text(dir + "/md/level")
+		return fmt.Sprintf("%s (%s)", l.name, level)
+	case "loop":
+		file, _ := s.text(dir + "/loop/backing_file")
+		return fmt.Sprintf("%s (file %s)", l.name, file)
+	case "bcache":
+		return l.name + " (bcache)"
+	}
+	return l.name
+}
+
+// dmType is who made a device-mapper device, from the prefix of its UUID: "CRYPT-LUKS2-…", "LVM-…", "mpath-…",
+// "part1-mpath-…". Creating programs choose the prefix; without one it is plain device mapper.
+func (s stack) dmType(name string) string {
+	id, err := s.text(class(name) + "/dm/uuid")
+	prefix, _, found := strings.Cut(id, "-")
+	if err != nil || !found {
+		return "dm"
+	}
+	return strings.ToLower(prefix)
+}
+
+// trail puts the whole stack in words: each layer, and "on" before what lies underneath. It stops at a depth that no
+// real stack has, because a device seen while it changes could seem to lie on itself.
+func (s stack) trail(tops []string) string {
+	var parts []string
+	for at := tops; len(at) > 0; {
+		var names, next []string
+		for _, name := range at {
+			l := s.layer(name)
+			names = append(names, s.describe(l))
+			for _, b := range l.below {
+				if !slices.Contains(next, b) {
+					next = append(next, b)
+				}
+			}
+		}
+		parts = append(parts, strings.Join(names, " + "))
+		if at = next; len(parts) > maxLinks {
+			break
+		}
+	}
+	return strings.Join(parts, " on ")
+}
+
+// pciAddress matches a PCI function in a path of /sys/devices: "0000:01:00.0".
+var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+
+// pciOf finds the PCI function that a disk hangs on, the last one in its path. An NVMe disk that can be reached over
+// several controllers has a virtual path; then it is the function of its first controller.
+func (s stack) pciOf(disk string) (string, bool) {
+	starts := append([]string{class(disk)}, s.glob(class(disk)+"/device/nvme[0-9]*")...)
+	for _, start := range starts {
+		full, err := s.resolve(start)
+		if err != nil {
+			continue
+		}
+		parts := strings.Split(full, "/")
+		for _, p := range slices.Backward(parts) {
+			if pciAddress.MatchString(p) {
+				return p, true
+			}
+		}
+	}
+	return "", false
+}
+
+// byInode names the block device behind a node by its device number, which is what counts; the name alone where the
+// file system can't tell the number.
+func (s stack) byInode(node string) (string, bool) {
+	info, err := fs.Stat(s.fsys, inside(node))
+	if err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			return s.byNumber(fmt.Sprintf("%d:%d", unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))))
+		}
+	}
+	return s.byNode(node)
+}

@@ -1,0 +1,401 @@
+package facts
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// Gauges reads the machine's counters around a load. Which files there are is found out once, because looking for
+// them costs more than reading them.
+type Gauges struct {
+	target target.Target
+	disks  []string
+	// throttles, clocks and sensors are paths; sensors by disk.
+	throttles, clocks []string
+	sensors           map[string]string
+	maxMHz            float64
+	all               []string
+}
+
+// The files that every kernel has, or that are simply left out where it does not.
+const (
+	diskStatsPath  = "/proc/diskstats"
+	statPath       = "/proc/stat"
+	vmStatPath     = "/proc/vmstat"
+	loadPath       = "/proc/loadavg"
+	pressureIOPath = "/proc/pressure/io"
+)
+
+// maxClocks is how many frequency policies are read at most: on some drivers each reading interrupts the core that it
+// asks about. On larger machines they are picked evenly.
+const maxClocks = 32
+
+// FindGauges looks for the counters of a machine and of some disks, by kernel name.
+func FindGauges(ctx context.Context, t target.Target, disks []string) (*Gauges, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := reader{t.FS()}
+	g := &Gauges{target: t, disks: slices.Clone(disks), sensors: map[string]string{}}
+	g.throttles = throttleFiles(r)
+	policies := r.glob(cpuDir + "/cpufreq/policy*")
+	for _, p := range pick(policies, maxClocks) {
+		if r.exists(p + "/scaling_cur_freq") {
+			g.clocks = append(g.clocks, p+"/scaling_cur_freq")
+		}
+	}
+	g.maxMHz = meanMHz(policies, func(p string) (int64, error) { return r.number(p + "/cpuinfo_max_freq") })
+	for _, d := range disks {
+		if file, ok := sensorOf(r, d); ok {
+			g.sensors[d] = file
+		}
+	}
+	g.all = []string{diskStatsPath, statPath, vmStatPath, loadPath, pressureIOPath}
+	g.all = slices.Concat(g.all, g.throttles, g.clocks)
+	for _, d := range disks {
+		if file, ok := g.sensors[d]; ok {
+			g.all = append(g.all, file)
+		}
+	}
+	return g, nil
+}
+
+// ReadCounters looks for the counters and reads them once. Around loads, FindGauges once and Read before and after each
+// is cheaper.
+func ReadCounters(ctx context.Context, t target.Target, disks []string) (validity.Counters, error) {
+	g, err := FindGauges(ctx, t, disks)
+	if err != nil {
+		return validity.Counters{}, err
+	}
+	return g.Read(ctx)
+}
+
+// Read reads all counters in one round trip. What can't be read is absent as validity.Counters says; the error says that
+// the target can't be reached.
+func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
+	if err := ctx.Err(); err != nil {
+		return validity.Counters{}, err
+	}
+	now := time.Now()
+	files, err := g.target.ReadFiles(ctx, g.all...)
+	if err != nil {
+		return validity.Counters{}, &lab.Error{What: "can't read the machine's counters", Target: elsewhere(g.target), Err: err}
+	}
+	c := validity.Counters{Time: now, Throttles: -1, PressureIO: -1, MaxMHz: g.maxMHz}
+	c.Disks = parseDiskStats(files[diskStatsPath].Data, g.disks)
+	c.CPU, c.Cores = parseStat(files[statPath].Data)
+	c.PagedIn, c.PagedOut = parseVMStat(files[vmStatPath].Data)
+	c.Load = parseLoad(files[loadPath].Data)
+	if s, ok := parsePressure(files[pressureIOPath].Data); ok {
+		c.PressureIO = s.total
+	}
+	for _, p := range g.throttles {
+		if n, ok := numberIn(files[p]); ok {
+			c.Throttles = max(c.Throttles, 0) + n
+		}
+	}
+	c.MHz = meanMHz(g.clocks, func(p string) (int64, error) { return strconv.ParseInt(trimmed(files[p]), 10, 64) })
+	for d, p := range g.sensors {
+		// Thousandths of a degree. Source: the kernel's Documentation/hwmon/sysfs-interface.rst.
+		if n, ok := numberIn(files[p]); ok {
+			if c.DiskCelsius == nil {
+				c.DiskCelsius = make(map[string]float64, len(g.sensors))
+			}
+			c.DiskCelsius[d] = float64(n) / 1000
+		}
+	}
+	return c, nil
+}
+
+func trimmed(f target.File) string { return string(bytes.TrimSpace(f.Data)) }
+
+func numberIn(f target.File) (int64, bool) {
+	if f.Err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(trimmed(f), 10, 64)
+	return n, err == nil
+}
+
+// throttleFiles are the counters of thermal throttling (x86 only). Every thread shows its core's counter and its
+// package's, and each must be counted once.
+func throttleFiles(r reader) []string {
+	dir := cpuDir + "/cpu[0-9]*/thermal_throttle"
+	return append(
+		oncePer(r, r.glob(dir+"/core_throttle_count"), "core_cpus_list"),
+		oncePer(r, r.glob(dir+"/package_throttle_count"), "physical_package_id")...)
+}
+
+// oncePer keeps the first file of those whose CPUs share a value in their topology.
+func oncePer(r reader, files []string, part string) []string {
+	seen := map[string]bool{}
+	var kept []string
+	for _, p := range files {
+		id, err := r.text(path.Dir(path.Dir(p)) + "/topology/" + part)
+		if err != nil || !seen[id] {
+			kept = append(kept, p)
+		}
+		seen[id] = true
+	}
+	return kept
+}
+
+// pick takes at most n of a list, evenly spread.
+func pick(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	picked := make([]string, n)
+	for i := range picked {
+		picked[i] = list[i*len(list)/n]
+	}
+	return picked
+}
+
+// meanMHz averages frequencies in kHz; 0 when none can be read.
+func meanMHz(paths []string, read func(string) (int64, error)) float64 {
+	var sum float64
+	var n int
+	for _, p := range paths {
+		if khz, err := read(p); err == nil && khz > 0 {
+			sum += float64(khz) / 1000
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+// sensorOf finds a disk's own temperature. The nvme driver hangs its sensor on the controller, older kernels one folder
+// higher; drivetemp hangs one on a SATA or SAS disk. The first input is the composite temperature. The nvme driver
+// keeps a reading for a second, so that asking often costs the drive nothing.
+func sensorOf(r reader, disk string) (string, bool) {
+	dev := class(disk) + "/device"
+	for _, pattern := range []string{
+		"/hwmon[0-9]*", "/hwmon/hwmon[0-9]*", "/device/hwmon/hwmon[0-9]*", "/nvme[0-9]*/hwmon[0-9]*",
+	} {
+		if found := r.glob(dev + pattern + "/temp1_input"); len(found) > 0 {
+			return found[0], true
+		}
+	}
+	return "", false
+}
+
+// parseDiskStats reads the lines of some disks in /proc/diskstats. After the name come reads, reads merged, sectors read,
+// milliseconds reading, the same four for writes, operations in flight, milliseconds busy, milliseconds of all
+// operations together, and by newer kernels the four for discards (4.18) and two for flushes (5.5). Sectors are of 512
+// bytes on every device. Source: the kernel's Documentation/admin-guide/iostats.rst.
+//
+//	254       0 vda 64384 22632 3353826 14464 17210 25580 3115072 7909 0 8564 22931 5465 32 546296 442 2244 114
+//	259       2 nvme0n1 184213 0 9283846 20113 992211 12 61238472 88211 0 71232 108324 0 0 0 0 0 0
+//	  8       0 sda 22170 5331 1912356 151882 7782 9982 403322 60711 0 84120 212593
+//
+// A kernel that does not account to an NVMe disk with several paths accounts to the paths: nvme0c0n1 and nvme0c1n1 carry
+// what nvme0n1 does not show. Such a disk gets the sum of its paths.
+func parseDiskStats(data []byte, disks []string) map[string]validity.DiskCounters {
+	if len(data) == 0 {
+		return nil
+	}
+	found := make(map[string]validity.DiskCounters, len(disks))
+	var paths map[string]validity.DiskCounters
+	for line := range bytes.Lines(data) {
+		name, rest := nameIn(line)
+		if len(name) == 0 {
+			continue
+		}
+		if slices.Contains(disks, string(name)) {
+			if c, ok := diskCounters(rest); ok {
+				found[string(name)] = c
+			}
+			continue
+		}
+		head, ok := pathOf(string(name))
+		if !ok || !slices.Contains(disks, head) {
+			continue
+		}
+		if c, ok := diskCounters(rest); ok {
+			if paths == nil {
+				paths = map[string]validity.DiskCounters{}
+			}
+			paths[head] = add(paths[head], c)
+		}
+	}
+	for head, c := range paths {
+		if own := found[head]; own.ReadIOs == 0 && own.WriteIOs == 0 {
+			found[head] = c
+		}
+	}
+	return found
+}
+
+// nameIn splits a line of diskstats behind the device's name.
+func nameIn(line []byte) (name, rest []byte) {
+	rest = line
+	for range 3 {
+		rest = bytes.TrimLeft(rest, " ")
+		end := bytes.IndexAny(rest, " \n")
+		if end < 0 {
+			return nil, nil
+		}
+		name, rest = rest[:end], rest[end:]
+	}
+	return name, rest
+}
+
+// pathOf names the disk that a hidden NVMe path belongs to: nvme0c1n1 is a path to nvme0n1.
+func pathOf(name string) (string, bool) {
+	rest, ok := strings.CutPrefix(name, "nvme")
+	if !ok {
+		return "", false
+	}
+	subsystem, rest, ok := strings.Cut(rest, "c")
+	if !ok {
+		return "", false
+	}
+	_, namespace, ok := strings.Cut(rest, "n")
+	return "nvme" + subsystem + "n" + namespace, ok
+}
+
+func diskCounters(rest []byte) (validity.DiskCounters, bool) {
+	var v [17]int64
+	n := 0
+	for field := range bytes.FieldsSeq(rest) {
+		if n == len(v) {
+			break
+		}
+		x, err := strconv.ParseInt(string(field), 10, 64)
+		if err != nil || x < 0 {
+			return validity.DiskCounters{}, false
+		}
+		v[n] = x
+		n++
+	}
+	if n < 11 || v[2] > math.MaxInt64/sectorSize || v[6] > math.MaxInt64/sectorSize {
+		return validity.DiskCounters{}, false
+	}
+	return validity.DiskCounters{
+		ReadIOs: v[0], ReadBytes: v[2] * sectorSize, ReadSeconds: float64(v[3]) / 1000,
+		WriteIOs: v[4], WriteBytes: v[6] * sectorSize, WriteSeconds: float64(v[7]) / 1000,
+		BusySeconds: float64(v[9]) / 1000, QueueSeconds: float64(v[10]) / 1000,
+		DiscardIOs: v[11], FlushIOs: v[15],
+	}, true
+}
+
+func add(a, b validity.DiskCounters) validity.DiskCounters {
+	return validity.DiskCounters{
+		ReadIOs: a.ReadIOs + b.ReadIOs, ReadBytes: a.ReadBytes + b.ReadBytes, ReadSeconds: a.ReadSeconds + b.ReadSeconds,
+		WriteIOs: a.WriteIOs + b.WriteIOs, WriteBytes: a.WriteBytes + b.WriteBytes, WriteSeconds: a.WriteSeconds + b.WriteSeconds,
+		BusySeconds: a.BusySeconds + b.BusySeconds, QueueSeconds: a.QueueSeconds + b.QueueSeconds,
+		DiscardIOs: a.DiscardIOs + b.DiscardIOs, FlushIOs: a.FlushIOs + b.FlushIOs,
+	}
+}
+
+// ticksPerSecond is USER_HZ, the unit of /proc/stat. It is part of the kernel's interface and 100 on every architecture
+// that Go runs on, whatever the kernel's own HZ is. Source: proc_stat(5).
+const ticksPerSecond = 100
+
+// maxCPUs is more than any kernel is built for (NR_CPUS is 8192 on amd64); it keeps a damaged file from asking for memory.
+const maxCPUs = 1 << 16
+
+// parseStat reads the CPU lines of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. The guest times
+// behind those are part of user and nice. Cores are indexed by their number; one that is offline stays zero.
+//
+//	cpu  4369 0 2498 191747 574 0 90 47 0 0
+//	cpu0 1825 0 930 96867 41 0 32 19 0 0
+//	cpu1 2544 0 1568 94879 533 0 58 27 0 0
+func parseStat(data []byte) (all validity.CPUTimes, cores []validity.CPUTimes) {
+	for line := range bytes.Lines(data) {
+		rest, ok := bytes.CutPrefix(line, []byte("cpu"))
+		if !ok {
+			break // the CPU lines come first; the long line of interrupts behind them is not looked at
+		}
+		end := bytes.IndexByte(rest, ' ')
+		if end < 0 {
+			continue
+		}
+		times, ok := cpuTimes(rest[end:])
+		if !ok {
+			continue
+		}
+		if end == 0 {
+			all = times
+			continue
+		}
+		core, err := strconv.Atoi(string(rest[:end]))
+		if err != nil || core < 0 || core >= maxCPUs {
+			continue
+		}
+		if missing := core + 1 - len(cores); missing > 0 {
+			cores = append(cores, make([]validity.CPUTimes, missing)...)
+		}
+		cores[core] = times
+	}
+	return all, cores
+}
+
+func cpuTimes(rest []byte) (validity.CPUTimes, bool) {
+	var v [8]float64
+	n := 0
+	for field := range bytes.FieldsSeq(rest) {
+		if n == len(v) {
+			break
+		}
+		ticks, err := strconv.ParseUint(string(field), 10, 64)
+		if err != nil {
+			return validity.CPUTimes{}, false
+		}
+		v[n] = float64(ticks) / ticksPerSecond
+		n++
+	}
+	return validity.CPUTimes{User: v[0], Nice: v[1], System: v[2], Idle: v[3], IOWait: v[4], IRQ: v[5], SoftIRQ: v[6],
+		Steal: v[7]}, n >= 4
+}
+
+// parseVMStat reads the bytes that the block layer was asked to read and to write, from KiB in /proc/vmstat. Direct I/O
+// counts as well as the page cache's, each request once, whatever it is stacked on.
+//
+//	pgpgin 1677029
+//	pgpgout 1557964
+//	pswpin 0
+func parseVMStat(data []byte) (in, out int64) {
+	value := func(line []byte, name string) (int64, bool) {
+		rest, ok := bytes.CutPrefix(line, []byte(name))
+		if !ok {
+			return 0, false
+		}
+		kib, err := strconv.ParseInt(string(bytes.TrimSpace(rest)), 10, 64)
+		return kib * 1024, err == nil && kib >= 0 && kib <= math.MaxInt64/1024
+	}
+	for line := range bytes.Lines(data) {
+		if v, ok := value(line, "pgpgin "); ok {
+			in = v
+		}
+		if v, ok := value(line, "pgpgout "); ok {
+			out = v
+			break // it stands behind pgpgin, early in a long file
+		}
+	}
+	return in, out
+}
+
+// parseLoad reads the 1-minute average of /proc/loadavg: "0.41 0.17 0.05 1/92 8495".
+func parseLoad(data []byte) float64 {
+	first, _, _ := bytes.Cut(data, []byte(" "))
+	load, err := strconv.ParseFloat(string(first), 64)
+	if err != nil || math.IsNaN(load) || math.IsInf(load, 0) {
+		return 0
+	}
+	return load
+}

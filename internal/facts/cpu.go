@@ -1,0 +1,240 @@
+package facts
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+const (
+	cpuInfoPath = "/proc/cpuinfo"
+	cpuDir      = "/sys/devices/system/cpu"
+)
+
+func collectCPU(fsys fs.FS, _ Scope) []lab.Fact {
+	r := reader{fsys}
+	info, err := r.cpuInfo()
+	facts := []lab.Fact{
+		cpuModel(r, info, err),
+		fromCPUInfo("cpu.microcode", info, err, "microcode"),
+	}
+	facts = append(facts, topology(r)...)
+	return append(facts,
+		r.fact("cpu.smt", cpuDir+"/smt/control"),
+		perPolicy(r, "cpu.governor", "scaling_governor", asIs),
+		perPolicy(r, "cpu.driver", "scaling_driver", asIs),
+		perPolicy(r, "cpu.energy_preference", "energy_performance_preference", asIs),
+		perPolicy(r, "cpu.frequency.max", "cpuinfo_max_freq", hertz),
+		perPolicy(r, "cpu.frequency.limit", "scaling_max_freq", hertz),
+		boost(r),
+		r.fact("cpu.idle.driver", cpuDir+"/cpuidle/current_driver"),
+		r.first("cpu.idle.governor", cpuDir+"/cpuidle/current_governor", cpuDir+"/cpuidle/current_governor_ro"),
+		idleStates(r),
+		r.list("cpu.isolated", cpuDir+"/isolated"),
+		r.list("cpu.nohz_full", cpuDir+"/nohz_full"),
+		allowedCPUs(r),
+	)
+}
+
+func collectVulnerabilities(fsys fs.FS, _ Scope) []lab.Fact {
+	r := reader{fsys}
+	const dir = cpuDir + "/vulnerabilities"
+	names := r.names(dir)
+	if len(names) == 0 {
+		return []lab.Fact{unknown("cpu.vulnerability", dir, "the kernel lists none; 4.15 or newer does")}
+	}
+	facts := make([]lab.Fact, len(names))
+	for i, name := range names {
+		facts[i] = r.fact("cpu.vulnerability."+name, dir+"/"+name)
+	}
+	return facts
+}
+
+func (r reader) cpuInfo() (map[string]string, error) {
+	text, err := r.text(cpuInfoPath)
+	return parseCPUInfo(text), err
+}
+
+// parseCPUInfo reads /proc/cpuinfo: the first value of each name. Which names there are depends on the architecture: arm64
+// tells no model name, only the numbers of its maker.
+//
+//	model name	: AMD EPYC 7443P 24-Core Processor
+//	flags		: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca
+//	CPU implementer	: 0x41
+func parseCPUInfo(text string) map[string]string {
+	values := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		if _, seen := values[name]; ok && !seen && name != "" {
+			values[name] = strings.TrimSpace(value)
+		}
+	}
+	return values
+}
+
+func fromCPUInfo(key string, info map[string]string, err error, name string) lab.Fact {
+	switch {
+	case err != nil:
+		return unknown(key, cpuInfoPath, why(err))
+	case info[name] == "":
+		return unknown(key, cpuInfoPath, "the file does not say "+name)
+	}
+	return known(key, info[name], cpuInfoPath)
+}
+
+// cpuModel is the model name, on arm64 the four numbers that stand for one, with the board's name where firmware gives it.
+func cpuModel(r reader, info map[string]string, err error) lab.Fact {
+	f := fromCPUInfo("cpu.model", info, err, "model name")
+	if f.Unknown == "" || info["CPU implementer"] == "" {
+		return f
+	}
+	return known(f.Key, fmt.Sprintf("implementer %s, part %s, variant %s, revision %s", info["CPU implementer"],
+		info["CPU part"], info["CPU variant"], info["CPU revision"]), cpuInfoPath)
+}
+
+// topology counts sockets, cores and threads that are online. /proc/cpuinfo has them on x86 only, so /sys is asked: a
+// core is a distinct set of sibling threads, because core numbers repeat between sockets and dies.
+func topology(r reader) []lab.Fact {
+	source := cpuDir + "/cpu*/topology"
+	packages, cores, threads := map[string]bool{}, map[string]bool{}, 0
+	for _, dir := range r.glob(cpuDir + "/cpu[0-9]*/topology") {
+		threads++
+		if id, err := r.text(dir + "/physical_package_id"); err == nil {
+			packages[id] = true
+		}
+		siblings, err := r.text(dir + "/core_cpus_list")
+		if err != nil {
+			siblings, err = r.text(dir + "/thread_siblings_list") // the older name
+		}
+		if err == nil {
+			cores[siblings] = true
+		}
+	}
+	count := func(key string, n int) lab.Fact {
+		if n == 0 {
+			return unknown(key, source, "the kernel shows no topology")
+		}
+		return known(key, strconv.Itoa(n), source)
+	}
+	facts := []lab.Fact{count("cpu.sockets", len(packages)), count("cpu.cores", len(cores)), count("cpu.threads", threads)}
+	if text, err := r.text(cpuInfoPath); threads == 0 && err == nil {
+		// Every architecture that Go runs on has one such line a thread.
+		if n := strings.Count("\n"+text, "\nprocessor"); n > 0 {
+			facts[2] = known("cpu.threads", strconv.Itoa(n), cpuInfoPath)
+		}
+	}
+	return facts
+}
+
+// perPolicy reads an attribute of every frequency policy and names the different values, most common first, each with
+// the number of policies: "powersave", "performance 12, powersave 4".
+func perPolicy(r reader, key, attribute string, value func(string) string) lab.Fact {
+	source := cpuDir + "/cpufreq/policy*/" + attribute
+	if len(r.glob(cpuDir+"/cpufreq/policy*")) == 0 {
+		return unknown(key, source, "no frequency scaling is offered here")
+	}
+	counts := map[string]int{}
+	var last error
+	for _, p := range r.glob(source) {
+		text, err := r.text(p)
+		if last = err; err == nil {
+			counts[value(text)]++
+		}
+	}
+	if len(counts) == 0 {
+		if last == nil {
+			last = fs.ErrNotExist
+		}
+		return unknown(key, source, why(last))
+	}
+	return known(key, tally(counts), source)
+}
+
+// tally names the values with their numbers, or the value alone when there is only one.
+func tally(counts map[string]int) string {
+	values := make([]string, 0, len(counts))
+	for v := range counts {
+		values = append(values, v)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
+		}
+		return strings.Compare(a, b)
+	})
+	if len(values) == 1 {
+		return values[0]
+	}
+	for i, v := range values {
+		values[i] = fmt.Sprintf("%s %d", v, counts[v])
+	}
+	return strings.Join(values, ", ")
+}
+
+func asIs(text string) string { return text }
+
+// hertz turns the kilohertz of cpufreq into hertz.
+func hertz(text string) string {
+	khz, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatInt(khz*1000, 10)
+}
+
+// boost says whether the CPU may run above its base frequency: "on" or "off". intel_pstate has the opposite question.
+func boost(r reader) lab.Fact {
+	const key, noTurbo = "cpu.boost", cpuDir + "/intel_pstate/no_turbo"
+	f := r.first(key, cpuDir+"/cpufreq/boost", noTurbo)
+	switch {
+	case f.Unknown != "":
+	case (f.Value == "1") == (f.Source != noTurbo):
+		f.Value = "on"
+	default:
+		f.Value = "off"
+	}
+	return f
+}
+
+// idleStates lists the idle states of the first CPU with their wake-up latency in microseconds, those that are
+// disabled in brackets: "POLL 0, C1 1, (C6 133)".
+func idleStates(r reader) lab.Fact {
+	source := cpuDir + "/cpu0/cpuidle"
+	var states []string
+	for _, dir := range r.glob(source + "/state*") {
+		name, err := r.text(dir + "/name")
+		latency, lerr := r.text(dir + "/latency")
+		if err != nil || lerr != nil {
+			continue
+		}
+		state := name + " " + latency
+		if off, err := r.text(dir + "/disable"); err == nil && off != "0" {
+			state = "(" + state + ")"
+		}
+		states = append(states, state)
+	}
+	if len(states) == 0 {
+		return unknown("cpu.idle.states", source, "the kernel shows no idle states")
+	}
+	return known("cpu.idle.states", strings.Join(states, ", "), source)
+}
+
+// allowedCPUs are those that this process, and so the load, may run on.
+func allowedCPUs(r reader) lab.Fact {
+	const key, source = "cpu.allowed", "/proc/self/status"
+	text, err := r.text(source)
+	if err != nil {
+		return unknown(key, source, why(err))
+	}
+	for line := range strings.Lines(text) {
+		if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
+			return known(key, strings.TrimSpace(list), source)
+		}
+	}
+	return unknown(key, source, "the file has no line Cpus_allowed_list:")
+}

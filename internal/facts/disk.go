@@ -1,0 +1,218 @@
+package facts
+
+import (
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// underTest is the role of the disks whose numbers are measured.
+const underTest = "disk.under-test"
+
+// collectPlace says how the place is built: the device itself and what it lies on.
+func collectPlace(fsys fs.FS, in Scope) []lab.Fact {
+	if in.Place.Kind != lab.Directory && in.Place.Kind != lab.Device {
+		return nil
+	}
+	s := newStack(reader{fsys})
+	tops := s.tops(in.Place)
+	facts := []lab.Fact{
+		known("place.kind", string(in.Place.Kind), ""),
+		known("place.path", in.Place.Path, ""),
+	}
+	if len(tops) == 0 {
+		return append(facts, unknown("device.under-test.name", mountInfoPath, "no block device lies under "+in.Place.Path))
+	}
+	top := class(tops[0])
+	facts = append(facts,
+		known("device.under-test.name", strings.Join(tops, ","), "/sys/class/block"),
+		known("device.under-test.stack", s.trail(tops), "/sys/class/block/*/slaves"),
+		s.sizeFact("device.under-test.size", tops[0]),
+		s.ofQueue("device.under-test.queue.logical_block_size", tops[0], "logical_block_size"),
+		s.ofQueue("device.under-test.queue.physical_block_size", tops[0], "physical_block_size"),
+		s.fact("device.under-test.alignment_offset", top+"/alignment_offset"),
+		s.fact("device.under-test.read_only", top+"/ro"),
+	)
+	for _, l := range s.layers(tops...) {
+		dir := class(l.name)
+		switch l.kind {
+		case "partition":
+			facts = append(facts, s.sectors("device.under-test.partition.start", dir+"/start"))
+		case "md":
+			facts = append(facts,
+				s.fact("device.under-test.md.level", dir+"/md/level"),
+				s.fact("device.under-test.md.disks", dir+"/md/raid_disks"),
+				s.fact("device.under-test.md.chunk_size", dir+"/md/chunk_size"),
+				s.fact("device.under-test.md.degraded", dir+"/md/degraded"),
+				s.fact("device.under-test.md.sync_action", dir+"/md/sync_action"),
+				s.fact("device.under-test.md.bitmap", dir+"/md/bitmap/location"))
+		case "dm":
+			facts = append(facts, known("device.under-test.dm."+s.dmType(l.name), l.name, dir+"/dm/uuid"))
+		case "loop":
+			facts = append(facts, s.fact("device.under-test.loop.direct_io", dir+"/loop/dio"))
+		}
+	}
+	return once(facts)
+}
+
+// once keeps the first fact of each key: a stack can hold two partitions or two arrays.
+func once(facts []lab.Fact) []lab.Fact {
+	seen := map[string]bool{}
+	kept := facts[:0]
+	for _, f := range facts {
+		if !seen[f.Key] {
+			kept = append(kept, f)
+		}
+		seen[f.Key] = true
+	}
+	return kept
+}
+
+// tops are the block devices that a place lies on directly.
+func (s stack) tops(place lab.Place) []string {
+	where := place.Resolved
+	if where == "" {
+		where = place.Path
+	}
+	if place.Kind == lab.Device {
+		if name, ok := s.byInode(where); ok {
+			return []string{name}
+		}
+		return nil
+	}
+	m, ok := mountOf(s.mounts, where)
+	if !ok {
+		return nil
+	}
+	return s.ofMount(m)
+}
+
+// ofQueue reads an attribute of a device's queue; a partition has none of its own, its disk's holds.
+func (s stack) ofQueue(key, name, attribute string) lab.Fact {
+	if l := s.layer(name); l.kind == "partition" && len(l.below) > 0 {
+		name = l.below[0]
+	}
+	return s.fact(key, class(name)+"/queue/"+attribute)
+}
+
+func (s stack) sizeFact(key, name string) lab.Fact { return s.sectors(key, class(name)+"/size") }
+
+// sectors is a file that counts sectors, as bytes.
+func (s stack) sectors(key, file string) lab.Fact {
+	f := s.fact(key, file)
+	if n, err := strconv.ParseInt(f.Value, 10, 64); err == nil {
+		f.Value = strconv.FormatInt(n*sectorSize, 10)
+	}
+	return f
+}
+
+func collectDisks(fsys fs.FS, in Scope) []lab.Fact {
+	s := newStack(reader{fsys})
+	var facts []lab.Fact
+	for i, disk := range in.Place.Disks {
+		role := underTest
+		if len(in.Place.Disks) > 1 {
+			role += "." + strconv.Itoa(i+1)
+		}
+		facts = append(facts, s.disk(role, disk)...)
+	}
+	return facts
+}
+
+// queueAttributes are the settings of a disk's queue that change what a measurement gives, by the kernel's names.
+// Source: the kernel's Documentation/ABI/stable/sysfs-block.
+func queueAttributes() []string {
+	return []string{
+		"nr_requests", "logical_block_size", "physical_block_size", "minimum_io_size", "optimal_io_size", "write_cache", "fua",
+		"max_sectors_kb", "max_hw_sectors_kb", "max_segments", "discard_granularity", "discard_max_bytes", "read_ahead_kb",
+		"nomerges", "rq_affinity", "io_poll", "io_poll_delay", "wbt_lat_usec", "iostats", "add_random", "stable_writes", "zoned",
+	}
+}
+
+func (s stack) disk(role, disk string) []lab.Fact {
+	dir := class(disk)
+	dev := dir + "/device"
+	facts := []lab.Fact{
+		known(role+".name", disk, "/sys/class/block"),
+		s.first(role+".model", dev+"/model"),
+		s.first(role+".serial", dir+"/serial", dev+"/serial", dev+"/nvme0/serial"),
+		s.first(role+".wwid", dir+"/wwid", dev+"/wwid"),
+		s.first(role+".firmware", dev+"/firmware_rev", dev+"/rev"),
+		s.sizeFact(role+".size", disk),
+		s.driver(role, disk),
+		s.first(role+".transport", dev+"/transport"),
+		s.fact(role+".rotational", dir+"/queue/rotational"),
+		s.fact(role+".removable", dir+"/removable"),
+		chosen(s.fact(role+".queue.scheduler", dir+"/queue/scheduler")),
+		s.hardwareQueues(role, disk),
+		s.first(role+".queue_depth", dev+"/queue_depth"),
+	}
+	for _, a := range queueAttributes() {
+		facts = append(facts, s.fact(role+".queue."+a, dir+"/queue/"+a))
+	}
+	return append(facts, s.pci(role, disk)...)
+}
+
+// driver names the driver that carries the disk's I/O: that of the NVMe controller, of the disk itself (sd, virtio_blk), or,
+// for an NVMe disk with several paths, of its first controller.
+func (s stack) driver(role, disk string) lab.Fact {
+	dev := class(disk) + "/device"
+	links := []string{dev + "/device/driver", dev + "/driver"}
+	if address, ok := s.pciOf(disk); ok {
+		links = append(links, "/sys/bus/pci/devices/"+address+"/driver")
+	}
+	for _, l := range links {
+		if full, err := s.resolve(l); err == nil {
+			return known(role+".driver", path.Base(full), l)
+		}
+	}
+	return unknown(role+".driver", dev+"/driver", "the device shows no driver")
+}
+
+// hardwareQueues counts the submission queues that the driver offers to the block layer.
+func (s stack) hardwareQueues(role, disk string) lab.Fact {
+	dir := class(disk) + "/mq"
+	if n := len(s.names(dir)); n > 0 {
+		return known(role+".queue.hardware", strconv.Itoa(n), dir)
+	}
+	return unknown(role+".queue.hardware", dir, "the device shows no hardware queues")
+}
+
+// pci facts of a disk: its address, its link, its memory node and how the IOMMU treats it.
+//
+//	/sys/bus/pci/devices/0000:41:00.0/current_link_speed:  16.0 GT/s PCIe
+//	/sys/bus/pci/devices/0000:41:00.0/current_link_width:  4
+//	/sys/kernel/iommu_groups/27/type:                      DMA-FQ
+func (s stack) pci(role, disk string) []lab.Fact {
+	address, ok := s.pciOf(disk)
+	if !ok {
+		const reason = "the disk does not hang on a PCI function"
+		return []lab.Fact{
+			unknown(role+".pci.address", class(disk), reason),
+			unknown(role+".iommu.group_type", class(disk), reason),
+		}
+	}
+	dir := "/sys/bus/pci/devices/" + address
+	return []lab.Fact{
+		known(role+".pci.address", address, class(disk)),
+		s.fact(role+".pci.link.speed", dir+"/current_link_speed"),
+		s.fact(role+".pci.link.width", dir+"/current_link_width"),
+		s.fact(role+".pci.link.max_speed", dir+"/max_link_speed"),
+		s.fact(role+".pci.link.max_width", dir+"/max_link_width"),
+		s.fact(role+".numa_node", dir+"/numa_node"),
+		s.iommuType(role, dir),
+	}
+}
+
+// iommuType is the kind of DMA translation: "DMA" flushes after every unmapping (strict), "DMA-FQ" in batches (lazy),
+// "identity" does not translate. Source: the kernel's Documentation/ABI/testing/sysfs-kernel-iommu_groups.
+func (s stack) iommuType(role, dir string) lab.Fact {
+	key, file := role+".iommu.group_type", dir+"/iommu_group/type"
+	if !s.exists(dir + "/iommu_group") {
+		return known(key, none, dir+"/iommu_group")
+	}
+	return s.since(key, file, 5, 11)
+}

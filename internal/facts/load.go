@@ -1,0 +1,78 @@
+package facts
+
+import (
+	"bytes"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// collectLoad reads how busy the machine is at the moment of the snapshot.
+func collectLoad(fsys fs.FS, _ Scope) []lab.Fact {
+	r := reader{fsys}
+	load := r.fact("load.average", "/proc/loadavg")
+	load.Value, _, _ = strings.Cut(load.Value, " ")
+	facts := []lab.Fact{load}
+	for _, resource := range []string{"cpu", "io", "memory"} {
+		facts = append(facts, pressure(r, resource))
+	}
+	return facts
+}
+
+// pressure is the share of the last ten seconds in which some task was held up.
+func pressure(r reader, resource string) lab.Fact {
+	key, source := "load.pressure."+resource, "/proc/pressure/"+resource
+	f := r.since(key, source, 4, 20)
+	if f.Unknown != "" {
+		// The kernel answers so when it knows pressure but psi=1 is missing from its command line.
+		if strings.Contains(f.Unknown, "operation not supported") {
+			f.Unknown = "switched off; psi=1 on the kernel command line switches it on"
+		}
+		return f
+	}
+	p, ok := parsePressure([]byte(f.Value))
+	if !ok {
+		return unknown(key, source, "the file has no line that begins with some")
+	}
+	return known(key, strconv.FormatFloat(p.average10, 'g', 4, 64), source)
+}
+
+// stall is the line "some" of a pressure file: shares of one, and seconds since boot.
+type stall struct {
+	average10 float64
+	total     float64
+}
+
+// parsePressure reads /proc/pressure/{cpu,io,memory}, averages in percent and the total in microseconds. Source: the
+// kernel's Documentation/accounting/psi.rst.
+//
+//	some avg10=0.25 avg60=0.14 avg300=0.14 total=5001809
+//	full avg10=0.25 avg60=0.14 avg300=0.13 total=4709402
+//	some avg10=99.00 avg60=87.31 avg300=41.02 total=81229384112
+func parsePressure(data []byte) (stall, bool) {
+	for line := range bytes.Lines(data) {
+		rest, ok := bytes.CutPrefix(line, []byte("some "))
+		if !ok {
+			continue
+		}
+		var s stall
+		var found bool
+		for field := range bytes.FieldsSeq(rest) {
+			name, value, _ := bytes.Cut(field, []byte("="))
+			switch string(name) {
+			case "avg10":
+				v, err := strconv.ParseFloat(string(value), 64)
+				if err == nil {
+					s.average10 = v / 100
+				}
+			case "total":
+				v, err := strconv.ParseUint(string(value), 10, 64)
+				s.total, found = float64(v)/1e6, err == nil
+			}
+		}
+		return s, found
+	}
+	return stall{}, false
+}

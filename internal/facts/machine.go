@@ -1,0 +1,71 @@
+package facts
+
+import (
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/validity"
+)
+
+// Machine picks what the checks need out of a snapshot. Where several disks lie under the place, the first speaks for
+// all; block sizes are those of the device that the load sees, which an encryption layer can make larger.
+func Machine(facts []lab.Fact) validity.Machine {
+	values := make(map[string]string, len(facts))
+	for _, f := range facts {
+		if f.Unknown == "" {
+			values[f.Key] = f.Value
+		}
+	}
+	disk := func(part string) string {
+		if v, ok := values[underTest+"."+part]; ok {
+			return v
+		}
+		return values[underTest+".1."+part]
+	}
+	m := validity.Machine{
+		MemoryBytes:   integer(values["memory.total"]),
+		Cores:         int(integer(values["cpu.threads"])),
+		Filesystem:    values["filesystem.type"],
+		MountOptions:  options(values["filesystem.options"], values["filesystem.super_options"]),
+		LogicalBlock:  integer(values["device.under-test.queue.logical_block_size"]),
+		PhysicalBlock: integer(values["device.under-test.queue.physical_block_size"]),
+		WriteCache:    disk("queue.write_cache"),
+		Governor:      values["cpu.governor"],
+		ClockSource:   values["clock.source"],
+		Scheduler:     disk("queue.scheduler"),
+		FioVersion:    values["tool.fio.version"],
+	}
+	if v := values["vm.hypervisor"]; v != none {
+		m.Virtual = v
+	}
+	// A paravirtual disk can't say whether it spins: the kernel then shows its default, 1.
+	if v := disk("rotational"); v != "" && disk("driver") != "virtio_blk" && disk("driver") != "vbd" {
+		spins := v == "1"
+		m.Rotational = &spins
+	}
+	return m
+}
+
+func integer(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// options joins lists of mount options, each option once.
+func options(lists ...string) []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, list := range lists {
+		for o := range strings.SplitSeq(list, ",") {
+			if o != "" && o != none && !seen[o] {
+				all = append(all, o)
+			}
+			seen[o] = true
+		}
+	}
+	return all
+}

@@ -1,0 +1,228 @@
+package facts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// machine is a saved machine: a text archive in testdata read as a target. Its files are the archive's files; four
+// sections stand for what an archive can't hold:
+//
+//	files    small files, "path = content" a line
+//	links    symbolic links, "path -> where" a line
+//	folders  empty folders
+//	nodes    device nodes, "b 259:0 /dev/nvme0n1" a line (b block, c character)
+//	closed   files that may not be opened by this user
+//
+// A file named "$ command" is what that command prints; every other command is not installed. The archive's comment
+// says what it is and names the place to measure and a folder for a store.
+type machine struct {
+	name         string
+	place, store string
+	files        fstest.MapFS
+	closed       map[string]bool
+	printed      map[string]string
+}
+
+var _ target.Target = (*machine)(nil)
+
+// machines reads every saved machine.
+func machines(t testing.TB) []*machine {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no saved machines in testdata: %v", err)
+	}
+	all := make([]*machine, len(paths))
+	for i, p := range paths {
+		all[i] = readMachine(t, p)
+	}
+	return all
+}
+
+// saved reads one saved machine by name.
+func saved(t testing.TB, name string) *machine {
+	t.Helper()
+	return readMachine(t, filepath.Join("testdata", name+".txtar"))
+}
+
+func readMachine(t testing.TB, file string) *machine {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := txtar.Parse(data)
+	m := &machine{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), files: fstest.MapFS{}, closed: map[string]bool{},
+		printed: map[string]string{}}
+	for line := range strings.Lines(string(archive.Comment)) {
+		if v, ok := strings.CutPrefix(line, "place: "); ok {
+			m.place = strings.TrimSpace(v)
+		}
+		if v, ok := strings.CutPrefix(line, "store: "); ok {
+			m.store = strings.TrimSpace(v)
+		}
+	}
+	if m.place == "" || m.store == "" {
+		t.Fatalf("%s names no place or no store", file)
+	}
+	for _, f := range archive.Files {
+		if command, ok := strings.CutPrefix(f.Name, "$ "); ok {
+			m.printed[command] = string(f.Data)
+			continue
+		}
+		if !m.section(t, f) {
+			m.files[f.Name] = &fstest.MapFile{Data: f.Data, Mode: 0o444}
+		}
+	}
+	return m
+}
+
+// section reads one of the sections that are no files.
+func (m *machine) section(t testing.TB, f txtar.File) bool {
+	t.Helper()
+	put := func(name string, file *fstest.MapFile) { m.files[inside(name)] = file }
+	for line := range bytes.Lines(f.Data) {
+		text := strings.TrimRight(string(line), "\n")
+		switch f.Name {
+		case "files":
+			name, content, ok := strings.Cut(text, " = ")
+			if !ok {
+				t.Fatalf("%s: not a file: %q", m.name, text)
+			}
+			put(name, &fstest.MapFile{Data: []byte(content + "\n"), Mode: 0o444})
+		case "links":
+			name, to, ok := strings.Cut(text, " -> ")
+			if !ok {
+				t.Fatalf("%s: not a link: %q", m.name, text)
+			}
+			put(name, &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink | 0o777})
+		case "folders":
+			put(text, &fstest.MapFile{Mode: fs.ModeDir | 0o755})
+		case "nodes":
+			var kind, name string
+			var major, minor uint32
+			if _, err := fmt.Sscanf(text, "%1s %d:%d %s", &kind, &major, &minor, &name); err != nil {
+				t.Fatalf("%s: not a node: %q: %v", m.name, text, err)
+			}
+			mode := fs.ModeDevice | 0o660
+			if kind == "c" {
+				mode |= fs.ModeCharDevice
+			}
+			put(name, &fstest.MapFile{Mode: mode, Sys: &syscall.Stat_t{Rdev: unix.Mkdev(major, minor)}})
+		case "closed":
+			m.closed[inside(text)] = true
+			put(text, &fstest.MapFile{Mode: 0})
+		default:
+			return false
+		}
+	}
+	return f.Name == "files" || f.Name == "links" || f.Name == "folders" || f.Name == "nodes" || f.Name == "closed"
+}
+
+func (m *machine) Name() string { return "local" }
+func (m *machine) FS() fs.FS    { return guarded{m.files, m.closed} }
+
+func (m *machine) Run(_ context.Context, argv ...string) (target.Output, error) {
+	text, ok := m.printed[lab.ShellQuote(argv)]
+	if !ok {
+		return target.Output{}, &lab.Error{What: "can't run " + argv[0], Command: argv,
+			Err: errors.New("executable file not found in $PATH")}
+	}
+	return target.Output{Stdout: []byte(text)}, nil
+}
+
+func (m *machine) ReadFiles(_ context.Context, paths ...string) (map[string]target.File, error) {
+	files := map[string]target.File{}
+	for _, p := range paths {
+		data, err := fs.ReadFile(m.FS(), inside(p))
+		files[p] = target.File{Data: data, Err: err}
+	}
+	return files, nil
+}
+
+func (m *machine) Start(context.Context, target.JobSpec) (target.Job, error) {
+	return nil, errors.New("a saved machine runs no jobs")
+}
+
+// guarded is a file system with files that may not be opened. MapFS has modes but does not heed them.
+type guarded struct {
+	fstest.MapFS
+	closed map[string]bool
+}
+
+func (g guarded) Open(name string) (fs.File, error) {
+	real, err := reader{g.MapFS}.resolve("/" + name)
+	if err == nil && g.closed[inside(real)] {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return g.MapFS.Open(name)
+}
+
+func (g guarded) ReadFile(name string) ([]byte, error) {
+	f, err := g.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	f.Close()
+	return g.MapFS.ReadFile(name)
+}
+
+func (g guarded) Lstat(name string) (fs.FileInfo, error) {
+	for dir := range g.closed {
+		if strings.HasPrefix(name, dir+"/") {
+			return nil, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrPermission}
+		}
+	}
+	return g.MapFS.Lstat(name)
+}
+
+// golden compares text with a file in testdata, or writes it with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; write it with: go test ./internal/facts -update", err)
+	}
+	if got == string(want) {
+		return
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(g), len(w)) {
+		var a, b string
+		if i < len(g) {
+			a = g[i]
+		}
+		if i < len(w) {
+			b = w[i]
+		}
+		if a != b {
+			t.Fatalf("%s, line %d:\n got %s\nwant %s", file, i+1, a, b)
+		}
+	}
+}

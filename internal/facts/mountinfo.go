@@ -1,0 +1,138 @@
+package facts
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// mountInfoPath lists what this process sees mounted.
+const mountInfoPath = "/proc/self/mountinfo"
+
+// mount is a line of mountinfo.
+type mount struct {
+	id, parent string
+	// device is "major:minor" as a file's device number shows it; the major is 0 for what has no single block device.
+	device string
+	// root is the folder of the file system that is mounted (not "/" for a bind mount or a btrfs subvolume).
+	root, point string
+	options     string
+	kind        string
+	source      string
+	super       string
+}
+
+// parseMountInfo reads /proc/PID/mountinfo. Fields: mount ID, parent ID, device, root, mount point, options, any number
+// of optional fields up to a lone "-", type, source, options of the file system as a whole. A line that does not have
+// that shape is left out. Source: proc_pid_mountinfo(5).
+//
+//	27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
+//	36 29 0:33 /@home /home rw,noatime shared:19 - btrfs /dev/mapper/crypt rw,compress=zstd:3,ssd,subvolid=257
+//	98 27 0:44 / /mnt/my\040share rw,relatime shared:52 - nfs4 files.example:/export rw,vers=4.2,proto=tcp
+func parseMountInfo(data []byte) []mount {
+	var mounts []mount
+	for line := range bytes.Lines(data) {
+		f := strings.Fields(string(line))
+		dash := 6
+		for dash < len(f) && f[dash] != "-" {
+			dash++
+		}
+		if dash+2 >= len(f) || !path.IsAbs(f[4]) {
+			continue
+		}
+		m := mount{id: f[0], parent: f[1], device: f[2], root: unescape(f[3]), point: path.Clean(unescape(f[4])),
+			options: unescape(f[5]), kind: f[dash+1], source: unescape(f[dash+2])}
+		if dash+3 < len(f) {
+			m.super = unescape(f[dash+3])
+		}
+		mounts = append(mounts, m)
+	}
+	return mounts
+}
+
+// unescape undoes what the kernel does to white space and backslashes in paths: three octal digits, "\040".
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) && octal(s[i+1]) && octal(s[i+2]) && octal(s[i+3]) {
+			b.WriteByte((s[i+1]-'0')<<6 | (s[i+2]-'0')<<3 | (s[i+3] - '0'))
+			i += 3
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func octal(c byte) bool { return c >= '0' && c <= '7' }
+
+// mountOf finds the mount that an absolute path without links lies on. It walks the path as the kernel does, from the
+// root mount into the children of the mount it is in. Taking the longest mount point that is a prefix would be wrong
+// where something is mounted over a parent folder and hides older mounts below.
+func mountOf(mounts []mount, name string) (mount, bool) {
+	at, ok := rootMount(mounts)
+	if !ok {
+		return longestPrefix(mounts, name)
+	}
+	at = descend(mounts, at, "/")
+	for i := 1; i <= len(name); i++ {
+		if i == len(name) || name[i] == '/' {
+			at = descend(mounts, at, name[:i])
+		}
+	}
+	return at, true
+}
+
+// rootMount is the mount on "/" whose own parent is out of sight.
+func rootMount(mounts []mount) (mount, bool) {
+	seen := make(map[string]bool, len(mounts))
+	for _, m := range mounts {
+		seen[m.id] = true
+	}
+	for _, m := range mounts {
+		if m.point == "/" && (m.parent == m.id || !seen[m.parent]) {
+			return m, true
+		}
+	}
+	return mount{}, false
+}
+
+// descend enters what is mounted at a point of a mount, and what is mounted over that, and so on. It takes at most one
+// step a mount, because a table cut off or forged could hold a ring.
+func descend(mounts []mount, at mount, point string) mount {
+	for range mounts {
+		child, ok := childAt(mounts, at, point)
+		if !ok {
+			break
+		}
+		at = child
+	}
+	return at
+}
+
+func childAt(mounts []mount, at mount, point string) (mount, bool) {
+	for i := len(mounts) - 1; i >= 0; i-- {
+		if m := mounts[i]; m.parent == at.id && m.point == point && m.id != at.id {
+			return m, true
+		}
+	}
+	return mount{}, false
+}
+
+// longestPrefix serves a table without a visible root, as a chroot has it.
+func longestPrefix(mounts []mount, name string) (best mount, ok bool) {
+	for _, m := range mounts {
+		if below(name, m.point) && (!ok || len(m.point) >= len(best.point)) {
+			best, ok = m, true
+		}
+	}
+	return best, ok
+}
+
+// below says whether a path is a folder or lies in it.
+func below(name, dir string) bool {
+	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
+}

@@ -1,0 +1,179 @@
+//go:build system
+
+package facts
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// TestLoopDevices resolves real stacks: a loop device over a file, a partition of it, file systems on both, and a btrfs
+// over two devices.
+func TestLoopDevices(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("loop devices need root")
+	}
+	local := target.NewLocal(t.TempDir())
+	dir := t.TempDir()
+	under, err := ResolvePlace(t.Context(), local, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := image(t, filepath.Join(dir, "image with a space"), 64<<20)
+	loop := attach(t, local, file)
+	name := filepath.Base(loop)
+	// What lies under the loop device is what lies under its file; on a tmpfs, the loop device itself.
+	disks := under.Disks
+	if len(disks) == 0 {
+		disks = []string{name}
+	}
+
+	place := resolved(t, local, loop)
+	if place.Kind != lab.Device || place.Size != 64<<20 || !slices.Equal(place.Disks, disks) {
+		t.Errorf("the loop device: %+v, disks %v wanted", place, disks)
+	}
+	link := filepath.Join(dir, "by-link")
+	if err := os.Symlink(loop, link); err != nil {
+		t.Fatal(err)
+	}
+	node := filepath.Join(dir, "node of another name")
+	var number unix.Stat_t
+	if err := unix.Stat(loop, &number); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mknod(node, unix.S_IFBLK|0o600, int(number.Rdev)); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{link, node} {
+		if p := resolved(t, local, other); p.Size != place.Size || !slices.Equal(p.Disks, place.Disks) || p.Path != other {
+			t.Errorf("%s: %+v", other, p)
+		}
+	}
+
+	run(t, local, "mkfs.ext4", "-q", loop)
+	point := mounted(t, local, loop, "ext4")
+	place = resolved(t, local, point)
+	if place.Kind != lab.Directory || place.Filesystem != "ext4" || !slices.Equal(place.Disks, disks) {
+		t.Errorf("ext4 on the loop device: %+v", place)
+	}
+	space, err := Free(t.Context(), local, point)
+	if err != nil || space.Total <= 32<<20 || space.Total > 64<<20 || space.Available > space.Free {
+		t.Errorf("room on the loop device: %+v, %v", space, err)
+	}
+	same, err := SameDevice(t.Context(), local, place, filepath.Join(dir, "not", "there"))
+	if err != nil || same == (len(under.Disks) == 0) {
+		t.Errorf("a folder beside the image: same device is %v, %v", same, err)
+	}
+
+	facts, err := Snapshot(t.Context(), local, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, facts)
+	if got, want := valueOf(facts, "device.under-test.stack"), name+" (file "+file+")"; !strings.HasPrefix(got, want) {
+		t.Errorf("the stack is %q, it should begin with %q", got, want)
+	}
+
+	second := attach(t, local, image(t, filepath.Join(dir, "second"), 128<<20))
+	third := attach(t, local, image(t, filepath.Join(dir, "third"), 128<<20))
+	run(t, local, "mkfs.btrfs", "-q", "-d", "raid0", "-m", "raid1", second, third)
+	point = mounted(t, local, second, "btrfs")
+	s := newStack(reader{local.FS()})
+	m, ok := mountOf(s.mounts, point)
+	both := []string{filepath.Base(second), filepath.Base(third)}
+	if got := s.ofMount(m); !ok || !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(both))) {
+		t.Errorf("btrfs over two devices lies on %v, not %v", got, both)
+	}
+}
+
+// TestInUse looks at a loop device without and with a load.
+func TestInUse(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("loop devices need root")
+	}
+	local := target.NewLocal(t.TempDir())
+	loop := attach(t, local, image(t, filepath.Join(t.TempDir(), "image"), 64<<20))
+	disks := []string{filepath.Base(loop)}
+	quiet, err := InUse(t.Context(), local, disks)
+	if err != nil || quiet.Disturbing() {
+		t.Errorf("nobody uses the device, and it shows %v, %v", quiet, err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			_, _ = local.Run(ctx, "dd", "if="+loop, "of=/dev/null", "bs=4k", "count=1000", "iflag=direct")
+		}
+	}()
+	busy, err := InUse(t.Context(), local, disks)
+	stop()
+	<-done
+	if err != nil || !busy.Disturbing() || busy.ReadIOPS == 0 || busy.WriteIOPS != 0 {
+		t.Errorf("the device is read all the time, and it shows %v, %v", busy, err)
+	}
+}
+
+func image(t *testing.T, name string, size int64) string {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func attach(t *testing.T, local *target.Local, file string) string {
+	t.Helper()
+	loop := run(t, local, "losetup", "--find", "--show", file)
+	t.Cleanup(func() { cleanup(t, local, "losetup", "--detach", loop) })
+	return loop
+}
+
+func mounted(t *testing.T, local *target.Local, device, kind string) string {
+	t.Helper()
+	point := t.TempDir()
+	run(t, local, "mount", "-t", kind, device, point)
+	t.Cleanup(func() { cleanup(t, local, "umount", point) })
+	return point
+}
+
+func resolved(t *testing.T, local *target.Local, name string) lab.Place {
+	t.Helper()
+	place, err := ResolvePlace(t.Context(), local, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return place
+}
+
+func run(t *testing.T, local *target.Local, argv ...string) string {
+	t.Helper()
+	out, err := local.Run(t.Context(), argv...)
+	if err != nil || out.ExitCode != 0 {
+		t.Fatalf("%s: %v %s", lab.ShellQuote(argv), err, out.Stderr)
+	}
+	return strings.TrimSpace(string(out.Stdout))
+}
+
+// cleanup runs after the test's own context is cancelled.
+func cleanup(t *testing.T, local *target.Local, argv ...string) {
+	t.Helper()
+	out, err := local.Run(context.WithoutCancel(t.Context()), argv...)
+	if err != nil || out.ExitCode != 0 {
+		t.Errorf("%s: %v %s", lab.ShellQuote(argv), err, out.Stderr)
+	}
+}

@@ -1,0 +1,228 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// reader reads small files of one file system. Paths are absolute, as they stand in a fact's source.
+type reader struct{ fsys fs.FS }
+
+// none is the value of a list that was read and is empty.
+const none = "none"
+
+// text is a file without the white space around it.
+func (r reader) text(name string) (string, error) {
+	data, err := fs.ReadFile(r.fsys, inside(name))
+	return strings.TrimSpace(strings.Trim(string(data), "\x00")), err
+}
+
+// number is a file that holds one integer.
+func (r reader) number(name string) (int64, error) {
+	text, err := r.text(name)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// exists says whether there is a file, also one that can't be read.
+func (r reader) exists(name string) bool {
+	_, err := fs.Stat(r.fsys, inside(name))
+	return err == nil
+}
+
+// names lists a folder; nil when it can't be read.
+func (r reader) names(dir string) []string {
+	entries, err := fs.ReadDir(r.fsys, inside(dir))
+	if err != nil {
+		return nil
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names
+}
+
+// glob finds the paths that match a pattern, sorted.
+func (r reader) glob(pattern string) []string {
+	found, err := fs.Glob(r.fsys, inside(pattern))
+	if err != nil {
+		return nil
+	}
+	for i := range found {
+		found[i] = "/" + found[i]
+	}
+	return found
+}
+
+// fact is a file's whole text as a fact.
+func (r reader) fact(key, name string) lab.Fact { return r.first(key, name) }
+
+// list is like fact for files whose emptiness says "none".
+func (r reader) list(key, name string) lab.Fact {
+	text, err := r.text(name)
+	if err == nil && (text == "" || text == "(null)") {
+		return known(key, none, name)
+	}
+	return r.fact(key, name)
+}
+
+// first is the text of the first of several files that can be read and holds something; which one exists depends on
+// the kind of device. When there is none the reason is the one that says most: that a file was there but closed.
+func (r reader) first(key string, names ...string) lab.Fact {
+	best := unknown(key, names[0], "no such file here")
+	for i, name := range names {
+		text, err := r.text(name)
+		if err == nil && text != "" {
+			return known(key, text, name)
+		}
+		f := unknown(key, name, "the file is empty")
+		if err != nil {
+			f = unknown(key, name, why(err))
+		}
+		if i == 0 || !errors.Is(err, fs.ErrNotExist) {
+			best = f
+		}
+	}
+	return best
+}
+
+// since is like fact, for a file that only newer kernels have.
+func (r reader) since(key, name string, major, minor int) lab.Fact {
+	f := r.fact(key, name)
+	if f.Unknown == "" || r.exists(name) {
+		return f
+	}
+	release, err := r.text(releasePath)
+	if err != nil {
+		return f
+	}
+	if a, b, ok := kernelVersion(release); ok && (a < major || a == major && b < minor) {
+		f.Unknown = fmt.Sprintf("kernel too old: %d.%d or newer has it, this is %s", major, minor, release)
+	}
+	return f
+}
+
+// kernelVersion reads the first two numbers of a release: "6.18.44-fc", "5.10.0-33-arm64".
+func kernelVersion(release string) (major, minor int, ok bool) {
+	first, rest, found := strings.Cut(release, ".")
+	second := strings.FieldsFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	if !found || len(second) == 0 || rest[0] < '0' || rest[0] > '9' {
+		return 0, 0, false
+	}
+	major, err := strconv.Atoi(first)
+	if err != nil {
+		return 0, 0, false
+	}
+	minor, err = strconv.Atoi(second[0])
+	return major, minor, err == nil
+}
+
+func known(key, value, source string) lab.Fact {
+	return lab.Fact{Key: key, Value: value, Source: source}
+}
+
+func unknown(key, source, reason string) lab.Fact {
+	return lab.Fact{Key: key, Source: source, Unknown: reason}
+}
+
+// why turns an error of reading into the reason that a fact carries.
+func why(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied; root may read it"
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file here"
+	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return "the kernel answers: " + errno.Error()
+	}
+	return err.Error()
+}
+
+// inside turns an absolute path into one of an fs.FS.
+func inside(name string) string {
+	if name = strings.TrimPrefix(path.Clean(name), "/"); name == "" {
+		return "."
+	}
+	return name
+}
+
+// maxLinks is the number of symbolic links that Linux follows in one path, too.
+const maxLinks = 40
+
+// resolve follows every symbolic link in an absolute path. An fs.FS opens through links by itself but does not say
+// where they lead, and in /sys that is the answer.
+func (r reader) resolve(name string) (string, error) {
+	done, rest := "/", strings.Split(strings.Trim(path.Clean(name), "/"), "/")
+	for links := 0; len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			done = path.Dir(done)
+			continue
+		}
+		next := path.Join(done, part)
+		info, err := fs.Lstat(r.fsys, inside(next))
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", &fs.PathError{Op: "resolve", Path: name, Err: syscall.ELOOP}
+		}
+		to, err := fs.ReadLink(r.fsys, inside(next))
+		if err != nil {
+			return "", err
+		}
+		if path.IsAbs(to) {
+			done = "/"
+		}
+		rest = append(strings.Split(strings.Trim(to, "/"), "/"), rest...)
+	}
+	return done, nil
+}
+
+// runCommand carries out a read-only command and keeps why it failed as one line.
+func runCommand(ctx context.Context, t target.Target, argv []string) Printed {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	out, err := t.Run(ctx, argv...)
+	p := Printed{Stdout: strings.TrimSpace(string(out.Stdout))}
+	switch {
+	case ctx.Err() != nil:
+		p.Failed = argv[0] + " did not end within " + commandLimit.String()
+	case err != nil:
+		p.Failed = err.Error()
+	case out.ExitCode != 0:
+		first, _, _ := strings.Cut(strings.TrimSpace(string(out.Stderr)), "\n")
+		p.Failed = fmt.Sprintf("%s ended with exit status %d: %s", argv[0], out.ExitCode, first)
+	}
+	return p
+}
+
+// lookup is the output of a command as a collector sees it.
+func (in Scope) lookup(argv []string) Printed {
+	p, ok := in.Printed[lab.ShellQuote(argv)]
+	if !ok {
+		return Printed{Failed: "the command was not carried out: " + lab.ShellQuote(argv)}
+	}
+	return p
+}

@@ -1,0 +1,107 @@
+package facts
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+func collectMachine(fsys fs.FS, _ Scope) []lab.Fact {
+	r := reader{fsys}
+	const dmi = "/sys/class/dmi/id"
+	return []lab.Fact{
+		hypervisor(r),
+		container(r),
+		r.fact("machine.vendor", dmi+"/sys_vendor"),
+		r.first("machine.product", dmi+"/product_name", "/proc/device-tree/model"),
+		r.fact("machine.board", dmi+"/board_name"),
+		r.fact("machine.bios.version", dmi+"/bios_version"),
+		r.fact("machine.bios.date", dmi+"/bios_date"),
+	}
+}
+
+// dmiHypervisors are makers of machines that exist only in software, as firmware tables name them, with the words that
+// systemd-detect-virt uses for them.
+func dmiHypervisors() [][2]string {
+	return [][2]string{
+		{"QEMU", "qemu"}, {"KVM", "kvm"}, {"KubeVirt", "kvm"}, {"OpenStack", "kvm"}, {"Google Compute Engine", "google"},
+		{"Amazon EC2", "amazon"}, {"VMware", "vmware"}, {"VirtualBox", "oracle"}, {"innotek", "oracle"},
+		{"Xen", "xen"}, {"Bochs", "bochs"}, {"Parallels", "parallels"}, {"BHYVE", "bhyve"},
+		{"Virtual Machine", "microsoft"}, {"Apple Virtualization", "apple"}, {"Firecracker", "firecracker"},
+	}
+}
+
+// hypervisor names what the machine runs in, or "none". On x86 the CPU says whether there is one (the flag
+// "hypervisor", CPUID leaf 1, ECX bit 31), which tells a bare-metal cloud machine from a virtual one of the same maker;
+// the firmware tables and the clock only give it a name. On other architectures firmware is all there is.
+func hypervisor(r reader) lab.Fact {
+	const key, dmi = "vm.hypervisor", "/sys/class/dmi/id"
+	if kind, err := r.text("/sys/hypervisor/type"); err == nil && kind != "" {
+		return known(key, kind, "/sys/hypervisor/type")
+	}
+	if kind, err := r.text("/proc/device-tree/hypervisor/compatible"); err == nil && kind != "" {
+		_, name, _ := strings.Cut(kind, ",")
+		return known(key, name, "/proc/device-tree/hypervisor/compatible")
+	}
+	info, err := r.cpuInfo()
+	flags, onX86 := info["flags"]
+	if onX86 && !slices.Contains(strings.Fields(flags), "hypervisor") {
+		return known(key, none, cpuInfoPath)
+	}
+	var identity string
+	for _, name := range []string{"sys_vendor", "product_name", "bios_vendor"} {
+		text, _ := r.text(path.Join(dmi, name))
+		identity += text + "\n"
+	}
+	for _, h := range dmiHypervisors() {
+		if strings.Contains(identity, h[0]) {
+			return known(key, h[1], dmi)
+		}
+	}
+	const clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
+	available, _ := r.text(clocks)
+	for _, c := range [][2]string{{"kvm-clock", "kvm"}, {"hyperv", "microsoft"}, {"xen", "xen"}} {
+		if strings.Contains(available, c[0]) {
+			return known(key, c[1], clocks)
+		}
+	}
+	switch {
+	case onX86:
+		return known(key, "unnamed", cpuInfoPath)
+	case err != nil:
+		return unknown(key, cpuInfoPath, why(err))
+	case strings.TrimSpace(identity) == "" && !r.exists("/proc/device-tree"):
+		return unknown(key, dmi, "neither firmware tables nor a device tree are there")
+	}
+	return known(key, none, dmi)
+}
+
+// container names what this process is contained in, by the marks that the common engines leave.
+func container(r reader) lab.Fact {
+	const key = "container.kind"
+	if kind, err := r.text("/run/systemd/container"); err == nil && kind != "" {
+		return known(key, kind, "/run/systemd/container")
+	}
+	for _, m := range [][2]string{{"/run/.containerenv", "podman"}, {"/.dockerenv", "docker"}} {
+		if r.exists(m[0]) {
+			return known(key, m[1], m[0])
+		}
+	}
+	if r.exists("/var/run/secrets/kubernetes.io") {
+		return known(key, "kubernetes", "/var/run/secrets/kubernetes.io")
+	}
+	const source = "/proc/self/cgroup"
+	text, err := r.text(source)
+	if err != nil {
+		return unknown(key, source, why(err))
+	}
+	for _, m := range [][2]string{{"kubepods", "kubernetes"}, {"docker", "docker"}, {"libpod", "podman"}, {"lxc", "lxc"}} {
+		if strings.Contains(text, m[0]) {
+			return known(key, m[1], source)
+		}
+	}
+	return known(key, none, source)
+}
