@@ -1,0 +1,173 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+)
+
+// Claim holds a device open from before the first look at it, so that the one that was inspected is the one in use until
+// Close: while it is open, the kernel gives its number to no other.
+//
+// When the device was free, the claim is exclusive: no file system can be mounted from it, no RAID, LVM or device-mapper
+// layer built on it, no swap turned on, and mkfs refuses it. Programs that open the device plainly can still read and
+// write; fio is one of them. blkdiscard asks for the device exclusively too: it needs --force meanwhile. (Measured with
+// Linux 6.18, fio 3.33 and util-linux 2.38.) The claim also holds the lock by which udev and systemd leave a device
+// alone, so that nobody looks for partitions in what a benchmark writes.
+type Claim struct {
+	surroundings
+	file      *os.File
+	others    []*os.File // the same storage under other names, held too
+	identity  Identity
+	exclusive bool
+	locked    bool
+}
+
+// openClaim opens a block device. The string says why it could not be had exclusively.
+func openClaim(s surroundings, path string) (*Claim, string, error) {
+	busy := ""
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_EXCL, 0)
+	if errors.Is(err, unix.EBUSY) {
+		busy = "the kernel says it is in use: mounted, swap, or part of another device"
+		file, err = os.OpenFile(path, os.O_RDONLY, 0)
+	}
+	if err != nil {
+		return nil, busy, err
+	}
+	c := &Claim{surroundings: s, file: file, exclusive: busy == ""}
+	if c.exclusive && !c.lock() {
+		c.exclusive, busy = false, "another program holds its lock (flock)"
+	}
+	return c, busy, nil
+}
+
+// lock takes the lock described in systemd's BLOCK_DEVICE_LOCKING. udev takes it too, for the moment in which it looks
+// at a device that just appeared, so a little patience is in order.
+func (c *Claim) lock() bool {
+	for range 20 {
+		if unix.Flock(int(c.file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			c.locked = true
+			return true
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return false
+}
+
+// Identity of the device that is held.
+func (c *Claim) Identity() Identity { return c.identity }
+
+// Exclusive says whether nobody else can claim the device meanwhile.
+func (c *Claim) Exclusive() bool { return c.exclusive }
+
+// Close lets the device go. A nil claim can be closed.
+func (c *Claim) Close() error {
+	if c == nil {
+		return nil
+	}
+	err := c.file.Close()
+	for _, f := range c.others {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// claimOthers takes what stands for the same storage under another name: the kernel takes the names for different
+// devices, so the claim on one does not keep anybody from the other. What a layer of the kernel's own lies on (LVM, md) is
+// claimed by that layer already; a loop device claims nothing.
+func (c *Claim) claimOthers(f *family) []Use {
+	var uses []Use
+	for _, m := range f.members {
+		overLoop := m.relation == underneath && f.loops[c.identity.Disk] != (backing{})
+		if m.relation != twin && !overLoop {
+			continue
+		}
+		file, err := os.OpenFile(m.node, os.O_RDONLY|unix.O_EXCL, 0)
+		if err != nil {
+			uses = append(uses, Use{m.words, "can't be opened exclusively: " + cause(err)})
+			continue
+		}
+		c.others = append(c.others, file)
+	}
+	return uses
+}
+
+// StillTheSame says whether the path still leads to the device that was inspected, and the device still holds the same
+// medium. Ask it before each step that writes, because fio and others open the path anew. Errors are of kind Refused.
+func (c *Claim) StillTheSame() error {
+	changed := func(what string, err error) error {
+		return &lab.Error{Kind: lab.Refused, Err: err,
+			What:  fmt.Sprintf("%s is no longer the device that was inspected: %s", c.identity.Path, what),
+			Hints: []string{"start again, so that what is there now is inspected"}}
+	}
+	for _, path := range []string{c.identity.Path, c.identity.Device} {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) && path != c.identity.Path {
+			continue // a container may have the device under a name of its own only
+		}
+		if err != nil {
+			return changed("its path leads nowhere", err)
+		}
+		if n, ok := numberOf(info); !ok || n != c.identity.Number {
+			return changed(path+" leads elsewhere now", nil)
+		}
+	}
+	kernel, err := c.named(c.identity.Number)
+	if err != nil {
+		return changed("the kernel does not know it any more", err)
+	}
+	d, err := c.device(kernel)
+	if err != nil {
+		return changed("the kernel does not describe it any more", err)
+	}
+	now := c.identify(c.identity.Path, d)
+	if now != c.identity {
+		return changed(difference(c.identity, now), nil)
+	}
+	size, err := c.file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return changed("it does not answer", err)
+	}
+	if size != c.identity.Size {
+		return changed(fmt.Sprintf("its size was %d bytes and is %d", c.identity.Size, size), nil)
+	}
+	return nil
+}
+
+// difference names the first property that changed.
+func difference(was, is Identity) string {
+	pairs := []struct{ what, was, is string }{
+		{"kernel name", was.Name, is.Name},
+		{"serial number", was.Serial, is.Serial},
+		{"worldwide name", was.WWID, is.WWID},
+		{"model", was.Model, is.Model},
+		{"size", strconv.FormatInt(was.Size, 10), strconv.FormatInt(is.Size, 10)},
+		{"medium (diskseq)", strconv.FormatUint(was.Sequence, 10), strconv.FormatUint(is.Sequence, 10)},
+	}
+	for _, p := range pairs {
+		if p.was != p.is {
+			return fmt.Sprintf("its %s was %q and is %q", p.what, p.was, p.is)
+		}
+	}
+	return "its properties in /sys changed"
+}
+
+// mayWrite is asked by every function of this package that writes.
+func (c *Claim) mayWrite(ctx context.Context, v Verdict) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !v.MayWrite || v.Identity != c.identity || !c.exclusive {
+		return &lab.Error{Kind: lab.Refused, What: c.identity.Path + " was not judged to be free to write to"}
+	}
+	return c.StillTheSame()
+}

@@ -1,0 +1,145 @@
+//go:build system
+
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/guard"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+const exclusive = syscall.O_EXCL
+
+// destructive are the steps of a job that writes.
+func destructive() []lab.Step { return []lab.Step{lab.Discard, lab.Fill, lab.Load} }
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("loop devices need root: sudo go test -tags system ./internal/guard")
+	}
+}
+
+// TestLayouts shows the guard every layout: what is not empty is refused and unchanged to the byte, what is blank is
+// accepted. Naming the drive gives up what it holds, but not what is in use.
+func TestLayouts(t *testing.T) {
+	needRoot(t)
+	refused, accepted := 0, 0
+	for _, l := range layouts() {
+		ok := t.Run(l.name, func(t *testing.T) { l.judge(t) })
+		switch {
+		case ok && l.want != "":
+			refused++
+		case ok:
+			accepted++
+		}
+	}
+	t.Logf("%d layouts refused and unchanged, %d blank ones accepted", refused, accepted)
+	if refused < 30 || accepted < 10 {
+		t.Errorf("want at least 30 layouts refused and 10 accepted")
+	}
+}
+
+func (l layout) judge(t *testing.T) {
+	if l.size == 0 {
+		l.size = 64 * mib
+	}
+	d := newDisk(t, l.size, l.options...)
+	path := l.make(d)
+	if path == "" {
+		path = d.node
+	}
+	fingerprint := d.fingerprint
+	if l.alive {
+		fingerprint = d.header
+	}
+	before := fingerprint()
+	start := time.Now()
+	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Close()
+	t.Logf("inspected in %v", time.Since(start).Round(time.Millisecond))
+	if after := fingerprint(); after != before {
+		t.Errorf("inspecting changed the device:\nbefore %s\nafter  %s", before, after)
+	}
+	if _, err := guard.Judge(evidence, []lab.Step{lab.Load}, true, ""); err != nil {
+		t.Errorf("a load that only reads is refused: %v", err)
+	}
+	verdict, err := guard.Judge(evidence, destructive(), false, "")
+	if l.want == "" {
+		if err != nil || !verdict.MayWrite || !verdict.Empty {
+			t.Errorf("refused, want accepted: %v", err)
+		}
+		t.Log(verdict)
+		if err := claim.StillTheSame(); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	t.Log(err)
+	mustRefuse(t, verdict, err, l.want)
+	name := guard.Override(evidence.Identity.Token())
+	verdict, err = guard.Judge(evidence, destructive(), false, name)
+	if l.inUse {
+		mustRefuse(t, verdict, err, l.want)
+	} else if err != nil || !verdict.MayWrite || verdict.Empty {
+		t.Errorf("refused although the drive was named: %v", err)
+	}
+	verdict, err = guard.Judge(evidence, destructive(), false, name+"0")
+	mustRefuse(t, verdict, err, "does not name it")
+	if _, err := claim.LeaveClean(context.Background(), target.NewLocal(t.TempDir()), verdict); lab.KindOf(err) != lab.Refused {
+		t.Errorf("cleaned without permission: %v", err)
+	}
+	if after := fingerprint(); after != before {
+		t.Errorf("judging changed the device:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+func mustRefuse(t *testing.T, v guard.Verdict, err error, want string) {
+	t.Helper()
+	if lab.KindOf(err) != lab.Refused || v.MayWrite || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want it refused with %q", err, want)
+	}
+	if e, ok := errors.AsType[*lab.Error](err); ok && len(e.Hints) == 0 {
+		t.Error("the refusal has no hint")
+	}
+}
+
+// TestNoDevice shows the guard what is no block device; not even reading is allowed there.
+func TestNoDevice(t *testing.T) {
+	dir := t.TempDir()
+	file, fifo := filepath.Join(dir, "file"), filepath.Join(dir, "fifo")
+	if err := os.WriteFile(file, make([]byte, mib), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		file: "a regular file", dir: "a directory", fifo: "a named pipe", "/dev/null": "a character device",
+		filepath.Join(dir, "missing"): "not there",
+	} {
+		evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(dir), path)
+		if err != nil || claim != nil {
+			t.Fatalf("%s: %v, claim %v", path, err, claim)
+		}
+		for _, onlyReads := range []bool{true, false} {
+			v, err := guard.Judge(evidence, []lab.Step{lab.Load}, onlyReads, "")
+			mustRefuse(t, v, err, want)
+		}
+		if err := claim.Close(); err != nil {
+			t.Errorf("closing no claim: %v", err)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package guard
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// Identity says which drive it is. What a device does not tell is blank or zero.
+type Identity struct {
+	Path   string `json:"path"`   // as the user gave it
+	Device string `json:"device"` // the kernel's node: "/dev/nvme1n1"
+	Name   string `json:"name"`   // the kernel's name: "nvme1n1p2"
+	Disk   string `json:"disk"`   // the whole disk's: "nvme1n1"
+	Number Number `json:"number"`
+	// Sequence is the kernel's diskseq: it never gives the same one twice in a boot, so a drive that was swapped for
+	// another under the same number shows. 0 before Linux 5.15.
+	Sequence uint64 `json:"sequence,omitempty"`
+	Size     int64  `json:"size"` // bytes
+	Model    string `json:"model,omitempty"`
+	Serial   string `json:"serial,omitempty"`
+	// WWID names the drive worldwide, also where it can be reached over several paths.
+	WWID          string `json:"wwid,omitempty"`
+	Rotational    bool   `json:"rotational"`
+	Removable     bool   `json:"removable"`
+	LogicalBlock  int64  `json:"logical_block"`  // bytes
+	PhysicalBlock int64  `json:"physical_block"` // bytes
+	// Discard says whether the device takes discards; ZeroWrites whether it can write zeros without being sent them.
+	Discard    bool `json:"discard"`
+	ZeroWrites bool `json:"zero_writes"`
+}
+
+// String is what a person calls the drive: "Samsung PM9A3 7.68 TB (S6CKNN0T700123)".
+func (i Identity) String() string {
+	words := unit.Capacity(float64(i.Size))
+	if i.Model != "" {
+		words = i.Model + " " + words
+	}
+	if i.Serial != "" {
+		words += " (" + i.Serial + ")"
+	}
+	return words
+}
+
+// Token is what a user must type to give up what the device holds: the serial number, or the exact size in bytes of a
+// device that has none. Two drives of one model have one size, so the size is not taken where there is a serial number.
+func (i Identity) Token() string {
+	if i.Serial != "" {
+		return i.Serial
+	}
+	return strconv.FormatInt(i.Size, 10)
+}
+
+// Identify says which drive a path leads to, from /sys alone: it opens nothing, so it needs no privileges.
+func Identify(t target.Target, name string) (Identity, error) {
+	if err := onlyHere(t); err != nil {
+		return Identity{}, err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return Identity{}, err
+	}
+	number, ok := numberOf(info)
+	if !ok {
+		return Identity{}, &lab.Error{Kind: lab.Usage, What: name + " is not a block device"}
+	}
+	s := here(t)
+	kernel, err := s.named(number)
+	if err != nil {
+		return Identity{}, err
+	}
+	d, err := s.device(kernel)
+	if err != nil {
+		return Identity{}, err
+	}
+	return s.identify(name, d), nil
+}
+
+// identify reads what /sys says of a drive. Partitions have the model, the serial number and the queue of their disk.
+func (s surroundings) identify(name string, d blockDevice) Identity {
+	disk := classDir(d.disk)
+	number := func(file string) int64 {
+		n, err := strconv.ParseInt(s.optional(disk+file), 10, 64)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	sequence, err := strconv.ParseUint(s.optional(disk+"/diskseq"), 10, 64)
+	if err != nil {
+		sequence = 0
+	}
+	return Identity{
+		Path: name, Device: d.node, Name: d.name, Disk: d.disk, Number: d.number, Size: d.size,
+		Sequence: sequence,
+		Model:    s.model(d.disk), Serial: s.serial(d.disk), WWID: s.wwid(d.disk),
+		Rotational: number("/queue/rotational") == 1, Removable: number("/removable") == 1,
+		LogicalBlock: number("/queue/logical_block_size"), PhysicalBlock: number("/queue/physical_block_size"),
+		Discard:    number("/queue/discard_max_bytes") > 0,
+		ZeroWrites: number("/queue/write_zeroes_max_bytes") > 0,
+	}
+}
+
+// model joins vendor and model, unless the vendor says nothing: SATA drives all carry "ATA", virtio a PCI number.
+func (s surroundings) model(disk string) string {
+	dir := classDir(disk) + "/device"
+	model := strings.Join(strings.Fields(s.optional(dir+"/model")), " ")
+	if model == "" {
+		model = s.optional(dir + "/name") // eMMC and SD cards
+	}
+	vendor := s.optional(dir + "/vendor")
+	if model != "" && vendor != "" && vendor != "ATA" && !strings.HasPrefix(vendor, "0x") && !strings.HasPrefix(model, vendor) {
+		model = vendor + " " + model
+	}
+	return model
+}
+
+// serial looks where each kind of drive keeps its serial number: NVMe and MMC beside the device, virtio at the disk,
+// SCSI and SATA in page 80h of the vital product data, USB bridges in udev's database only. What all lack, a wwid may
+// have; it is as good for naming one drive among many.
+func (s surroundings) serial(disk string) string {
+	dir := classDir(disk)
+	for _, file := range []string{dir + "/device/serial", dir + "/serial"} {
+		if t := printable(s.optional(file)); t != "" {
+			return t
+		}
+	}
+	if page := s.optional(dir + "/device/vpd_pg80"); len(page) > 4 {
+		if t := printable(page[4:]); t != "" { // four bytes of header: SPC-4, 7.8.15
+			return t
+		}
+	}
+	if d, err := s.device(disk); err == nil {
+		if t := udevSerial(s.optional("run/udev/data/b" + d.number.String())); t != "" {
+			return t
+		}
+	}
+	return s.wwid(disk)
+}
+
+// udevSerial finds the serial number in udev's record of a device.
+//
+//	S:disk/by-id/usb-SanDisk_Ultra_4C530001-0:0
+//	E:ID_SERIAL=SanDisk_Ultra_4C530001-0:0
+//	E:ID_SERIAL_SHORT=4C530001
+func udevSerial(record string) string {
+	for line := range strings.Lines(record) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "E:ID_SERIAL_SHORT="); ok {
+			return printable(value)
+		}
+	}
+	return ""
+}
+
+// wwid is the worldwide name: of NVMe at the disk ("eui.0025…"), of SCSI at the device ("naa.5000…").
+func (s surroundings) wwid(disk string) string {
+	for _, file := range []string{"/wwid", "/device/wwid"} {
+		// A drive that was never given a name says zero; all such drives would be "the same".
+		t := printable(s.optional(classDir(disk) + file))
+		if _, value, _ := strings.Cut(t, "."); strings.Trim(value, "0-") != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// printable cleans a name that a drive made up: no control characters, and single spaces, so that it can be typed.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return ' '
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// onlyHere refuses other machines: the guard opens devices itself, so it can only look at this one. To judge a device
+// of another machine by the device of the same name here would be the worst of mistakes.
+func onlyHere(t target.Target) error {
+	if _, ok := t.(*target.Local); ok {
+		return nil
+	}
+	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("devices of %s can't be inspected, only those of this machine", t.Name()),
+		Hints: []string{"measure a directory there instead"}}
+}

@@ -1,0 +1,229 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// here is this machine.
+func here(t target.Target) surroundings {
+	return surroundings{
+		files: t.FS(),
+		number: func(name string) (Number, bool) {
+			info, err := os.Stat(name)
+			if err != nil {
+				return Number{}, false
+			}
+			return numberOf(info)
+		},
+		loopTarget: loopTarget,
+		self:       os.Getpid(),
+	}
+}
+
+// loopTarget asks the kernel what a loop device lies over; the path in /sys can be another mount namespace's, or that of
+// a file which is gone. Source: loop(4), LOOP_GET_STATUS64.
+func loopTarget(node string) (backing, error) {
+	f, err := os.Open(node)
+	if err != nil {
+		return backing{}, err
+	}
+	defer f.Close()
+	info, err := unix.IoctlLoopGetStatus64(int(f.Fd()))
+	if err != nil {
+		return backing{}, err
+	}
+	if info.Rdevice != 0 {
+		return backing{device: Number{unix.Major(info.Rdevice), unix.Minor(info.Rdevice)}}, nil
+	}
+	return backing{file: fmt.Sprintf("%d:%d", info.Device, info.Inode)}, nil
+}
+
+// Inspect finds out all that Judge needs to know of a path, and takes the device for this run. It writes nothing. It
+// reads for two seconds, or what a device up to 1 GiB needs to be read whole.
+//
+// The claim is nil when the path is no block device or can't be opened; the evidence says so, and Judge refuses it. It must
+// be closed when the run has ended. An error means that the inspection itself was cut off or could not begin.
+func Inspect(ctx context.Context, t target.Target, path string) (Evidence, *Claim, error) {
+	e := Evidence{Path: path}
+	if err := onlyHere(t); err != nil {
+		return e, nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		e.NotADevice = cause(err)
+		return e, nil, nil // what can't be looked at is evidence
+	}
+	if _, ok := numberOf(info); !ok {
+		e.NotADevice = kindOf(info)
+		return e, nil, nil
+	}
+	claim, busy, err := openClaim(here(t), path)
+	if err != nil {
+		e.NotADevice = "a block device that can't be opened: " + cause(err)
+		return e, nil, nil // as above
+	}
+	e.Busy = busy
+	if err := claim.inspect(ctx, t, &e); err != nil {
+		if ctx.Err() == nil {
+			err = &lab.Error{Kind: lab.Refused, What: path + " can't be inspected", Err: err}
+		}
+		return e, nil, errors.Join(err, claim.Close())
+	}
+	return e, claim, nil
+}
+
+// cause drops the path and the system call, which the sentence around it names.
+func cause(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "not there"
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+func kindOf(info fs.FileInfo) string {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return "a regular file"
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeCharDevice != 0:
+		return "a character device"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "no block device"
+}
+
+// inspect gathers the evidence on the device that the claim holds.
+func (c *Claim) inspect(ctx context.Context, t target.Target, e *Evidence) error {
+	info, err := c.file.Stat()
+	if err != nil {
+		return err
+	}
+	number, ok := numberOf(info)
+	if !ok {
+		return fmt.Errorf("%s became %s while it was opened", e.Path, kindOf(info))
+	}
+	kernel, err := c.named(number)
+	if err != nil {
+		return fmt.Errorf("the kernel does not describe device %s: %w", number, err)
+	}
+	d, err := c.device(kernel)
+	if err != nil {
+		return fmt.Errorf("the kernel does not describe device %s: %w", number, err)
+	}
+	c.identity = c.identify(e.Path, d)
+	e.Identity = c.identity
+	e.Checks = append(e.Checks, Exclusive)
+	family := c.familyOf(d)
+	family.describeUse(e)
+	e.Uses = append(e.Uses, c.claimOthers(family)...)
+	if d.size == 0 {
+		return nil // no medium, or a loop device without a file
+	}
+	if err := c.readSignatures(ctx, t, family, e); err != nil {
+		return err
+	}
+	return c.readContent(ctx, e)
+}
+
+// describeUse fills in how the device is used. It reads nothing but /proc and /sys.
+func (f *family) describeUse(e *Evidence) {
+	ro, err := f.text(classDir(e.Identity.Name) + "/ro")
+	if err != nil {
+		f.fault("can't tell whether it is read-only", err)
+	}
+	e.ReadOnly = ro != "0"
+	for _, m := range f.members {
+		switch m.relation {
+		case partition:
+			e.Partitions = append(e.Partitions, m.name)
+		case underneath:
+			e.BuiltOn = append(e.BuiltOn, m.words)
+		}
+	}
+	e.Uses = slices.Concat(f.mounted(), f.swapping(), f.held(), f.pooled(), f.exported(), f.written())
+	e.UseUnknown = f.faults
+	e.Checks = append(e.Checks, Mounts, Swap, Layers, OtherPaths, Writers)
+}
+
+// readSignatures asks libblkid about the device and its partitions, and looks for marks of its own.
+func (c *Claim) readSignatures(ctx context.Context, t target.Target, f *family, e *Evidence) error {
+	for _, m := range f.members {
+		node := m.node
+		switch m.relation {
+		case itself:
+			node = descriptorPath(c.file) // the device that is held, whatever its name leads to
+		case partition:
+		default:
+			continue
+		}
+		found, err := wipefs(ctx, t, m.words, node)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			e.ContentUnknown = append(e.ContentUnknown, fmt.Sprintf("the signatures of %s can't be read: %v", m.name, err))
+		}
+		e.Signatures = append(e.Signatures, found...)
+	}
+	device, err := newDirectReader(c.file)
+	if err != nil {
+		return err
+	}
+	defer device.release()
+	marks, err := findMarks(device, e.Identity.Size)
+	if err != nil {
+		e.ContentUnknown = append(e.ContentUnknown, err.Error())
+	}
+	for _, m := range marks {
+		if !known(e.Signatures, m) {
+			e.Signatures = append(e.Signatures, m)
+		}
+	}
+	e.Checks = append(e.Checks, Signatures, EndMarks)
+	return nil
+}
+
+// known says whether libblkid reported the same thing; it can give another offset, as the magic of a format may be
+// anywhere within it.
+func known(found []Signature, m Signature) bool {
+	return slices.ContainsFunc(found, func(s Signature) bool {
+		near := s.Offset/4096 == m.Offset/4096
+		return s.Who == m.Who && (s.What == m.What || near)
+	})
+}
+
+// readContent samples the device.
+func (c *Claim) readContent(ctx context.Context, e *Evidence) error {
+	device, err := newDirectReader(c.file)
+	if err != nil {
+		return err
+	}
+	defer device.release()
+	e.Sample, err = sample(ctx, device, e.Identity.Size, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		e.ContentUnknown = append(e.ContentUnknown, err.Error())
+	}
+	e.Checks = append(e.Checks, ContentRead)
+	return nil
+}

@@ -1,0 +1,142 @@
+package guard
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/lab"
+)
+
+// blankEvidence is that of a device that was looked at in every way and found empty.
+func blankEvidence() Evidence {
+	return Evidence{
+		Path: "/dev/nvme1n1",
+		Identity: Identity{Path: "/dev/nvme1n1", Device: "/dev/nvme1n1", Name: "nvme1n1", Disk: "nvme1n1", Size: 7681501126656,
+			Model: "Samsung PM9A3", Serial: "S6CKNN0T700123"},
+		Sample: Sample{Bytes: 304 << 20, Places: 4200, Gap: 3 << 30},
+		Checks: Checks(),
+	}
+}
+
+func writes() []lab.Step { return []lab.Step{lab.Discard, lab.Load} }
+
+func TestJudgeAcceptsTheEmpty(t *testing.T) {
+	v, err := Judge(blankEvidence(), writes(), false, "")
+	if err != nil || !v.MayWrite || !v.Empty {
+		t.Fatalf("got %+v, %v", v, err)
+	}
+	const want = "Samsung PM9A3 7.68 TB (S6CKNN0T700123), empty: checked 9 ways, read 304 MiB in 4200 places, at most 3.00 GiB apart"
+	if got := v.Identity.String() + ", " + v.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestJudgeReasons changes one thing at a time.
+func TestJudgeReasons(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Evidence)
+		want   string
+		// content can be given up, use can't.
+		content bool
+	}{
+		"mounted":     {func(e *Evidence) { e.Uses = []Use{{"partition 2", "is mounted on /boot"}} }, "partition 2 is mounted on /boot", false},
+		"busy":        {func(e *Evidence) { e.Busy = "something" }, "can't be opened exclusively: something", false},
+		"read-only":   {func(e *Evidence) { e.ReadOnly = true }, "it is read-only", false},
+		"no medium":   {func(e *Evidence) { e.Identity.Size = 0 }, "it has no medium", false},
+		"use unknown": {func(e *Evidence) { e.UseUnknown = []string{"can't read the mounts"} }, "can't read the mounts", false},
+		"signature": {func(e *Evidence) {
+			e.Signatures = []Signature{{Who: "it", What: "an ext4 file system", Offset: 0x438}}
+		}, "it holds an ext4 file system (signature at 0x438)", true},
+		"partitions":      {func(e *Evidence) { e.Partitions = []string{"nvme1n1p1"} }, "it has partitions: nvme1n1p1", true},
+		"stacked":         {func(e *Evidence) { e.BuiltOn = []string{"sda", "sdb"} }, "it is built on sda, sdb", true},
+		"data":            {func(e *Evidence) { e.Sample.Data, e.Sample.DataAt = true, 4096 }, "there are data at 0x1000", true},
+		"content unknown": {func(e *Evidence) { e.ContentUnknown = []string{"can't read 512 bytes at 0x0"} }, "can't read 512 bytes", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := blankEvidence()
+			c.change(&e)
+			v, err := Judge(e, writes(), false, "")
+			refused(t, v, err, c.want)
+			v, err = Judge(e, writes(), false, Override(e.Identity.Token()))
+			if !c.content {
+				refused(t, v, err, c.want)
+			} else if err != nil || !v.MayWrite || v.Empty || len(v.Overridden) == 0 {
+				t.Errorf("naming the drive gave %+v, %v", v, err)
+			}
+			if v, err := Judge(e, []lab.Step{lab.Load}, true, ""); err != nil || v.MayWrite || v.Empty {
+				t.Errorf("a load that only reads gave %+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// TestJudgeNeedsEveryCheck: evidence that lacks a check is not evidence of being empty.
+func TestJudgeNeedsEveryCheck(t *testing.T) {
+	for i, missing := range Checks() {
+		e := blankEvidence()
+		e.Checks = slices.Delete(Checks(), i, i+1)
+		v, err := Judge(e, writes(), false, Override(e.Identity.Token()))
+		refused(t, v, err, "not checked: "+string(missing))
+	}
+	v, err := Judge(Evidence{}, writes(), false, "")
+	refused(t, v, err, "it has no medium")
+}
+
+func TestJudgeAllowsOnlyLoadsThatRead(t *testing.T) {
+	e := blankEvidence()
+	e.Signatures = []Signature{{Who: "it", What: "an ext4 file system"}}
+	for _, steps := range [][]lab.Step{
+		{lab.Fill, lab.Load}, {lab.Discard, lab.Load}, {lab.Layout, lab.Load}, {lab.Load, lab.CleanUp}, {"format", lab.Load}, {""},
+	} {
+		v, err := Judge(e, steps, true, "")
+		refused(t, v, err, "ext4")
+	}
+	v, err := Judge(e, nil, false, "")
+	refused(t, v, err, "ext4")
+}
+
+func TestJudgeTakesOnlyTheRightName(t *testing.T) {
+	e := blankEvidence()
+	for _, name := range []Override{"S6CKNN0T70012", "s6cknn0t700123", " S6CKNN0T700123", "7681501126656", "/dev/nvme1n1", "yes"} {
+		v, err := Judge(e, writes(), false, name) // also where the device is empty: the user had another one in mind
+		refused(t, v, err, "does not name it")
+	}
+	e.Identity.Serial = ""
+	v, err := Judge(e, writes(), false, "7681501126656")
+	if err != nil || !v.MayWrite {
+		t.Errorf("the size was not taken where there is no serial number: %v", err)
+	}
+	e.Sample.Data = true
+	v, err = Judge(e, writes(), false, "")
+	refused(t, v, err, "there are data")
+	if hints := hintsOf(err); !strings.Contains(hints, "--destroy 7681501126656") {
+		t.Errorf("the hints do not give the override: %q", hints)
+	}
+}
+
+func TestJudgeNeedsADevice(t *testing.T) {
+	for _, onlyReads := range []bool{true, false} {
+		v, err := Judge(Evidence{Path: "/etc/passwd", NotADevice: "a regular file"}, []lab.Step{lab.Load}, onlyReads, "")
+		refused(t, v, err, "it is a regular file")
+	}
+}
+
+func refused(t *testing.T, v Verdict, err error, want string) {
+	t.Helper()
+	if lab.KindOf(err) != lab.Refused || v.MayWrite || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %+v, %v; want it refused with %q", v, err, want)
+	}
+	if hintsOf(err) == "" {
+		t.Error("the refusal has no hints")
+	}
+}
+
+func hintsOf(err error) string {
+	e, ok := errors.AsType[*lab.Error](err)
+	if !ok {
+		return ""
+	}
+	return strings.Join(e.Hints, "\n")
+}

@@ -1,0 +1,47 @@
+package guard
+
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Number identifies a block device to the kernel. A path is only a name for it: links, by-id names and nodes made by
+// hand lead to the same number, so numbers are what the guard compares.
+type Number struct {
+	Major uint32 `json:"major"`
+	Minor uint32 `json:"minor"`
+}
+
+// String is the notation of /sys and mountinfo: "259:0".
+func (n Number) String() string { return fmt.Sprintf("%d:%d", n.Major, n.Minor) }
+
+// parseNumber reads "259:0".
+func parseNumber(s string) (Number, error) {
+	major, minor, ok := strings.Cut(s, ":")
+	if !ok {
+		return Number{}, fmt.Errorf("%q is not a device number", s)
+	}
+	a, err := strconv.ParseUint(major, 10, 32)
+	if err != nil {
+		return Number{}, fmt.Errorf("%q is not a device number", s)
+	}
+	b, err := strconv.ParseUint(minor, 10, 32)
+	if err != nil {
+		return Number{}, fmt.Errorf("%q is not a device number", s)
+	}
+	return Number{uint32(a), uint32(b)}, nil
+}
+
+// numberOf is the device number of a block device's node; false for anything else.
+func numberOf(info fs.FileInfo) (Number, bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Mode&syscall.S_IFMT != syscall.S_IFBLK {
+		return Number{}, false
+	}
+	return Number{unix.Major(st.Rdev), unix.Minor(st.Rdev)}, true
+}

@@ -1,0 +1,194 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"headroom/internal/unit"
+)
+
+// How much of a device is read.
+const (
+	wholeUpTo  = 1 << 30  // a device up to this size is read whole
+	endsLength = 16 << 20 // of a larger one, this much at each end
+	pieceCount = 4096     // and pieces of what lies between, each of a random place in its own stratum
+	pieceSize  = 64 << 10
+	readSize   = 1 << 20
+	// timeForPieces ends the reading of pieces, but not before minPieces: a disk with platters reads a hundred a second.
+	timeForPieces = 2 * time.Second
+	minPieces     = 128
+)
+
+// Sample is what was read of a device's contents.
+type Sample struct {
+	Bytes  int64 `json:"bytes"`  // read
+	Places int   `json:"places"` // reads, for telling a sample's density
+	Whole  bool  `json:"whole"`  // every byte was read
+	// Gap is the longest stretch that was not read, in bytes: longer data can't have been missed.
+	Gap int64 `json:"gap"`
+	// Fill is the one value that all bytes have which were read, 0x00 or 0xFF.
+	Fill byte `json:"fill"`
+	// Data says that other bytes were found, the first of them at DataAt.
+	Data   bool  `json:"data"`
+	DataAt int64 `json:"data_at,omitempty"`
+}
+
+// String says how closely was looked: "all 512 MiB", "4131 places, none of them more than 3.6 GiB from the next".
+func (s Sample) String() string {
+	if s.Whole {
+		return "all " + unit.Bytes(float64(s.Bytes))
+	}
+	return fmt.Sprintf("%s in %d places, at most %s apart", unit.Bytes(float64(s.Bytes)), s.Places, unit.Bytes(float64(s.Gap)))
+}
+
+// extent is a stretch of a device, in bytes.
+type extent struct{ at, length int64 }
+
+// sample reads a device until it finds data or has seen enough. Up to 1 GiB it reads everything. Of a larger device it reads
+// both ends, where labels and tables are; then the landmarks, where a freshly made file system writes even when empty; then
+// one piece at random in each of 4096 equal strata, in an order that covers the device evenly wherever time cuts it off.
+//
+// It can miss data. What it can't miss is a stretch longer than Gap, a signature, or a quick format of the usual kinds
+// whose headers were wiped.
+func sample(ctx context.Context, device io.ReaderAt, size int64, draw *rand.Rand) (Sample, error) {
+	r := &sampler{device: device, buffer: make([]byte, readSize), size: size}
+	if size <= wholeUpTo {
+		err := r.read(ctx, extent{0, size})
+		return r.finish(), err
+	}
+	for _, e := range []extent{{0, endsLength}, {size - endsLength, endsLength}} {
+		if err := r.read(ctx, e); err != nil || r.found.Data {
+			return r.finish(), err
+		}
+	}
+	start := time.Now()
+	for i, e := range pieces(size, draw) {
+		if i >= minPieces && time.Since(start) > timeForPieces {
+			break
+		}
+		if err := r.read(ctx, e); err != nil || r.found.Data {
+			return r.finish(), err
+		}
+	}
+	return r.finish(), nil
+}
+
+// pieces are the stretches to read between the ends, in order: landmarks, then strata.
+func pieces(size int64, draw *rand.Rand) []extent {
+	var list []extent
+	for _, at := range landmarks(size) {
+		if at >= endsLength && at+pieceSize <= size-endsLength {
+			list = append(list, extent{at, pieceSize})
+		}
+	}
+	stratum := (size - 2*endsLength) / pieceCount
+	for i := range pieceCount {
+		at := endsLength + int64(reverse12(i))*stratum
+		if spare := (stratum - pieceSize) / pieceSize; spare > 0 {
+			at += draw.Int64N(spare+1) * pieceSize
+		}
+		list = append(list, extent{(at + pieceSize - 1) / pieceSize * pieceSize, pieceSize})
+	}
+	return list
+}
+
+// reverse12 turns the bits of a number below 4096 around. Visiting places in the order 0, 2048, 1024, 3072, … (a van der
+// Corput sequence) leaves gaps of about equal size after any number of them.
+func reverse12(i int) int {
+	r := 0
+	for range 12 {
+		r = r<<1 | i&1
+		i >>= 1
+	}
+	return r
+}
+
+// landmarks are places where file systems keep copies of their headers and their first structures, on the bare device and
+// in a partition that begins at 1 MiB, as all do today.
+//
+//   - ext4 (sparse_super): backups in block groups 1 and the powers of 3, 5 and 7, of 128 MiB with blocks of 4 KiB. Source:
+//     the kernel's Documentation/filesystems/ext4.
+//   - btrfs: copies at 64 MiB and 256 GiB. Source: btrfs-dev-docs, on-disk format.
+//   - XFS: allocation groups, of at most 1 TiB, at least four. Source: mkfs.xfs(8), agcount.
+//   - the middle, where NTFS had its copy of the MFT.
+func landmarks(size int64) []int64 {
+	const group = 128 << 20
+	var places []int64
+	add := func(at int64) { places = append(places, at, at+1<<20) }
+	add(64 << 20)
+	add(256 << 30)
+	add(group)
+	for _, base := range []int64{3, 5, 7} {
+		for n := base; n < size/group; n *= base {
+			add(n * group)
+		}
+	}
+	for i := int64(1); i < 4; i++ {
+		add(size / 4 * i / pieceSize * pieceSize)
+	}
+	for at := int64(1 << 40); at < size; at += 1 << 40 {
+		add(at)
+	}
+	return places
+}
+
+// sampler reads stretches and remembers what it saw.
+type sampler struct {
+	device io.ReaderAt
+	buffer []byte
+	size   int64
+	found  Sample
+	seen   []extent
+}
+
+// read looks at a stretch; it stops at the first data.
+func (r *sampler) read(ctx context.Context, e extent) error {
+	for done := int64(0); done < e.length; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := r.buffer[:min(int64(len(r.buffer)), e.length-done)]
+		at := e.at + done
+		if err := readFull(r.device, p, at); err != nil {
+			return err
+		}
+		r.look(p, at)
+		r.seen = append(r.seen, extent{at, int64(len(p))})
+		if r.found.Data {
+			return nil
+		}
+		done += int64(len(p))
+	}
+	r.found.Places++
+	return nil
+}
+
+// look says whether a piece is data: anything but one value throughout, the same as in all pieces before it.
+func (r *sampler) look(p []byte, at int64) {
+	if len(r.seen) == 0 && p[0] == 0xff {
+		r.found.Fill = 0xff
+	}
+	if p[0] == r.found.Fill && same(p) {
+		return
+	}
+	first := slices.IndexFunc(p, func(b byte) bool { return b != r.found.Fill })
+	r.found.Data, r.found.DataAt = true, at+int64(first)
+}
+
+// finish adds up what was read.
+func (r *sampler) finish() Sample {
+	slices.SortFunc(r.seen, func(a, b extent) int { return int(min(1, max(-1, a.at-b.at))) })
+	end := int64(0)
+	for _, e := range r.seen {
+		r.found.Gap = max(r.found.Gap, e.at-end)
+		r.found.Bytes += max(0, e.at+e.length-max(end, e.at))
+		end = max(end, e.at+e.length)
+	}
+	r.found.Gap = max(r.found.Gap, r.size-end)
+	r.found.Whole = r.found.Bytes == r.size
+	return r.found
+}

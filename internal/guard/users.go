@@ -1,0 +1,150 @@
+package guard
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Use is a way in which the device, or one that hangs together with it, is in use.
+type Use struct {
+	Who string `json:"who"` // "it", "partition 2", "dm-1 (LVM volume vg0-root)"
+	How string `json:"how"` // "is mounted on /boot"
+}
+
+// held finds what is built on the device: that it exists is enough, mounted or not.
+func (f *family) held() []Use {
+	var uses []Use
+	for _, m := range f.members {
+		switch {
+		case m.relation == holder:
+			uses = append(uses, Use{m.words, "is built on it"})
+		case m.relation != underneath && f.exists(classDir(m.name)+"/bcache") && !strings.HasPrefix(m.name, "bcache"):
+			// A caching device has no holder, and a backing device none until its cache is there.
+			uses = append(uses, Use{m.words, "is registered with bcache"})
+		}
+	}
+	return uses
+}
+
+// pooled finds members of a mounted file system that spans devices: mountinfo names one of them at most.
+//
+//	/sys/fs/btrfs/5d3c1a0e-…/devices/sdb -> ../../../../devices/…/block/sdb
+//	/sys/fs/bcachefs/0a5b…/dev-0/block -> ../../../../devices/…/block/sdc
+func (f *family) pooled() []Use {
+	var uses []Use
+	add := func(name, what string) {
+		for _, m := range f.members {
+			if m.name == name {
+				uses = append(uses, Use{m.words, "belongs to a mounted " + what + " file system"})
+			}
+		}
+	}
+	pools, err := f.entries("sys/fs/btrfs")
+	if err != nil {
+		f.fault("can't list the btrfs file systems", err)
+	}
+	for _, pool := range pools {
+		devices, err := f.entries("sys/fs/btrfs/" + pool + "/devices")
+		if err != nil && pool != "features" {
+			f.fault("can't list the devices of btrfs "+pool, err)
+		}
+		for _, d := range devices {
+			add(d, "btrfs")
+		}
+	}
+	pools, err = f.entries("sys/fs/bcachefs")
+	if err != nil {
+		f.fault("can't list the bcachefs file systems", err)
+	}
+	for _, pool := range pools {
+		devices, err := f.entries("sys/fs/bcachefs/" + pool)
+		if err != nil {
+			f.fault("can't list the devices of bcachefs "+pool, err)
+		}
+		for _, d := range devices {
+			if strings.HasPrefix(d, "dev-") {
+				add(path.Base(f.link("sys/fs/bcachefs/"+pool+"/"+d+"/block")), "bcachefs")
+			}
+		}
+	}
+	return uses
+}
+
+// exported finds members that this machine serves to others over NVMe-oF; the kernel's target opens them without a
+// claim. (Its SCSI target does claim what it serves.)
+func (f *family) exported() []Use {
+	var uses []Use
+	subsystems, err := f.entries("sys/kernel/config/nvmet/subsystems")
+	if err != nil {
+		f.fault("can't list the NVMe target's subsystems", err)
+	}
+	for _, subsystem := range subsystems {
+		dir := "sys/kernel/config/nvmet/subsystems/" + subsystem + "/namespaces"
+		namespaces, err := f.entries(dir)
+		if err != nil {
+			f.fault("can't list the namespaces of "+subsystem, err)
+		}
+		for _, n := range namespaces {
+			number, ok := f.number(f.optional(dir + "/" + n + "/device_path"))
+			if !ok || f.optional(dir+"/"+n+"/enable") == "0" {
+				continue
+			}
+			if m, ok := f.by(number); ok {
+				uses = append(uses, Use{m.words, "is served over NVMe-oF as " + subsystem})
+			}
+		}
+	}
+	return uses
+}
+
+// written finds programs that have a member open for writing: a virtual machine whose disk it is, a database on a raw
+// device, another benchmark. Most take no exclusive claim. Programs that only read (smartd, multipathd, udev) are let be.
+func (f *family) written() []Use {
+	var uses []Use
+	for _, pid := range f.processes() {
+		if pid == strconv.Itoa(f.self) {
+			continue
+		}
+		descriptors, err := f.entries("proc/" + pid + "/fd")
+		if err != nil {
+			continue // another user's, or ended; a plain user who can open the device at all is a rare case
+		}
+		for _, fd := range descriptors {
+			name := "proc/" + pid + "/fd/" + fd
+			// Only what looks like a device is followed: to follow a file on a server that is gone would hang.
+			if target := f.link(name); !strings.HasPrefix(target, "/dev/") || strings.HasPrefix(target, "/dev/pts/") {
+				continue
+			}
+			number, ok := f.number("/" + name)
+			if !ok || !writable(f.optional("proc/"+pid+"/fdinfo/"+fd)) {
+				continue
+			}
+			u := Use{How: fmt.Sprintf("is open for writing in process %s (%s)", pid, f.optional("proc/"+pid+"/comm"))}
+			if m, ok := f.by(number); ok && m.relation != underneath {
+				u.Who = m.words
+				if !slices.Contains(uses, u) { // by several descriptors
+					uses = append(uses, u)
+				}
+			}
+		}
+	}
+	return uses
+}
+
+// writable reads the access mode of an open file; its lowest two bits are 0 for reading only. Source: proc_pid_fdinfo(5).
+//
+//	pos:	0
+//	flags:	0100002
+//	mnt_id:	19
+func writable(fdinfo string) bool {
+	for line := range strings.Lines(fdinfo) {
+		if value, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags, err := strconv.ParseUint(strings.TrimSpace(value), 8, 64)
+			return err != nil || flags&3 != 0
+		}
+	}
+	return false
+}
