@@ -1,0 +1,34 @@
+package suite
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+//go:embed files/*.yaml
+var files embed.FS
+
+// Builtin returns the names of the built-in suites, the ones to begin with first.
+func Builtin() []string {
+	return []string{"quick", "nvme", "cdm", "nfs", "iothreads", "database", "object", "soak"}
+}
+
+// Load returns a built-in suite. The error for a name that is none is a usage error with the nearest one.
+func Load(name string) (Suite, error) {
+	if !slices.Contains(Builtin(), name) {
+		hints := []string{"built in are " + strings.Join(Builtin(), ", "), "a suite file is named by its path: ./my.yaml"}
+		if near := didYouMean(name, Builtin()); near != "" {
+			hints = slices.Insert(hints, 0, near)
+		}
+		return Suite{}, &lab.Error{Kind: lab.Usage, What: "there is no built-in suite " + quoted(name), Hints: hints}
+	}
+	data, err := files.ReadFile("files/" + name + ".yaml")
+	if err != nil {
+		return Suite{}, fmt.Errorf("reading the built-in suite %s: %w", name, err)
+	}
+	return Decode(name+".yaml", data)
+}

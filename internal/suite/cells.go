@@ -1,0 +1,253 @@
+package suite
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// Cells expands the jobs for a kind of place, in the file's order. asPublished does what the suite's source did, faults
+// included. The error is a usage error: the suite does not run on such a place, or has nothing published.
+func (s Suite) Cells(place lab.PlaceKind, asPublished bool) ([]Cell, error) {
+	if asPublished {
+		var err error
+		if s, err = s.AsPublished(); err != nil {
+			return nil, err
+		}
+	}
+	if s.Place != Any && place != lab.PlaceKind(s.Place) && s.TouchesStorage() {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the suite %s needs a %s", s.Name, s.Place),
+			Hints: []string{fmt.Sprintf("headroom run %s %s", s.Name, strings.ToUpper(string(s.Place)))}}
+	}
+	var cells []Cell
+	taken := map[string]bool{}
+	for _, j := range s.Jobs {
+		for _, params := range j.combinations() {
+			steps := j.Steps[place]
+			if steps == nil || !touchesStorage(params) {
+				steps = StepsFor(place, params)
+			}
+			c := Cell{ID: unique(cellID(j, params), taken), Job: j.Name, JobTitle: j.Title, Params: params,
+				Steps: slices.Clone(steps), Repetitions: j.Repetitions, Runtime: runtime(params)}
+			if c.Repetitions == 0 {
+				c.Repetitions = s.Repetitions
+			}
+			cells = append(cells, c)
+		}
+	}
+	return cells, nil
+}
+
+// AsPublished returns the suite with what its source did in place of what it does better. A usage error says that
+// there is no such thing.
+func (s Suite) AsPublished() (Suite, error) {
+	p := s.Published
+	if p == nil {
+		return Suite{}, &lab.Error{Kind: lab.Usage,
+			What:  fmt.Sprintf("the suite %s has no published form that differs from it", s.Name),
+			Hints: []string{"run it without --as-published"}}
+	}
+	if p.Order != "" {
+		s.Order = p.Order
+	}
+	jobs := slices.Clone(s.Jobs)
+	for i := range jobs {
+		jobs[i].Fio = maps.Clone(jobs[i].Fio)
+		maps.Copy(jobs[i].Fio, p.Fio)
+		if p.Repetitions > 0 {
+			jobs[i].Repetitions = p.Repetitions
+		}
+		if p.Steps != nil {
+			jobs[i].Steps = map[lab.PlaceKind][]lab.Step{lab.PlaceKind(s.Place): p.Steps}
+		}
+	}
+	if p.Repetitions > 0 {
+		s.Repetitions = p.Repetitions
+	}
+	s.Jobs = jobs
+	return s, nil
+}
+
+// TouchesStorage says whether any job reads or writes anything at all. A suite that does not needs no place.
+func (s Suite) TouchesStorage() bool {
+	return slices.ContainsFunc(s.Jobs, func(j Job) bool {
+		return slices.ContainsFunc(j.combinations(), touchesStorage)
+	})
+}
+
+// combinations returns the parameters of each of the job's cells, the last axis changing fastest.
+func (j Job) combinations() []map[string]string {
+	all := []map[string]string{j.Fio}
+	for _, axis := range j.Matrix {
+		var next []map[string]string
+		for _, params := range all {
+			for _, v := range axis.Values {
+				with := maps.Clone(params)
+				with[axis.Param] = v
+				next = append(next, with)
+			}
+		}
+		all = next
+	}
+	for i, params := range all {
+		params = maps.Clone(params)
+		if params["ioengine"] == "" {
+			// fio's own default on Linux. Named, because what an unnamed engine does is for nobody to promise.
+			params["ioengine"] = "psync"
+		}
+		if n := processes(params); j.Divide && n > 1 {
+			// Shares work on a device, whose size a suite can't know, as well as on a file; fio rounds them to blocks.
+			share := strconv.Itoa(100/n) + "%"
+			params["size"], params["offset_increment"] = share, share
+		}
+		all[i] = params
+	}
+	return all
+}
+
+// processes is the number of processes that the load runs in.
+func processes(params map[string]string) int {
+	n, err := strconv.Atoi(params["numjobs"])
+	if err != nil {
+		return 1
+	}
+	return max(n, 1)
+}
+
+// cellID is the job's name and the values of its matrix, short: randread-4k-q32-x4.
+func cellID(j Job, params map[string]string) string {
+	id := j.Name
+	for _, axis := range j.Matrix {
+		id += "-" + fileName(short(axis.Param, params[axis.Param]))
+	}
+	return id[:min(len(id), maxID)]
+}
+
+// maxID leaves room for a run's own additions within the 255 bytes that a file name can have.
+const maxID = 120
+
+// short is a parameter and its value in the field's shorthand: 4k, q32, x4, fsync1.
+func short(param, value string) string {
+	switch param {
+	case "rw", "bs", "ioengine":
+		return strings.ToLower(value)
+	case "iodepth":
+		return "q" + value
+	case "numjobs":
+		return "x" + value
+	}
+	return param + value
+}
+
+// fileName replaces what has no place in a file name, percent signs and commas included.
+func fileName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// unique returns the id, or with a number after it when it is taken, and takes it.
+func unique(id string, taken map[string]bool) string {
+	free := id
+	for n := 2; taken[free]; n++ {
+		free = id + "-" + strconv.Itoa(n)
+	}
+	taken[free] = true
+	return free
+}
+
+// Title says in a few words what the load does: "randwrite 4k q128 x4", "randrw 70/30 8k q16 1000/s". Cells of
+// different jobs can have the same.
+func (c Cell) Title() string {
+	p := c.Params
+	words := []string{p["rw"]}
+	if mix := readShare(p); mix >= 0 {
+		words = append(words, fmt.Sprintf("%d/%d", mix, 100-mix))
+	}
+	bs := p["bs"]
+	if bs == "" && p["bsrange"] == "" && p["bssplit"] == "" {
+		bs = "4k" // fio's default
+	}
+	if bs != "" {
+		words = append(words, strings.ToLower(bs))
+	}
+	depth := p["iodepth"]
+	if depth == "" {
+		depth = "1"
+	}
+	words = append(words, "q"+depth)
+	if n := processes(p); n > 1 {
+		words = append(words, "x"+strconv.Itoa(n))
+	}
+	for _, sync := range []string{"fsync", "fdatasync", "sync"} {
+		switch v := p[sync]; v {
+		case "", "0", "none":
+		case "1":
+			words = append(words, sync)
+		default:
+			words = append(words, sync+"="+v)
+		}
+	}
+	if v := p["rate_iops"]; v != "" {
+		words = append(words, v+"/s")
+	}
+	return strings.TrimSpace(strings.Join(words, " "))
+}
+
+// readShare is the percentage of operations that read in a mixed load; -1 for one that is not.
+func readShare(params map[string]string) int {
+	base, _, _ := strings.Cut(params["rw"], ":")
+	switch base {
+	case "rw", "readwrite", "randrw":
+	default:
+		return -1
+	}
+	if n, err := strconv.Atoi(params["rwmixread"]); err == nil {
+		return n
+	}
+	if n, err := strconv.Atoi(params["rwmixwrite"]); err == nil {
+		return 100 - n
+	}
+	return 50 // fio's default
+}
+
+// runtime is how long a load is expected to take: its delay, its ramp and its run time. 0 when it ends by size.
+func runtime(params map[string]string) time.Duration {
+	run, err := unit.ParseDuration(params["runtime"])
+	if err != nil || run == 0 {
+		return 0
+	}
+	for _, name := range []string{"ramp_time", "startdelay"} {
+		if d, err := unit.ParseDuration(params[name]); err == nil {
+			run += d
+		}
+	}
+	return run
+}
+
+// sameValue says whether two values of a parameter mean the same: 4k and 4096, 60 and 1m.
+func sameValue(name, a, b string) bool {
+	if a == b {
+		return true
+	}
+	switch parameters()[name] {
+	case blocks, extent, number:
+		x, errX := unit.ParseBytes(a)
+		y, errY := unit.ParseBytes(b)
+		return errX == nil && errY == nil && x == y
+	case duration:
+		x, errX := unit.ParseDuration(a)
+		y, errY := unit.ParseDuration(b)
+		return errX == nil && errY == nil && x == y
+	}
+	return false
+}

@@ -1,0 +1,81 @@
+package suite
+
+import (
+	"testing"
+
+	"headroom/internal/lab"
+)
+
+func TestWith(t *testing.T) {
+	s := decoded(t, `
+version: 1
+jobs:
+  - {name: a, fio: {rw: read, runtime: 60s}, matrix: {bs: [4k, 8k], iodepth: [1, 2]}}
+  - {name: b, fio: {rw: write}}
+`)
+	changed, err := s.With([]string{"--runtime=1s", "blocksize=64k", "time_based=1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := changed.Cells(lab.Directory, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `a-q1 | a | read 64k q1 | layout load clean-up | n=3 1s | bs=64k iodepth=1 ioengine=psync runtime=1s rw=read time_based=1
+a-q2 | a | read 64k q2 | layout load clean-up | n=3 1s | bs=64k iodepth=2 ioengine=psync runtime=1s rw=read time_based=1
+b | b | write 64k q1 | layout load clean-up | n=3 1s | bs=64k ioengine=psync runtime=1s rw=write time_based=1
+`
+	if got := describe(cells); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if before, _ := s.Cells(lab.Directory, false); len(before) != 5 || before[0].Params["runtime"] != "60s" {
+		t.Error("setting a parameter changed the suite it was set for")
+	}
+
+	nfs, err := Load("nfs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed, err = nfs.With([]string{"direct=1"}); err != nil {
+		t.Fatal(err)
+	}
+	if cells, err := changed.Cells(lab.Directory, true); err != nil || cells[0].Params["direct"] != "1" || cells[0].Params["randrepeat"] != "1" {
+		t.Errorf("as published, but for direct: %v, %v", cells[0].Params, err)
+	}
+	if nfs.Published.Fio["direct"] != "0" {
+		t.Error("setting a parameter changed the suite it was set for")
+	}
+
+	for setting, want := range map[string]string{
+		"filename=/dev/sda": "--set filename=/dev/sda: filename can't be set: the place is not part of a suite: the destruction " +
+			"guard looks at it first (name it on the command line: headroom run SUITE DEVICE, or headroom run SUITE DIRECTORY)",
+		"runtime=soon": `--set runtime=soon: runtime can't be "soon" (write 60s, 5m or 1h)`,
+		"runtime":      `--set runtime: runtime can't be "" (write 60s, 5m or 1h)`,
+		"iodpeth=4":    `--set iodpeth=4: fio has no parameter "iodpeth" (did you mean iodepth?)`,
+		"time_based=1": "--set time_based=1: job b: time_based needs a runtime (add a runtime, such as 60s)",
+		"=4":           `--set =4: "" is no name of a fio parameter (fio --cmdhelp=all lists them)`,
+	} {
+		_, err := s.With([]string{setting})
+		checkProblems(t, err, []string{want})
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"name", "title", "repetitions", "iodepth", "iodepth_low", "rw", "bs"}
+	for typed, want := range map[string]string{
+		"repetition":  "repetitions",
+		"repititoins": "repetitions",
+		"nmae":        "name",
+		"Name":        "",
+		"iodpeth":     "iodepth",
+		"iodeptsh":    "iodepth",
+		"wr":          "", // too short to guess
+		"naaame":      "",
+		"colour":      "",
+		"":            "",
+	} {
+		if got := nearest(typed, known); got != want {
+			t.Errorf("nearest to %q is %q, want %q", typed, got, want)
+		}
+	}
+}

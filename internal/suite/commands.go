@@ -1,0 +1,68 @@
+package suite
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+)
+
+// Commands are the plain command lines that the suite stands for on a kind of place: one repetition of each cell, each
+// step where it is due. They can be pasted once DEVICE or DIRECTORY is replaced; lines that begin with # explain. The
+// cells are in the file's order, but those that need a filled device come last, as in a run, so that one fill is
+// enough. Errors are those of Cells.
+func (s Suite) Commands(place lab.PlaceKind, asPublished bool) ([]string, error) {
+	cells, err := s.Cells(place, asPublished)
+	if err != nil {
+		return nil, err
+	}
+	var filled []Cell
+	cells = slices.DeleteFunc(cells, func(c Cell) bool {
+		if c.LayoutKind() != layoutFill {
+			return false
+		}
+		filled = append(filled, c)
+		return true
+	})
+	cells = append(cells, filled...)
+	lines := []string{"# " + s.Name + ": " + s.Title}
+	if asPublished {
+		lines = append(lines, "# as published: "+s.Published.Note)
+	}
+	path := map[lab.PlaceKind]string{lab.Device: "DEVICE", lab.Directory: "DIRECTORY/scratch"}[place]
+	state := layoutNone
+	for _, c := range cells {
+		lines = append(lines, "", "# "+strings.TrimSuffix(c.ID+": "+c.JobTitle, ": "))
+		for _, step := range c.Steps {
+			switch step {
+			case lab.Discard:
+				lines = append(lines, lab.ShellQuote([]string{"blkdiscard", "-f", path}))
+				state = layoutDiscarded
+			case lab.Fill, lab.Layout:
+				if done := map[lab.Step]string{lab.Fill: layoutFill, lab.Layout: layoutFile}[step]; state != done {
+					lines = append(lines, s.prepare(step, path, cells))
+					state = done
+				}
+			case lab.Load:
+				lines = append(lines, lab.ShellQuote(fio.Argv(c.ID, c.Params, fio.Options{Filename: path})))
+			}
+		}
+	}
+	if slices.ContainsFunc(cells, func(c Cell) bool { return slices.Contains(c.Steps, lab.CleanUp) }) {
+		lines = append(lines, "", lab.ShellQuote([]string{"rm", path}))
+	}
+	return lines, nil
+}
+
+// prepare is the command of a fill or a layout.
+func (s Suite) prepare(step lab.Step, path string, cells []Cell) string {
+	params, _ := StepLoad(step)
+	if step == lab.Layout {
+		params["size"] = "SIZE"
+		if size := s.ScratchSize(cells); size > 0 {
+			params["size"] = bytesFor(size)
+		}
+	}
+	return lab.ShellQuote(fio.Argv(string(step), params, fio.Options{Filename: path}))
+}

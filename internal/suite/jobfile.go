@@ -1,0 +1,257 @@
+package suite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+)
+
+// DecodeJobFile reads a plain fio job file as a suite; name is the file's, for messages and for the suite's name. The
+// error holds Problems: all of them at once.
+//
+//	[global]
+//	ioengine=libaio
+//	[randread]
+//	rw=randread
+//	size=1g
+//
+// Each section becomes a job, which keeps fio's meaning but for this:
+//
+//   - Sections without stonewall between them, which fio runs at the same time, are refused: their numbers would be
+//     those of neither load. So is what refusals lists, but parameters about reporting are left out with a note.
+//   - The place comes from filename or directory, and must be the same for all sections. A file becomes the directory
+//     it is in, where headroom lays out a scratch file of its own: what the file holds is not overwritten.
+//   - Without filename, fio gives each process of a section a file of its own; here each has a part of the one scratch
+//     file.
+func DecodeJobFile(name string, data []byte) (Suite, error) {
+	d := &jobFile{reporter: reporter{file: name}, told: map[string]bool{}}
+	sections, err := fio.ParseJobFile(bytes.NewReader(data))
+	if err != nil {
+		d.parseErrors(err)
+		return Suite{}, d.err()
+	}
+	s := Suite{Name: nameFrom(name), Title: "the fio job file " + filepath.Base(name), Source: name,
+		Order: Interleaved, Repetitions: defaultRepetitions, Text: string(data)}
+	taken := map[string]bool{}
+	for i, section := range sections {
+		if i > 0 && !waits(section, sections[i-1]) {
+			d.add(section.Line, 0,
+				"add stonewall to "+section.Name+" and to each job below it; processes that do the same are numjobs",
+				"%s would run at the same time as %s", section.Name, sections[i-1].Name)
+		}
+		j := d.job(section)
+		j.Name = unique(jobName(section.Name), taken)
+		s.Jobs = append(s.Jobs, j)
+	}
+	s.Path, s.Place, s.Notes = d.path, d.place(), d.notes
+	if s.Place != Device {
+		for _, j := range s.Jobs {
+			s.Size = max(s.Size, int64(min(reach(j.Fio), 1<<62)))
+		}
+	}
+	d.checkCells(s)
+	if err := d.err(); err != nil {
+		return Suite{}, err
+	}
+	return s, nil
+}
+
+// ResolvePath says what a suite is to run on: what the command line says, or else what its fio job file names. Both are
+// taken only when they agree, for the file may have been written for another machine.
+func (s Suite) ResolvePath(typed string) (string, error) {
+	switch {
+	case typed == "":
+		return s.Path, nil
+	case s.Path == "", filepath.Clean(typed) == s.Path:
+		return typed, nil
+	}
+	return "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the command line says %s, and the job file %s", typed, s.Path),
+		Hints: []string{"delete filename and directory from the job file, or leave out " + typed}}
+}
+
+// jobFile is the reading of one.
+type jobFile struct {
+	reporter
+	path  string // of the device or the directory; empty until a section names one
+	owner string // the section that did
+	notes []string
+	told  map[string]bool
+}
+
+// parseErrors turns the errors of the parser into problems; they carry their line in the text: "line 3: …".
+func (d *jobFile) parseErrors(err error) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, one := range all {
+		line, message, hint := 0, one.Error(), ""
+		if rest, ok := strings.CutPrefix(message, "line "); ok {
+			if digits, after, ok := strings.Cut(rest, ": "); ok {
+				if n, err := strconv.Atoi(digits); err == nil {
+					line, message = n, after
+				}
+			}
+		}
+		var known *lab.Error
+		if errors.As(one, &known) {
+			hint = strings.Join(known.Hints, "; ")
+		}
+		d.add(line, 0, hint, "%s", message)
+	}
+}
+
+// waits says whether fio starts a section only when the one above it has ended.
+func waits(section, above fio.Section) bool {
+	for _, name := range []string{"stonewall", "wait_for_previous"} {
+		if v := section.Params[name]; v != "" && v != "0" {
+			return true
+		}
+	}
+	return section.Params["wait_for"] == above.Name
+}
+
+// job reads one section.
+func (d *jobFile) job(section fio.Section) Job {
+	j := Job{Title: section.Name, Line: section.Line, Fio: map[string]string{}}
+	before := len(d.problems)
+	from := map[string]int{} // the line that a parameter's value is from
+	for _, typed := range slices.Sorted(maps.Keys(section.Params)) {
+		line := section.Lines[typed]
+		if typed == "filename" || typed == "directory" {
+			continue
+		}
+		if refused, ok := refusalOf(canonicalName(typed)); ok && refused.harmless {
+			if name := canonicalName(typed); name != "stonewall" && name != "wait_for" { // these keep their meaning
+				d.note("%s is left out: %s", typed, refused.why)
+			}
+			continue
+		}
+		name, complaint, hint := parameterName(typed)
+		value := ""
+		if complaint == "" {
+			value, complaint, hint = parameterValue(name, section.Params[typed])
+		}
+		switch {
+		case complaint != "":
+			d.once(line, hint, complaint)
+		case line >= from[name]: // of two names for one parameter fio takes the one that comes later
+			from[name], j.Fio[name] = line, value
+		}
+	}
+	if j.Fio["rw"] == "" {
+		j.Fio["rw"] = "read" // fio's default
+	}
+	if touchesStorage(j.Fio) {
+		d.where(section)
+		d.ownParts(section, j.Fio)
+	}
+	j.faulty = len(d.problems) > before
+	return j
+}
+
+// once reports a fault of a line once, though a global section's lines come back with every job.
+func (d *jobFile) once(line int, hint, message string) {
+	if key := strconv.Itoa(line) + message; !d.told[key] {
+		d.told[key] = true
+		d.add(line, 0, hint, "%s", message)
+	}
+}
+
+// note tells the user of something that was read otherwise than it stands there.
+func (d *jobFile) note(format string, args ...any) {
+	if n := fmt.Sprintf(format, args...); !slices.Contains(d.notes, n) {
+		d.notes = append(d.notes, n)
+	}
+}
+
+// where finds out what a section works on.
+func (d *jobFile) where(section fio.Section) {
+	file, directory := section.Params["filename"], section.Params["directory"]
+	line := max(section.Lines["filename"], section.Lines["directory"])
+	if file == "" && directory == "" {
+		return
+	}
+	if strings.Contains(file+directory, ":") || file == "-" {
+		d.once(line, "name one device or one directory", "headroom measures one place at a time")
+		return
+	}
+	path := directory
+	if file != "" {
+		path = filepath.Join(directory, file)
+		if !isDevice(path) {
+			d.note("%s is not touched: headroom lays out a file of its own in %s", path, filepath.Dir(path))
+			path = filepath.Dir(path)
+		}
+	}
+	path = filepath.Clean(path)
+	switch {
+	case d.path == "":
+		d.path, d.owner = path, section.Name
+	case d.path != path:
+		d.once(line, "headroom measures one place at a time: make a job file for each",
+			fmt.Sprintf("%s works on %s, and %s on %s", section.Name, path, d.owner, d.path))
+	}
+}
+
+// isDevice tells a device from a file by its path alone; the file systems that are mounted under /dev hold files.
+func isDevice(path string) bool {
+	mounted := strings.HasPrefix(path, "/dev/shm/") || strings.HasPrefix(path, "/dev/hugepages/")
+	return strings.HasPrefix(path, "/dev/") && !mounted
+}
+
+// place is the kind of what the sections work on.
+func (d *jobFile) place() Place {
+	switch {
+	case d.path == "":
+		return Any
+	case isDevice(d.path):
+		return Device
+	}
+	return Directory
+}
+
+// ownParts gives each process the part of the scratch file that stands for the file of its own that fio would make.
+func (d *jobFile) ownParts(section fio.Section, params map[string]string) {
+	if section.Params["filename"] != "" {
+		return
+	}
+	n := processes(params)
+	size, absolute := params["size"], reach(params) > 0
+	switch {
+	case size == "":
+		d.once(section.Line, "add size=1g, for example", section.Name+" does not say how large its file is")
+	case n > 1 && absolute && params["offset_increment"] == "":
+		params["offset_increment"] = size
+		d.note("the %d processes of %s have a part each of one file, where fio would give each a file of its own",
+			n, section.Name)
+	}
+}
+
+// nameFrom makes a suite's name out of its file's.
+func nameFrom(file string) string {
+	return jobName(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+}
+
+// jobName makes a name that is fit for a file name out of any text.
+func jobName(s string) string {
+	name := strings.ReplaceAll(strings.TrimSpace(s), " ", "_")
+	name = strings.Map(func(r rune) rune {
+		if r == '-' {
+			return r
+		}
+		return rune(fileName(string(r))[0])
+	}, name)
+	if name = name[:min(len(name), 60)]; !isName(name) {
+		name = "job-" + name[:min(len(name), 56)]
+	}
+	return name
+}

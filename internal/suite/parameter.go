@@ -1,0 +1,302 @@
+package suite
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/unit"
+)
+
+// kind says what a fio parameter's values look like, as far as that can be checked without fio.
+type kind int
+
+const (
+	text     kind = iota // anything; fio itself is the judge
+	toggle               // 0 or 1
+	number               // 8, 4k, 0x1f; or one each for reads, writes and trims: 700,300
+	duration             // 60, 60s, 500ms
+	extent               // 1g, 50%, or 4z (zones)
+	blocks               // 4k, or one each for reads, writes and trims: 8k,32k
+	pattern              // rw=
+	engine               // ioengine=
+)
+
+// parameters returns the fio parameters that are known, with the kinds of their values. A name that is not here is
+// given to fio as it stands, for fio knows more of them with every version.
+//
+// Source: fio --cmdhelp=all and fio --enghelp=ENGINE of fio 3.33, and options.c of fio 3.42.
+func parameters() map[string]kind {
+	lists := map[kind]string{
+		pattern:  `rw`,
+		engine:   `ioengine`,
+		blocks:   `bs`,
+		extent:   `io_size offset offset_increment size`,
+		duration: `latency_target latency_window ramp_time runtime steadystate_duration steadystate_ramp_time`,
+		toggle: `allrandrepeat atomic block_error_percentiles bs_unaligned buffered create_fsync create_serialize
+			dedupe_global direct disable_bw_measurement disable_clat disable_lat disable_slat disk_util do_verify
+			end_fsync error_dump experimental_verify fdp fixedbufs fsync_on_close group_reporting gtod_reduce hipri
+			ignore_zone_limits invalidate latency_run norandommap nowait overwrite pre_read randrepeat
+			rate_ignore_thinktime read_beyond_wp readfua recover_zbd_write_error refill_buffers registerfiles
+			scramble_buffers serialize_overlap sprandom sqthread_poll stats thread time_based trim_verify_zero
+			userspace_reap verify_dump verify_fatal verify_header_seed verify_only verify_state_load verify_state_save
+			verify_write_sequence writefua zero_buffers`,
+		number: `apptag apptag_mask ba buffer_compress_chunk buffer_compress_percentage cmdprio cmdprio_class
+			cmdprio_percentage cpumask dedupe_percentage dedupe_working_set_percentage fdatasync flow flow_id flow_sleep
+			force_async fsync gid gtod_cpu hipri_percentage hugepage-size iodepth iodepth_batch
+			iodepth_batch_complete_max iodepth_batch_complete_min iodepth_low job_max_open_zones loops max_open_zones
+			md_per_io_size nice nonvectored num_range numjobs offset_align percentage_random pi_act prio prioclass rate
+			rate_cycle rate_iops rate_iops_min rate_min rwmixread rwmixwrite spr_num_regions sqthread_poll_cpu stream_id
+			thinktime_blocks thp trim_backlog_batch trim_percentage uid uncached verify_async verify_backlog_batch
+			verify_interval verify_offset write_barrier`,
+		text: `bsrange bssplit buffer_pattern clocksource cmd_type cmdprio_bssplit continue_on_error cpus_allowed
+			cpus_allowed_policy dataplacement dedupe_mode description dp_scheme fadvise_hint fallocate fdp_pli
+			fdp_pli_select fdp_scheme ignore_error io_submit_mode latency_percentile lockmem max_latency mem
+			numa_cpu_nodes numa_mem_policy number_ios pi_chk plid_select plids random_distribution random_generator
+			randseed rate_process rw_sequencer sg_write_mode spr_cs spr_op startdelay steadystate sync sync_file_range
+			thinktime thinktime_blocks_type thinktime_iotime thinktime_spin trim_backlog unified_rw_reporting unit_base
+			verify verify_backlog verify_mode verify_pattern write_hint write_mode zone_reset_frequency
+			zone_reset_threshold zonecapacity zonemode zonerange zonesize zoneskip`,
+	}
+	kinds := map[string]kind{}
+	for k, names := range lists {
+		for _, name := range strings.Fields(names) {
+			kinds[name] = k
+		}
+	}
+	return kinds
+}
+
+// synonyms returns the other names that fio has for its parameters. Cells carry one name each, so that those of two
+// suites can be compared. Source: the aliases that fio --cmdhelp=NAME prints (fio 3.33).
+func synonyms() map[string]string {
+	return map[string]string{
+		"readwrite": "rw", "blocksize": "bs", "blockalign": "ba", "blocksize_range": "bsrange",
+		"blocksize_unaligned": "bs_unaligned", "iodepth_batch_submit": "iodepth_batch",
+		"iodepth_batch_complete": "iodepth_batch_complete_min", "io_limit": "io_size", "fill_fs": "fill_device",
+		"fileoffset": "offset", "nr_files": "nrfiles", "timeout": "runtime", "iomem": "mem", "ratemin": "rate_min",
+		"ratecycle": "rate_cycle", "wait_for_previous": "stonewall", "disable_bw": "disable_bw_measurement",
+		"ss": "steadystate", "ss_dur": "steadystate_duration", "ss_ramp": "steadystate_ramp_time",
+	}
+}
+
+// canonicalName takes the dashes off a parameter as it is typed on a command line and replaces a synonym.
+func canonicalName(typed string) string {
+	name := strings.TrimLeft(typed, "-")
+	if s, ok := synonyms()[name]; ok {
+		return s
+	}
+	return name
+}
+
+// parameterName checks that a parameter may be set and returns its canonical name; complaint is empty when it may.
+func parameterName(typed string) (name, complaint, hint string) {
+	name = canonicalName(typed)
+	if refused, ok := refusalOf(name); ok {
+		return "", typed + " can't be set: " + refused.why, refused.hint
+	}
+	known := parameters()
+	if _, ok := known[name]; ok {
+		return name, "", ""
+	}
+	names := slices.Concat(slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(synonyms())))
+	if full := abbreviated(name, names); full != "" {
+		return "", quoted(typed) + " may be short for " + full, "write the name in full"
+	}
+	if lower := strings.ToLower(name); slices.Contains(names, lower) {
+		hint = "did you mean " + lower + "?"
+	} else {
+		hint = didYouMean(name, names)
+	}
+	switch {
+	case hint != "":
+		// fio of another version may have it, but hardly one that is all but the name of a parameter that every fio
+		// has.
+		return "", "fio has no parameter " + quoted(typed), hint
+	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
+		return "", quoted(typed) + " is no name of a fio parameter", "fio --cmdhelp=all lists them"
+	}
+	return name, "", ""
+}
+
+// parameterValue checks a value as far as its kind allows and returns it as fio wants it; complaint is empty when
+// there is nothing to say against it.
+func parameterValue(name, value string) (canonical, complaint, hint string) {
+	switch {
+	case strings.ContainsAny(value, "\n\r\x00"):
+		return "", name + " holds a line break", ""
+	case strings.Contains(value, "$"):
+		return "", name + "=" + value + " holds a variable, which would mean something else on each machine", "write the value"
+	}
+	k, known := parameters()[name]
+	if !known {
+		return value, "", ""
+	}
+	canonical = value
+	ok := true
+	switch k {
+	case toggle:
+		// fio takes 0 and 1 only; true and false are what one writes in YAML.
+		switch strings.ToLower(value) {
+		case "1", "true":
+			canonical = "1"
+		case "0", "false":
+			canonical = "0"
+		default:
+			ok, hint = false, "write 0 or 1"
+		}
+	case number:
+		ok, hint = eachPart(value, isNumber), "write a number"
+		if least := leastValue(name); ok && least > 0 {
+			n, err := strconv.Atoi(value)
+			ok, hint = err == nil && n >= least, "write a whole number from "+strconv.Itoa(least)
+		}
+		if ok && strings.HasPrefix(name, "rwmix") {
+			n, err := strconv.Atoi(value)
+			ok, hint = err == nil && n >= 0 && n <= 100, "write a percentage, 0 to 100"
+		}
+	case blocks:
+		ok, hint = eachPart(value, isPositiveSize), "write 4k, 1m, or 8k,32k for reads and writes"
+	case extent:
+		ok, hint = isExtent(value), "write 1g or 50%"
+	case duration:
+		_, err := unit.ParseDuration(value)
+		ok, hint = err == nil, "write 60s, 5m or 1h"
+	case pattern:
+		base, _, _ := strings.Cut(value, ":")
+		ok, hint = slices.Contains(patterns(), base), didYouMean(base, patterns())
+		if hint == "" {
+			hint = "write one of " + strings.Join(patterns(), ", ")
+		}
+	case engine:
+		ok, hint = slices.Contains(engines(), value), didYouMean(value, engines())
+		if hint == "" {
+			hint = "headroom runs the engines that reach a file or a block device and nothing else: " +
+				strings.Join(engines(), ", ")
+		}
+	}
+	if ok && name == "stats" && canonical == "0" {
+		ok, hint = false, "without statistics there is nothing to report"
+	}
+	if !ok {
+		return "", name + " can't be " + quoted(value), hint
+	}
+	return canonical, "", ""
+}
+
+// leastValue is the smallest sensible value of a parameter that counts something; 0 where there is none.
+func leastValue(name string) int {
+	switch name {
+	case "iodepth", "numjobs", "loops":
+		return 1
+	}
+	return 0
+}
+
+// patterns returns the values of rw=, without the ":8" that some can carry. Source: fio --cmdhelp=rw.
+func patterns() []string {
+	return []string{"read", "write", "randread", "randwrite", "rw", "readwrite", "randrw", "trim", "randtrim",
+		"trimwrite", "randtrimwrite"}
+}
+
+// engines returns the values of ioengine= that headroom runs. The others reach past the place that the destruction
+// guard has looked at (rbd, http, nbd, exec, …), or move no data.
+func engines() []string {
+	return []string{"libaio", "io_uring", "psync", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap", "splice",
+		"sg", "null"}
+}
+
+// touchesStorage says whether an engine reads or writes anything at all.
+func touchesStorage(params map[string]string) bool { return params["ioengine"] != "null" }
+
+// reads says whether a load reads, be it among writes. Reading matters because the blocks must have been written
+// before.
+func reads(params map[string]string) bool {
+	base, _, _ := strings.Cut(params["rw"], ":")
+	switch base {
+	case "", "read", "randread", "rw", "readwrite", "randrw": // fio reads when rw= is missing
+		return true
+	}
+	return false
+}
+
+// trims says whether a load discards blocks itself, which is only work where they were written before.
+func trims(params map[string]string) bool { return strings.Contains(params["rw"], "trim") }
+
+// sequential says whether each process of a load goes through its blocks in order.
+func sequential(params map[string]string) bool {
+	base, _, _ := strings.Cut(params["rw"], ":")
+	switch base {
+	case "", "read", "write", "rw", "readwrite", "trim", "trimwrite":
+		return true
+	}
+	return false
+}
+
+// eachPart says whether a value of up to three parts, for reads, writes and trims, is made of good ones. A part may be
+// missing ("8k,,"), but not all of them.
+func eachPart(value string, good func(string) bool) bool {
+	parts := strings.Split(value, ",")
+	found := false
+	for _, p := range parts {
+		if p == "" {
+			continue
+		}
+		if !good(p) {
+			return false
+		}
+		found = true
+	}
+	return found && len(parts) <= 3
+}
+
+func isNumber(s string) bool {
+	if _, err := strconv.ParseInt(s, 0, 64); err == nil {
+		return true
+	}
+	_, err := unit.ParseBytes(s)
+	return err == nil
+}
+
+func isPositiveSize(s string) bool {
+	n, err := unit.ParseBytes(s)
+	return err == nil && n > 0
+}
+
+func isExtent(s string) bool {
+	if share, ok := strings.CutSuffix(s, "%"); ok {
+		n, err := strconv.Atoi(share)
+		return err == nil && n >= 0 && n <= 100
+	}
+	if zones, ok := strings.CutSuffix(s, "z"); ok {
+		_, err := strconv.ParseUint(zones, 10, 32)
+		return err == nil
+	}
+	_, err := unit.ParseBytes(s)
+	return err == nil
+}
+
+// quoted shortens a value for a message.
+func quoted(s string) string {
+	if runes := []rune(s); len(runes) > 60 {
+		s = string(runes[:60]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// abbreviated finds a parameter that a name is the beginning of, refused ones first. fio takes any beginning that is no
+// other's, so exec_pre would run a command as well as exec_prerun. Source: getopt_long(3), and fio 3.33.
+func abbreviated(name string, known []string) string {
+	plain := func(s string) string { return strings.ReplaceAll(s, "-", "_") }
+	var all []string
+	for _, r := range refusals() {
+		all = append(all, strings.Fields(r.names)...)
+	}
+	for _, full := range append(all, known...) {
+		if name != "" && len(full) > len(name) && strings.HasPrefix(plain(full), plain(name)) {
+			return full
+		}
+	}
+	return ""
+}

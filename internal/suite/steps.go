@@ -1,0 +1,119 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+)
+
+// StepsFor returns the steps of a load that names none itself, by what it needs to be true of the place:
+//
+//   - A device is filled before a load that reads, be it among writes: blocks that nobody wrote since the last discard are
+//     answered by the drive's controller without touching its flash. One fill serves all cells up to the next discard.
+//   - A device is discarded before each load that only writes, so that none inherits what the one before it left.
+//   - In a directory the scratch file is laid out once for all cells, and removed when the last has ended.
+//   - A load that touches no storage (ioengine=null) needs nothing.
+func StepsFor(place lab.PlaceKind, params map[string]string) []lab.Step {
+	switch {
+	case !touchesStorage(params) || place == lab.NoPlace:
+		return []lab.Step{lab.Load}
+	case place == lab.Directory:
+		return []lab.Step{lab.Layout, lab.Load, lab.CleanUp}
+	case reads(params), trims(params):
+		return []lab.Step{lab.Fill, lab.Load}
+	default:
+		return []lab.Step{lab.Discard, lab.Load}
+	}
+}
+
+// The kinds of layout that a load can find; they are those of lab.LayoutState.
+const (
+	layoutFile      = "file"
+	layoutFill      = "fill"
+	layoutDiscarded = "discarded"
+	layoutNone      = "none"
+)
+
+// LayoutKind is the state of the data that the cell's steps prepare for its load, in the words of
+// lab.LayoutState.Kind: "file", "fill", "discarded" or "none". Cells of one kind can be carried out in any order
+// without preparing anew; going from "discarded" to "fill" costs a fill of the whole device.
+func (c Cell) LayoutKind() string {
+	kind := layoutNone
+	for _, s := range c.Steps {
+		switch s {
+		case lab.Layout:
+			kind = layoutFile
+		case lab.Fill:
+			kind = layoutFill
+		case lab.Discard:
+			kind = layoutDiscarded
+		case lab.Load:
+			return kind
+		}
+	}
+	return kind
+}
+
+// NeverWritten says that the cell reads blocks which its own steps leave unwritten, so that its reads measure less than
+// the drive: the warning "never-written".
+func (c Cell) NeverWritten() bool { return reads(c.Params) && c.LayoutKind() == layoutDiscarded }
+
+// SharesBlocks says that several processes go through the same blocks in order, so that all but the first find them in
+// some cache (fio #1501, #1416): 55 GB/s from a PCIe 3 drive. The key divide, or offset_increment, keeps them apart.
+func (c Cell) SharesBlocks() bool {
+	return touchesStorage(c.Params) && sequential(c.Params) && processes(c.Params) > 1 && c.Params["offset_increment"] == ""
+}
+
+// Writes says whether the load itself writes, trims or may do so.
+func (c Cell) Writes() bool { return touchesStorage(c.Params) && !fio.OnlyReads(c.Params) }
+
+// StepLoad returns the fio parameters with which the steps Fill and Layout write; false for the other steps. The data
+// are drawn anew for each buffer (refill_buffers), so that neither compression nor deduplication can store less than
+// was written. A fill is one process writing once from end to end: several, each of the whole size, would write as
+// many times over (TKperf PR #47). A layout goes through the page cache and is flushed, because not every file system
+// takes O_DIRECT.
+func StepLoad(step lab.Step) (map[string]string, bool) {
+	switch step {
+	case lab.Fill:
+		return map[string]string{"rw": "write", "bs": "1m", "ioengine": "libaio", "iodepth": "32", "direct": "1",
+			"refill_buffers": "1", "end_fsync": "1"}, true
+	case lab.Layout:
+		return map[string]string{"rw": "write", "bs": "1m", "ioengine": "psync", "fallocate": "none",
+			"refill_buffers": "1", "end_fsync": "1"}, true
+	}
+	return nil, false
+}
+
+// suits says whether a step can be done on a kind of place.
+func suits(step lab.Step, place lab.PlaceKind) bool {
+	switch step {
+	case lab.Load:
+		return true
+	case lab.Discard, lab.Fill:
+		return place == lab.Device
+	default:
+		return place == lab.Directory
+	}
+}
+
+// stepFault says what is wrong with the order of steps; empty when nothing is.
+func stepFault(steps []lab.Step) string {
+	load := slices.Index(steps, lab.Load)
+	if load < 0 {
+		return "the steps lack load"
+	}
+	for i, s := range steps {
+		if before := s != lab.CleanUp; s != lab.Load && before != (i < load) {
+			if before {
+				return fmt.Sprintf("the step %s must stand before load", s)
+			}
+			return fmt.Sprintf("the step %s must stand after load", s)
+		}
+	}
+	if fill := slices.Index(steps, lab.Fill); fill >= 0 && slices.Index(steps, lab.Discard) > fill {
+		return "the step discard would undo the fill before it"
+	}
+	return ""
+}
