@@ -1,0 +1,109 @@
+// Package plan decides which repetition comes next. It is pure: cells and a seed in, an order out; it measures
+// nothing and knows no machine, so that it runs unchanged on a simulated one.
+package plan
+
+import "math/rand/v2"
+
+// Cell is what a plan needs to know of a cell.
+type Cell struct {
+	ID          string
+	Repetitions int
+}
+
+// Repetition is one planned execution.
+type Repetition struct {
+	Cell     string
+	Number   int // within the cell, from 1
+	Block    int // the pass over the cells, from 1
+	Position int // within the block, from 1
+}
+
+// Sequential finishes each cell before it begins the next. Whatever drifts meanwhile (caches, heat, garbage
+// collection) is then charged to the later cells; use it only to repeat what somebody else did.
+func Sequential(cells []Cell) []Repetition {
+	var order []Repetition
+	for i, c := range cells {
+		for n := 1; n <= c.Repetitions; n++ {
+			order = append(order, Repetition{Cell: c.ID, Number: n, Block: n, Position: i + 1})
+		}
+	}
+	return order
+}
+
+// Shuffled carries out every cell once a block, each block in an order drawn at random.
+func Shuffled(cells []Cell, seed uint64) []Repetition {
+	random := rand.New(rand.NewPCG(seed, seed))
+	return inBlocks(cells, func(int) []int { return random.Perm(len(cells)) })
+}
+
+// Interleaved carries out every cell once a block, like Shuffled, but balances what comes before what: inside the
+// first len(cells) blocks (twice as many for an odd number) no cell follows another one more than once. So
+// what one load leaves behind for the next (a warm cache, a busy flash translation layer) falls on all cells alike,
+// and can be estimated.
+//
+// The blocks are the rows of a Williams design (E. J. Williams, "Experimental designs balanced for the estimation
+// of residual effects of treatments", 1949), with cells and rows assigned at random.
+func Interleaved(cells []Cell, seed uint64) []Repetition {
+	random := rand.New(rand.NewPCG(seed, seed))
+	n := len(cells)
+	rows := williams(n)
+	names := random.Perm(n)
+	random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	return inBlocks(cells, func(block int) []int {
+		row := rows[block%len(rows)]
+		named := make([]int, n)
+		for i, r := range row {
+			named[i] = names[r]
+		}
+		return named
+	})
+}
+
+// williams returns the rows of a design on n treatments in which every treatment precedes every other equally often:
+// n rows when n is even, 2n when it is odd.
+func williams(n int) [][]int {
+	if n == 0 {
+		return [][]int{{}}
+	}
+	// 0, 1, n-1, 2, n-2, …: all differences between neighbours are distinct modulo n.
+	first := make([]int, n)
+	for i := range first {
+		if i%2 == 1 {
+			first[i] = (i + 1) / 2
+		} else {
+			first[i] = (n - i/2) % n
+		}
+	}
+	var rows [][]int
+	for shift := range n {
+		row, mirror := make([]int, n), make([]int, n)
+		for i, v := range first {
+			row[i] = (v + shift) % n
+			mirror[n-1-i] = row[i]
+		}
+		rows = append(rows, row)
+		if n%2 == 1 {
+			rows = append(rows, mirror)
+		}
+	}
+	return rows
+}
+
+// inBlocks goes through the blocks, leaving out the cells that have had all their repetitions.
+func inBlocks(cells []Cell, orderOf func(block int) []int) []Repetition {
+	most := 0
+	for _, c := range cells {
+		most = max(most, c.Repetitions)
+	}
+	var order []Repetition
+	for block := range most {
+		position := 0
+		for _, i := range orderOf(block) {
+			if cells[i].Repetitions > block {
+				position++
+				order = append(order, Repetition{Cell: cells[i].ID, Number: block + 1, Block: block + 1, Position: position})
+			}
+		}
+	}
+	return order
+}
