@@ -1,0 +1,196 @@
+package store
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+)
+
+const activeName = "active.json"
+
+// Bundle is a run for reading.
+type Bundle struct {
+	dir string
+	Run lab.Run
+}
+
+// OpenBundle reads the header of the bundle in dir. A run that says it is running while nobody holds its lock was killed,
+// and is shown as interrupted.
+func OpenBundle(dir string) (*Bundle, error) {
+	run, err := readHeader(dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bundle{dir: dir, Run: run}
+	if run.Status == lab.Running && !b.Active() {
+		b.Run.Status = lab.Interrupted
+	}
+	return b, nil
+}
+
+// Dir is the bundle's folder.
+func (b *Bundle) Dir() string { return b.dir }
+
+// Active says whether a process is working on the run now.
+func (b *Bundle) Active() bool {
+	f, err := os.Open(filepath.Join(b.dir, activeName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+}
+
+// segments are the numbers of the committed segments, ascending.
+func (b *Bundle) segments() ([]int, error) { return segmentsOf(b.dir) }
+
+func segmentsOf(dir string) ([]int, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, "repetitions"))
+	if err != nil {
+		return nil, err
+	}
+	var numbers []int
+	for _, e := range entries {
+		var n int
+		if _, err := fmt.Sscanf(e.Name(), "%06d.jsonl", &n); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+// Repetitions yields the repetitions in the order in which they were saved, one at a time. A damaged line ends the
+// sequence with an error that names the file and the line; what came before it has been yielded.
+func (b *Bundle) Repetitions() iter.Seq2[lab.Repetition, error] {
+	return func(yield func(lab.Repetition, error) bool) {
+		segments, err := b.segments()
+		if err != nil {
+			yield(lab.Repetition{}, err)
+			return
+		}
+		for _, n := range segments {
+			if !readSegment(filepath.Join(b.dir, "repetitions", fmt.Sprintf("%06d.jsonl", n)), yield) {
+				return
+			}
+		}
+	}
+}
+
+func readSegment(name string, yield func(lab.Repetition, error) bool) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return yield(lab.Repetition{}, err) && false
+	}
+	defer f.Close()
+	lines := bufio.NewReaderSize(f, 64<<10)
+	for number := 1; ; number++ {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return true
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return yield(lab.Repetition{}, err) && false
+		}
+		var rep lab.Repetition
+		if err := json.Unmarshal(line, &rep); err != nil {
+			return yield(lab.Repetition{}, &lab.Error{What: fmt.Sprintf("damaged: %s, line %d", name, number), Err: err,
+				Hints: []string{"the raw output of the same repetitions is in raw/ beside it"}}) && false
+		}
+		if !yield(rep, nil) {
+			return false
+		}
+	}
+}
+
+// countRepetitions counts the lines of the segments without reading what they say.
+func (b *Bundle) countRepetitions() (int, error) {
+	segments, err := b.segments()
+	if err != nil {
+		return 0, err
+	}
+	total := 0
+	for _, n := range segments {
+		data, err := os.ReadFile(filepath.Join(b.dir, "repetitions", fmt.Sprintf("%06d.jsonl", n)))
+		if err != nil {
+			return 0, err
+		}
+		total += bytes.Count(data, []byte{'\n'})
+	}
+	return total, nil
+}
+
+// Raw yields the raw files of the run, in the order in which they were saved.
+func (b *Bundle) Raw() iter.Seq2[lab.RawFile, error] {
+	return func(yield func(lab.RawFile, error) bool) {
+		segments, err := b.segments()
+		if err != nil {
+			yield(lab.RawFile{}, err)
+			return
+		}
+		for _, n := range segments {
+			if !readArchive(filepath.Join(b.dir, "raw", fmt.Sprintf("%06d.tar.zst", n)), yield) {
+				return
+			}
+		}
+	}
+}
+
+func readArchive(name string, yield func(lab.RawFile, error) bool) bool {
+	fail := func(err error) bool {
+		return yield(lab.RawFile{}, &lab.Error{What: "damaged: " + name, Err: err}) && false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return fail(err)
+	}
+	defer f.Close()
+	dec, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return fail(err)
+	}
+	defer dec.Close()
+	archive := tar.NewReader(dec)
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return true
+		}
+		if err != nil {
+			return fail(err)
+		}
+		data, err := io.ReadAll(archive)
+		if err != nil {
+			return fail(err)
+		}
+		if !yield(lab.RawFile{Name: h.Name, Data: data}, nil) {
+			return false
+		}
+	}
+}
+
+// SetLabel gives a finished run another label.
+func (s *Store) SetLabel(b *Bundle, label string) error {
+	if b.Active() {
+		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on", Hints: []string{"label it when it has ended"}}
+	}
+	run, err := readHeader(b.dir)
+	if err != nil {
+		return err
+	}
+	w := Writer{store: s, dir: b.dir, run: run}
+	return w.Update(func(r *lab.Run) { r.Label = label })
+}

@@ -1,0 +1,212 @@
+package store
+
+import (
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"headroom/internal/lab"
+)
+
+// indexSchema is the whole schema. There are no migrations: the index can be made again from the bundles in
+// moments, so an index of another version is deleted.
+//
+//go:embed index.sql
+var indexSchema string
+
+// indexVersion is raised with every change of index.sql.
+const indexVersion = 1
+
+// Row is a run as the index knows it: what a list shows.
+type Row struct {
+	ID          string     `json:"id"`
+	Label       string     `json:"label"`
+	Suite       string     `json:"suite"`
+	Target      string     `json:"target"`
+	Place       string     `json:"place"`
+	Created     time.Time  `json:"created"`
+	Status      lab.Status `json:"status"`
+	Source      lab.Source `json:"source"`
+	Format      string     `json:"format,omitempty"`
+	Cells       int        `json:"cells"`
+	Repetitions int        `json:"repetitions"`
+}
+
+// List returns the runs, newest first. The index is brought up to date from the bundles first: a bundle whose
+// run.json or number of segments has changed is read again, one that is gone is dropped. A bundle that can't be read
+// does not hide the others: it is named in the error, beside the rows of the rest.
+func (s *Store) List() ([]Row, error) {
+	ids, err := s.ids()
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	db, err := s.openIndex()
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	damaged := s.refresh(db, ids)
+	rows, err := query(db)
+	for i := range rows {
+		if rows[i].Status == lab.Running && !locked(filepath.Join(s.runs(), rows[i].ID, activeName)) {
+			rows[i].Status = lab.Interrupted
+		}
+	}
+	return rows, errors.Join(damaged, err)
+}
+
+func (s *Store) openIndex() (*sql.DB, error) {
+	name := filepath.Join(s.dir, "index.sqlite")
+	db, err := openDatabase(name)
+	if err == nil {
+		return db, nil
+	}
+	// Whatever is wrong with it, the bundles are the truth and a new one is quickly made.
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(name + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if db, err = openDatabase(name); err != nil {
+		return nil, &lab.Error{What: "can't make the index " + name, Err: err}
+	}
+	return db, nil
+}
+
+func openDatabase(name string) (*sql.DB, error) {
+	// An index can be lost without harm, so it is not flushed; two processes wait for each other.
+	db, err := sql.Open("sqlite", "file:"+name+"?_pragma=busy_timeout(5000)&_pragma=synchronous(off)&_pragma=journal_mode(memory)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	var version int
+	if err := db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	switch version {
+	case indexVersion:
+		return db, nil
+	case 0:
+		_, err := db.Exec(indexSchema + fmt.Sprintf("; PRAGMA user_version = %d", indexVersion))
+		if err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		return db, nil
+	default:
+		return nil, errors.Join(fmt.Errorf("index of version %d", version), db.Close())
+	}
+}
+
+// refresh makes the index agree with the bundles, in one transaction.
+func (s *Store) refresh(db *sql.DB, ids []string) error {
+	known, err := stamps(db)
+	if err != nil {
+		return err
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+	var damaged []error
+	for _, id := range ids {
+		stamp, err := stampOf(filepath.Join(s.runs(), id))
+		if err == nil && known[id] == stamp {
+			delete(known, id)
+			continue
+		}
+		if err == nil {
+			err = s.insert(tx, id, stamp)
+		}
+		if err != nil {
+			damaged = append(damaged, err)
+			continue
+		}
+		delete(known, id)
+	}
+	for id := range known {
+		if _, err := tx.Exec("DELETE FROM runs WHERE id = ?", id); err != nil {
+			return err
+		}
+	}
+	return errors.Join(append(damaged, tx.Commit())...)
+}
+
+func stamps(db *sql.DB) (map[string]string, error) {
+	rows, err := db.Query("SELECT id, stamp FROM runs")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	known := map[string]string{}
+	for rows.Next() {
+		var id, stamp string
+		if err := rows.Scan(&id, &stamp); err != nil {
+			return nil, err
+		}
+		known[id] = stamp
+	}
+	return known, rows.Err()
+}
+
+// stampOf changes whenever a bundle does: every change ends in a rename in one of the two folders.
+func stampOf(dir string) (string, error) {
+	header, err := os.Stat(filepath.Join(dir, "run.json"))
+	if err != nil {
+		return "", err
+	}
+	records, err := os.Stat(filepath.Join(dir, "repetitions"))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d %d %d", header.ModTime().UnixNano(), header.Size(), records.ModTime().UnixNano()), nil
+}
+
+func (s *Store) insert(tx *sql.Tx, id, stamp string) error {
+	b, err := s.bundle(id)
+	if err != nil {
+		return err
+	}
+	repetitions, err := b.countRepetitions()
+	if err != nil {
+		return err
+	}
+	r := b.Run
+	var target, place string
+	if len(r.Targets) > 0 {
+		target, place = r.Targets[0].Target, r.Targets[0].Place.Path
+	}
+	_, err = tx.Exec(`INSERT OR REPLACE INTO runs
+		(id, stamp, label, suite, target, place, created, status, source, format, cells, repetitions)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, stamp, r.Label, r.Suite, target, place, r.Created.UnixNano(), r.Status, r.Source, r.Format, len(r.Cells), repetitions)
+	return err
+}
+
+func query(db *sql.DB) ([]Row, error) {
+	rows, err := db.Query(`SELECT id, label, suite, target, place, created, status, source, format, cells, repetitions
+		FROM runs ORDER BY created DESC, id`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []Row
+	for rows.Next() {
+		var r Row
+		var created int64
+		if err := rows.Scan(&r.ID, &r.Label, &r.Suite, &r.Target, &r.Place, &created, &r.Status, &r.Source, &r.Format,
+			&r.Cells, &r.Repetitions); err != nil {
+			return nil, err
+		}
+		r.Created = time.Unix(0, created)
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}

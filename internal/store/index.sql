@@ -1,0 +1,14 @@
+CREATE TABLE runs (
+	id          TEXT PRIMARY KEY,
+	stamp       TEXT NOT NULL, -- changes with the bundle; tells a stale row
+	label       TEXT NOT NULL,
+	suite       TEXT NOT NULL,
+	target      TEXT NOT NULL,
+	place       TEXT NOT NULL,
+	created     INTEGER NOT NULL, -- nanoseconds since 1970
+	status      TEXT NOT NULL,
+	source      TEXT NOT NULL,
+	format      TEXT NOT NULL,
+	cells       INTEGER NOT NULL,
+	repetitions INTEGER NOT NULL
+) STRICT

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/go-faster/jx"
+
+	"headroom/internal/lab"
+)
+
+// A record must read back as what it was, and a field that is added to lab.Repetition must not be forgotten here.
+func TestRecordsReadBack(t *testing.T) {
+	full := lab.Repetition{
+		Cell: "a \"quoted\" cell", Number: 3, Boot: "b", Block: 2, Position: 4, After: "other",
+		Layout:   lab.LayoutState{Kind: "file", ID: "1", Written: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Bytes: 1 << 40},
+		Start:    time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
+		Seconds:  1.5,
+		Command:  []string{"fio", "--name=<ü>\n"},
+		Values:   map[string]float64{"read.iops": 1e21, "read.latency.mean": 1.25e-7, "cpu.user": 0},
+		Latency:  map[string]lab.Histogram{"read": {Nanoseconds: []int64{1, 1 << 50}, Counts: []uint64{1 << 60, 2}}},
+		Series:   []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{1, 0, 2.5}}},
+		Warnings: []lab.Warning{{Code: "c", Text: "t", Taints: []string{"*"}}},
+		Raw:      []string{"x/1/fio.json"},
+	}
+	v := reflect.ValueOf(full)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("the field %s is not set in this test", v.Type().Field(i).Name)
+		}
+	}
+	for name, rep := range map[string]lab.Repetition{"full": full, "empty": {Cell: "c", Number: 1, Values: map[string]float64{}}} {
+		var e jx.Encoder
+		encodeRepetition(&e, rep)
+		var back lab.Repetition
+		if err := json.Unmarshal(e.Bytes(), &back); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, e.Bytes())
+		}
+		if !reflect.DeepEqual(rep, back) {
+			t.Errorf("%s:\n%+v\nread back as\n%+v", name, rep, back)
+		}
+		var ours, theirs any
+		plain, err := json.Marshal(rep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if json.Unmarshal(e.Bytes(), &ours) != nil || json.Unmarshal(plain, &theirs) != nil || !reflect.DeepEqual(ours, theirs) {
+			t.Errorf("%s:\n%s\nencoding/json has\n%s", name, e.Bytes(), plain)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+// Package store keeps runs. A run is a bundle: one folder that holds everything, is complete after every
+// saved repetition, and can be copied, mailed and read without this program. A SQLite index over the bundles
+// makes lists quick; it is rebuilt from them whenever it is missing or stale, so it is never the truth.
+//
+// A bundle:
+//
+//	run.json                    the header: lab.Run under "run", with a schema
+//	repetitions/000001.jsonl    a segment: one lab.Repetition a line
+//	raw/000001.tar.zst          what the load generator and the kernel printed, for the same segment
+//	active.json                 only while a run goes on: what it would leave behind if it were killed now
+//
+// A segment is one repetition when measuring and many when importing. Its raw archive is written first, and the
+// rename of its .jsonl is the moment when it counts: a file without that partner is the rest of a crash and
+// is ignored, then removed by the next recovery. Nothing in a finished bundle is changed but its label.
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// Store is a folder of bundles.
+type Store struct {
+	dir string
+	// atStep is called before each step of saving; tests crash there.
+	atStep func(step string)
+}
+
+// Open returns the store in dir, which is made when something is first saved.
+func Open(dir string) *Store { return &Store{dir: dir, atStep: func(string) {}} }
+
+// AtStep has f called before every step of saving, with the step's name. It exists so that a test can end the
+// process at each of them.
+func (s *Store) AtStep(f func(step string)) { s.atStep = f }
+
+// Dir is the folder of the store.
+func (s *Store) Dir() string { return s.dir }
+
+func (s *Store) runs() string { return filepath.Join(s.dir, "runs") }
+
+// ids lists the bundles in the store, oldest name first.
+func (s *Store) ids() ([]string, error) {
+	entries, err := os.ReadDir(s.runs())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, err
+}
+
+// Find returns the bundle that the user means by ref: an id or a unique prefix of one, a label, "last", or the
+// path of a bundle's folder.
+func (s *Store) Find(ref string) (*Bundle, error) {
+	if strings.ContainsRune(ref, filepath.Separator) || ref == "." {
+		return OpenBundle(ref)
+	}
+	if id := strings.ToUpper(ref); validID(id) && s.Has(id) {
+		return s.bundle(id)
+	}
+	rows, damaged := s.List() // one damaged run must not hide the others
+	if ref == "last" {
+		if len(rows) == 0 {
+			if damaged != nil {
+				return nil, damaged
+			}
+			return nil, &lab.Error{Kind: lab.Usage, What: "there is no run yet", Hints: []string{"measure one: headroom run quick DIR"}}
+		}
+		return s.bundle(rows[0].ID)
+	}
+	var labelled, prefixed []string
+	for _, r := range rows {
+		switch {
+		case r.Label == ref:
+			labelled = append(labelled, r.ID)
+		case len(ref) >= 2 && strings.HasPrefix(r.ID, strings.ToUpper(ref)):
+			prefixed = append(prefixed, r.ID)
+		}
+	}
+	for _, found := range [][]string{labelled, prefixed} {
+		switch len(found) {
+		case 0:
+			continue
+		case 1:
+			return s.bundle(found[0])
+		default:
+			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q names %d runs: %s", ref, len(found), strings.Join(found, ", ")),
+				Hints: []string{"name one of them by its id"}}
+		}
+	}
+	return nil, errors.Join(&lab.Error{Kind: lab.Usage, What: fmt.Sprintf("no run is called %q", ref),
+		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one"}}, damaged)
+}
+
+func (s *Store) bundle(id string) (*Bundle, error) {
+	return OpenBundle(filepath.Join(s.runs(), id))
+}
+
+// Has says whether a run with this id is in the store.
+func (s *Store) Has(id string) bool {
+	_, err := os.Stat(filepath.Join(s.runs(), id))
+	return err == nil
+}
+
+// Remove deletes a run.
+func (s *Store) Remove(id string) error {
+	// The rename makes the bundle vanish at once; a crash while its files are deleted leaves a hidden folder
+	// that recovery removes.
+	from, to := filepath.Join(s.runs(), id), filepath.Join(s.runs(), ".removed-"+id)
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	if err := syncDir(s.runs()); err != nil {
+		return err
+	}
+	return os.RemoveAll(to)
+}
+
+// ShortID is the shortest start of id, of at least four characters, that no other run in the store shares.
+func (s *Store) ShortID(id string) string {
+	ids, err := s.ids()
+	if err != nil {
+		return id
+	}
+	for n := 4; n < len(id); n++ {
+		if !slices.ContainsFunc(ids, func(other string) bool { return other != id && strings.HasPrefix(other, id[:n]) }) {
+			return id[:n]
+		}
+	}
+	return id
+}
+
+// headerSchema names the format of run.json in a bundle. A newer one is refused with advice.
+const headerSchema = "headroom/bundle/v1"
+
+type header struct {
+	Schema string  `json:"schema"`
+	Run    lab.Run `json:"run"`
+}
+
+func readHeader(dir string) (lab.Run, error) {
+	name := filepath.Join(dir, "run.json")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return lab.Run{}, &lab.Error{What: "can't read the run in " + dir, Err: err,
+			Hints: []string{"a run is a folder with a run.json"}}
+	}
+	var h header
+	if err := json.Unmarshal(data, &h); err != nil {
+		return lab.Run{}, &lab.Error{What: "damaged: " + name + describeJSONError(data, err), Err: err,
+			Hints: []string{"the repetitions are in repetitions/ beside it, one JSON object a line, and what was printed is in raw/"}}
+	}
+	if h.Schema != headerSchema {
+		return lab.Run{}, &lab.Error{What: fmt.Sprintf("%s has schema %q; this headroom reads %q", name, h.Schema, headerSchema),
+			Hints: []string{"use the headroom that wrote it, or a newer one"}}
+	}
+	if h.Run.ID == "" {
+		return lab.Run{}, &lab.Error{What: "damaged: " + name + " names no run"}
+	}
+	return h.Run, nil
+}
+
+// describeJSONError says where in data a JSON error lies, as ":line".
+func describeJSONError(data []byte, err error) string {
+	offset := int64(-1)
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		offset = e.Offset
+	} else if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		offset = e.Offset
+	}
+	if offset < 0 || offset > int64(len(data)) {
+		return ""
+	}
+	return fmt.Sprintf(", line %d (byte %d)", 1+strings.Count(string(data[:offset]), "\n"), offset)
+}

@@ -1,0 +1,374 @@
+package store
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+func exampleRun(id string) lab.Run {
+	return lab.Run{
+		ID: id, Status: lab.Running, Source: lab.Measured, Suite: "quick", Version: "test",
+		Created: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+		Targets: []lab.RunTarget{{Role: "storage", Target: "local", Place: lab.Place{Kind: lab.Directory, Path: "/srv"}}},
+		Arms:    []lab.Arm{{ID: "only", Role: "storage"}},
+		Cells:   []lab.Cell{{ID: "randread-1", Arm: "only", Job: "randread", Engine: "fio", Params: map[string]string{"rw": "randread"}}},
+	}
+}
+
+func exampleRepetition(number int) lab.Repetition {
+	return lab.Repetition{
+		Cell: "randread-1", Number: number, Block: number, Position: 1,
+		Start:    time.Date(2026, 11, 20, 12, number, 0, 0, time.UTC),
+		Values:   map[string]float64{"read.iops": 1000 + float64(number)},
+		Latency:  map[string]lab.Histogram{"read": {Nanoseconds: []int64{1000, 2000}, Counts: []uint64{3, uint64(number)}}},
+		Raw:      []string{fmt.Sprintf("randread-1/%d/fio.json", number), fmt.Sprintf("randread-1/%d/empty", number)},
+		Warnings: []lab.Warning{{Code: "short-run", Text: "it ran 3 s", Taints: []string{"*"}}},
+	}
+}
+
+// add saves a repetition as a run does.
+func add(w *Writer, number int) error {
+	rep := exampleRepetition(number)
+	return errors.Join(w.Raw(rep.Raw[0], fmt.Appendf(nil, "{\"n\": %d}\n", number)), w.Raw(rep.Raw[1], nil), w.Repetition(rep), w.Commit())
+}
+
+// save makes a whole run with n repetitions.
+func save(t *testing.T, s *Store, id string, n int) *Bundle {
+	t.Helper()
+	w, err := s.Create(exampleRun(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= n; i++ {
+		if err := add(w, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Find(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func numbersOf(t *testing.T, b *Bundle) []int {
+	t.Helper()
+	numbers := []int{}
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers = append(numbers, rep.Number)
+	}
+	return numbers
+}
+
+func TestARunComesBackAsItWasSaved(t *testing.T) {
+	s := Open(t.TempDir())
+	b := save(t, s, "ABCDEFGH01", 3)
+	want := exampleRun("ABCDEFGH01")
+	want.Status = lab.Complete
+	if !reflect.DeepEqual(b.Run, want) {
+		t.Errorf("header\n%+v\nwant\n%+v", b.Run, want)
+	}
+	i := 0
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		i++
+		want := exampleRepetition(i)
+		if !reflect.DeepEqual(rep, want) {
+			t.Errorf("repetition\n%+v\nwant\n%+v", rep, want)
+		}
+	}
+	if i != 3 {
+		t.Errorf("%d repetitions, want 3", i)
+	}
+	raw := map[string]string{}
+	for f, err := range b.Raw() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw[f.Name] = string(f.Data)
+	}
+	if len(raw) != 6 || raw["randread-1/2/fio.json"] != "{\"n\": 2}\n" {
+		t.Errorf("raw files %q", raw)
+	}
+}
+
+func TestExportAndImportGiveARunBackUnchanged(t *testing.T) {
+	from, to := Open(t.TempDir()), Open(t.TempDir())
+	b := save(t, from, "ABCDEFGH01", 3)
+	var archive bytes.Buffer
+	if err := b.Export(&archive); err != nil {
+		t.Fatal(err)
+	}
+	if !IsExport(archive.Bytes()[:1024]) {
+		t.Error("an export is not recognised")
+	}
+	back, err := to.ImportExport(bytes.NewReader(archive.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before, after := tree(t, b.Dir()), tree(t, back.Dir()); !reflect.DeepEqual(before, after) {
+		t.Errorf("before %v\nafter %v", keys(before), keys(after))
+	}
+	var again bytes.Buffer
+	if err := back.Export(&again); err != nil || !bytes.Equal(archive.Bytes(), again.Bytes()) {
+		t.Errorf("the export of the imported run differs: %v", err)
+	}
+	if _, err := to.ImportExport(bytes.NewReader(archive.Bytes())); lab.KindOf(err) != lab.Usage || !strings.Contains(err.Error(), "already") {
+		t.Errorf("importing it twice: %v", err)
+	}
+	if half, err := filepath.Glob(filepath.Join(to.runs(), ".*")); err != nil || len(half) != 0 {
+		t.Errorf("left behind: %v, %v", half, err)
+	}
+}
+
+func TestAnArchiveFromElsewhereIsRefused(t *testing.T) {
+	for name, entry := range map[string]tar.Header{
+		"outside":   {Name: "ABCDEFGH01/../../evil", Typeflag: tar.TypeReg},
+		"absolute":  {Name: "/etc/passwd", Typeflag: tar.TypeReg},
+		"link":      {Name: "ABCDEFGH01/run.json", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
+		"other":     {Name: "ABCDEFGH01/notes.txt", Typeflag: tar.TypeReg},
+		"lowercase": {Name: "abcdefgh01/run.json", Typeflag: tar.TypeReg},
+	} {
+		var archive bytes.Buffer
+		w := tar.NewWriter(&archive)
+		if err := errors.Join(w.WriteHeader(&entry), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s := Open(t.TempDir())
+		if _, err := s.ImportExport(&archive); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+		if ids, err := s.ids(); err != nil || len(ids) != 0 {
+			t.Errorf("%s: left %v, %v", name, ids, err)
+		}
+	}
+}
+
+func TestRunsAreFoundByWhatPeopleCallThem(t *testing.T) {
+	s := Open(t.TempDir())
+	b := save(t, s, "ABCDEFGH01", 1)
+	later := exampleRun("ABXXXXXXXX")
+	later.Created = later.Created.Add(time.Hour)
+	w, err := s.Create(later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetLabel(b, "before tuning"); err != nil {
+		t.Fatal(err)
+	}
+	for ref, want := range map[string]string{
+		"ABCDEFGH01": "ABCDEFGH01", "abcd": "ABCDEFGH01", "ABX": "ABXXXXXXXX", "last": "ABXXXXXXXX",
+		"before tuning": "ABCDEFGH01", b.Dir(): "ABCDEFGH01",
+	} {
+		if found, err := s.Find(ref); err != nil || found.Run.ID != want {
+			t.Errorf("Find(%q) = %v, %v; want %s", ref, found, err, want)
+		}
+	}
+	for ref, want := range map[string]string{"AB": "names 2 runs", "nothing": "no run is called", "./nowhere": "can't read the run"} {
+		if _, err := s.Find(ref); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Find(%q): %v, want %q in it", ref, err, want)
+		}
+	}
+	if got := s.ShortID("ABCDEFGH01"); got != "ABCD" {
+		t.Errorf("short id %s", got)
+	}
+}
+
+func TestTheIndexIsRebuilt(t *testing.T) {
+	s := Open(t.TempDir())
+	save(t, s, "ABCDEFGH01", 2)
+	index := filepath.Join(s.Dir(), "index.sqlite")
+	check := func(what string, want ...string) {
+		t.Helper()
+		rows, err := s.List()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		var ids []string
+		for _, r := range rows {
+			ids = append(ids, fmt.Sprint(r.ID, " ", r.Repetitions, " ", r.Label, " ", r.Status))
+		}
+		if !reflect.DeepEqual(ids, want) {
+			t.Errorf("%s: %q, want %q", what, ids, want)
+		}
+	}
+	check("new", "ABCDEFGH01 2  complete")
+	if err := os.Remove(index); err != nil {
+		t.Fatal(err)
+	}
+	check("missing", "ABCDEFGH01 2  complete")
+	if err := os.WriteFile(index, []byte("this is not a database, and longer than the header of one: "+strings.Repeat("x", 200)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check("damaged", "ABCDEFGH01 2  complete")
+	b, err := s.Find("ABCDEFGH01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetLabel(b, "x"); err != nil {
+		t.Fatal(err)
+	}
+	check("stale", "ABCDEFGH01 2 x complete")
+	save(t, s, "ABCDEFGH02", 1)
+	check("one more", "ABCDEFGH01 2 x complete", "ABCDEFGH02 1  complete")
+	if err := s.Remove("ABCDEFGH01"); err != nil {
+		t.Fatal(err)
+	}
+	check("one less", "ABCDEFGH02 1  complete")
+}
+
+func TestADamagedBundleIsNamedAndHidesNoOther(t *testing.T) {
+	s := Open(t.TempDir())
+	save(t, s, "ABCDEFGH01", 1)
+	bad := save(t, s, "ABCDEFGH02", 2)
+	records := filepath.Join(bad.Dir(), "repetitions", "000002.jsonl")
+	if err := os.WriteFile(records, []byte("{\"cell\": \n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var seen int
+	var failure error
+	for _, err := range bad.Repetitions() {
+		if err != nil {
+			failure = err
+			break
+		}
+		seen++
+	}
+	if seen != 1 || failure == nil || !strings.Contains(failure.Error(), "000002.jsonl, line 1") {
+		t.Errorf("%d repetitions, then %v", seen, failure)
+	}
+	if err := os.WriteFile(filepath.Join(bad.Dir(), "run.json"), []byte("{\n\"schema\": 5\n}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.List()
+	if len(rows) == 0 || rows[0].ID != "ABCDEFGH01" && rows[len(rows)-1].ID != "ABCDEFGH01" {
+		t.Errorf("the good run is hidden: %v", rows)
+	}
+	if err == nil || !strings.Contains(err.Error(), "run.json, line 2") {
+		t.Errorf("the damage is not named: %v", err)
+	}
+	for _, ref := range []string{"ABCDEFGH01", "abcdefgh01", "last"} {
+		if b, err := s.Find(ref); err != nil || b.Run.ID != "ABCDEFGH01" {
+			t.Errorf("Find(%q) beside a damaged run: %v, %v", ref, b, err)
+		}
+	}
+}
+
+func TestANewerBundleIsRefusedWithAdvice(t *testing.T) {
+	s := Open(t.TempDir())
+	b := save(t, s, "ABCDEFGH01", 1)
+	name := filepath.Join(b.Dir(), "run.json")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, bytes.Replace(data, []byte(headerSchema), []byte("headroom/bundle/v9"), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = OpenBundle(b.Dir())
+	var e *lab.Error
+	if !errors.As(err, &e) || len(e.Hints) == 0 || !strings.Contains(err.Error(), "bundle/v9") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOnlyOneProcessHoldsARun(t *testing.T) {
+	s := Open(t.TempDir())
+	w, err := s.Create(exampleRun("ABCDEFGH01"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Find("ABCDEFGH01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Run.Status != lab.Running || !b.Active() {
+		t.Errorf("a run that goes on shows as %s", b.Run.Status)
+	}
+	if _, err := s.Resume(b); lab.KindOf(err) != lab.Refused {
+		t.Errorf("resumed while it goes on: %v", err)
+	}
+	if found, err := s.Abandoned(); err != nil || len(found) != 0 {
+		t.Errorf("taken for abandoned: %v, %v", found, err)
+	}
+	if err := w.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
+		t.Fatal(err)
+	}
+	if b.Active() {
+		t.Error("still active after its end")
+	}
+}
+
+func FuzzBundleFiles(f *testing.F) {
+	f.Add([]byte(`{"schema":"headroom/bundle/v1","run":{"id":"ABCDEFGH01"}}`), []byte("{\"cell\":\"a\",\"number\":1}\n{"))
+	f.Add([]byte(`{`), []byte("\n\n"))
+	f.Fuzz(func(t *testing.T, runJSON, records []byte) {
+		dir := t.TempDir()
+		for name, data := range map[string][]byte{"run.json": runJSON, "repetitions/000001.jsonl": records} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := OpenBundle(dir)
+		if err != nil {
+			return
+		}
+		for _, err := range b.Repetitions() {
+			if err != nil && !strings.Contains(err.Error(), "000001.jsonl") {
+				t.Errorf("%v does not name the file", err)
+			}
+		}
+	})
+}
+
+// tree reads all files below dir.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(dir, name)
+		files[rel] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func keys(m map[string]string) []string {
+	var list []string
+	for k, v := range m {
+		list = append(list, fmt.Sprint(k, ":", len(v)))
+	}
+	return list
+}

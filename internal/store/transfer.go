@@ -1,0 +1,213 @@
+package store
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// Export writes a bundle as one tar archive, to be sent to a colleague. Its parts are compressed already. The
+// archive of the same bundle is always the same to the byte.
+func (b *Bundle) Export(w io.Writer) error {
+	if b.Active() {
+		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on", Hints: []string{"export it when it has ended"}}
+	}
+	archive := tar.NewWriter(w)
+	err := filepath.WalkDir(b.dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") || d.Name() == activeName {
+			return err
+		}
+		rel, err := filepath.Rel(b.dir, name)
+		if err != nil {
+			return err
+		}
+		return addFile(archive, name, path.Join(b.Run.ID, filepath.ToSlash(rel)))
+	})
+	return errors.Join(err, archive.Close())
+}
+
+func addFile(archive *tar.Writer, name, as string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(&tar.Header{Name: as, Mode: 0o644, Size: info.Size(), Format: tar.FormatPAX}); err != nil {
+		return err
+	}
+	_, err = io.Copy(archive, f)
+	return err
+}
+
+// maxImported bounds what an archive from elsewhere may unpack to in one file.
+const maxImported = 8 << 30
+
+// IsExport says whether head, the first bytes of a file, begin an archive that Export wrote: a tar whose first file
+// is a bundle's.
+func IsExport(head []byte) bool {
+	h, err := tar.NewReader(strings.NewReader(string(head))).Next()
+	if err != nil {
+		return false
+	}
+	id, rest, ok := strings.Cut(h.Name, "/")
+	return ok && validID(id) && (rest == "run.json" || strings.HasPrefix(rest, "raw/") || strings.HasPrefix(rest, "repetitions/"))
+}
+
+// ImportExport puts an exported run back into a store, unchanged. The run must not be there.
+func (s *Store) ImportExport(r io.Reader) (*Bundle, error) {
+	if err := os.MkdirAll(s.runs(), 0o755); err != nil {
+		return nil, err
+	}
+	building, err := os.MkdirTemp(s.runs(), ".new-import-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(building) // does nothing once renamed
+	if err := os.Chmod(building, 0o755); err != nil {
+		return nil, err
+	}
+	id, err := s.unpack(r, building)
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "not a run that headroom exported", Err: err}
+	}
+	return s.adopt(building, id)
+}
+
+// Adopt takes a run into the store from name: an exported file, or the folder of a bundle, which stays where it is.
+func (s *Store) Adopt(name string) (*Bundle, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return s.ImportExport(f)
+	}
+	b, err := OpenBundle(name)
+	if err != nil {
+		return nil, err
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(b.Export(w)) }()
+	adopted, err := s.ImportExport(r)
+	return adopted, errors.Join(err, r.Close())
+}
+
+// adopt checks the bundle in dir from end to end and moves it to its place in the store.
+func (s *Store) adopt(dir, id string) (*Bundle, error) {
+	b, err := OpenBundle(dir)
+	if err != nil {
+		return nil, err
+	}
+	if b.Run.ID != id || !validID(id) {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the archive says run %q and holds run %q", id, b.Run.ID)}
+	}
+	for _, err := range b.Repetitions() {
+		if err != nil {
+			return nil, err
+		}
+	}
+	if s.Has(id) {
+		return nil, &lab.Error{Kind: lab.Usage, What: "run " + id + " is in the store already",
+			Hints: []string{"headroom show " + id + " shows it; headroom rm " + id + " makes room"}}
+	}
+	for _, sub := range []string{"repetitions", "raw", "."} {
+		if err := syncDir(filepath.Join(dir, sub)); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Rename(dir, filepath.Join(s.runs(), id)); err != nil {
+		return nil, err
+	}
+	if err := syncDir(s.runs()); err != nil {
+		return nil, err
+	}
+	return s.bundle(id)
+}
+
+// unpack writes the files of an archive below dir. Only names that a bundle has are accepted, so an archive can't
+// write anywhere else.
+func (s *Store) unpack(r io.Reader, dir string) (id string, err error) {
+	for _, sub := range []string{"repetitions", "raw"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
+			return "", err
+		}
+	}
+	archive := tar.NewReader(r)
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return id, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		folder, rest, _ := strings.Cut(h.Name, "/")
+		if id == "" {
+			id = folder
+		}
+		if folder != id || h.Typeflag != tar.TypeReg || !bundleFile(rest) || h.Size > maxImported {
+			return "", fmt.Errorf("unexpected entry %q", h.Name)
+		}
+		if err := unpackFile(archive, filepath.Join(dir, filepath.FromSlash(rest))); err != nil {
+			return "", err
+		}
+	}
+}
+
+func unpackFile(r io.Reader, name string) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// bundleFile says whether rest is the name of a file that a bundle has.
+func bundleFile(rest string) bool {
+	if rest == "run.json" {
+		return true
+	}
+	number := strings.TrimSuffix(strings.TrimPrefix(rest, "repetitions/"), ".jsonl")
+	if raw, ok := strings.CutPrefix(rest, "raw/"); ok {
+		number = strings.TrimSuffix(raw, ".tar.zst")
+	}
+	if len(number) != 6 || len(number) == len(rest) {
+		return false
+	}
+	for _, c := range number {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func validID(id string) bool {
+	if len(id) != 10 {
+		return false
+	}
+	for _, c := range id {
+		if !strings.ContainsRune("0123456789ABCDEFGHJKMNPQRSTVWXYZ", c) {
+			return false
+		}
+	}
+	return true
+}
