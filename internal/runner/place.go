@@ -1,0 +1,174 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/suite"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// ScratchFile is the path of a run's scratch file in a directory. The run's id is in the name, so that nobody's file is
+// taken for it.
+func ScratchFile(dir, runID string) string {
+	return filepath.Join(dir, "headroom-"+runID+".scratch")
+}
+
+// The states of a layout; see lab.LayoutState.
+const (
+	nothing   = "none"
+	discarded = "discarded"
+	filled    = "fill"
+	written   = "file"
+)
+
+// prepare carries out the steps before the load.
+func (s *session) prepare(ctx context.Context, cell Cell) error {
+	for _, step := range cell.Steps {
+		var err error
+		switch step {
+		case lab.Layout:
+			err = s.layOut(ctx)
+		case lab.Discard:
+			err = s.discard(ctx)
+		case lab.Fill:
+			err = s.fill(ctx)
+		case lab.Load, lab.CleanUp: // the load comes next; cleaning up is done once, at the end of the run
+		default:
+			err = &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has the step %q, which is not known", cell.Title, step)}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layOut writes the scratch file, once for all cells and repetitions, with data that neither compresses nor repeats.
+func (s *session) layOut(ctx context.Context) error {
+	if s.layout.Kind == written {
+		return nil
+	}
+	doing := "laying out " + unit.Bytes(float64(s.Scratch))
+	if err := s.writeAll(ctx, doing, lab.Layout, s.scratch); err != nil {
+		return err
+	}
+	s.laidOut(written, s.Scratch)
+	return nil
+}
+
+// discard tells the device that none of its blocks is in use.
+func (s *session) discard(ctx context.Context) error {
+	if err := s.mayWrite(); err != nil {
+		return err
+	}
+	s.tell(Event{Doing: "discarding " + s.Place.Path, Begins: true})
+	err := s.Claim.Discard(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		s.warnOnce(lab.Warning{Code: "discard-unsupported", Taints: []string{"write.*"},
+			Text: s.Place.Path + " does not support discard, so each write test ran on what the one before it left; compare write tests only in the same order"})
+		s.laidOut(nothing, 0)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.laidOut(discarded, 0)
+	return nil
+}
+
+// fill writes the whole device once, so that no read finds a block that was never written.
+func (s *session) fill(ctx context.Context) error {
+	if s.layout.Kind == filled {
+		return nil
+	}
+	if err := s.mayWrite(); err != nil {
+		return err
+	}
+	doing := "filling " + s.Place.Path + " (" + unit.Capacity(float64(s.Place.Size)) + ")"
+	if err := s.writeAll(ctx, doing, lab.Fill, s.Place.Resolved); err != nil {
+		return err
+	}
+	s.laidOut(filled, s.Place.Size)
+	return nil
+}
+
+// mayWrite asks whether the device is still the one that was proved empty.
+func (s *session) mayWrite() error {
+	if s.Claim == nil {
+		return &lab.Error{Kind: lab.Refused, What: s.Place.Path + " was not proved empty, so nothing is written to it"}
+	}
+	return s.Claim.MayWrite()
+}
+
+func (s *session) laidOut(kind string, bytes int64) {
+	s.layouts++
+	s.layout = lab.LayoutState{Kind: kind, ID: fmt.Sprint(s.layouts), Written: time.Now(), Bytes: bytes}
+}
+
+// writeAll has fio write to a file or device from end to end.
+func (s *session) writeAll(ctx context.Context, doing string, step lab.Step, path string) error {
+	params, _ := suite.StepLoad(step)
+	if step == lab.Layout {
+		params["size"] = fmt.Sprint(s.Scratch)
+	}
+	done, err := s.follow(ctx, string(step), params, path, doing, 0)
+	if err != nil {
+		return err
+	}
+	defer done.forget(ctx)
+	if done.state.ExitCode != 0 {
+		e := &lab.Error{What: doing + " failed", Target: s.elsewhere(), Command: done.argv, Output: firstLines(done.said(), 5)}
+		if strings.Contains(done.said(), "No space left") {
+			e.Hints = []string{"free some space, or take a smaller file with --size"}
+		}
+		return e
+	}
+	return nil
+}
+
+// elsewhere is the target's name for errors, where it needs to be said.
+func (s *session) elsewhere() string {
+	if s.Target.Name() == "local" {
+		return ""
+	}
+	return s.Target.Name()
+}
+
+// cleanUp leaves the place as it was found. It goes on after an error and reports all of them.
+func (s *session) cleanUp() error {
+	if s.scratch == "" || s.outcome.Stuck {
+		return nil // a load that could not be killed has the file open; the next start looks again
+	}
+	_, err := RemoveScratch(context.Background(), s.Target, s.scratch)
+	return err
+}
+
+// RemoveScratch deletes a scratch file and says whether there was one.
+func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, error) {
+	argv := []string{"rm", "-fv", "--", path}
+	out, err := t.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't remove the scratch file " + path, Target: t.Name(), Command: argv, Output: string(out.Stderr),
+			Hints: []string{"remove it by hand"}}
+	}
+	return len(out.Stdout) > 0, err
+}
+
+func (s *session) warnOnce(w lab.Warning) {
+	if !slices.ContainsFunc(s.outcome.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
+		s.outcome.Warnings = append(s.outcome.Warnings, w)
+	}
+}
+
+func firstLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[:min(n, len(lines))], "\n")
+}
