@@ -1,0 +1,156 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// column of a table for the terminal.
+type column struct {
+	title string
+	cells []string
+	// gap to the column on the left, in spaces; 0 is the usual two.
+	gap int
+	// figures are aligned by their unit: numbers to the right, units to the left.
+	figures bool
+	right   bool
+	// drop ranks what goes first when the table is too wide; 0 stays.
+	drop int
+	// of is the title of the column that this one belongs to, and goes with.
+	of string
+	// optional columns vanish when all their cells are empty.
+	optional bool
+	style    style
+}
+
+// grid is a table whose columns fit.
+type grid []column
+
+// shortestName is what the name of a job is shortened to at most.
+const shortestName = 12
+
+// fit drops columns until the table is at most width wide, and says which of those with a title. If that is not enough
+// the names are shortened. Ranks are unique among the columns.
+func fit(all []column, width int) (g grid, left []string) {
+	for _, c := range all {
+		if c.figures {
+			c.cells = alignUnits(c.cells)
+		}
+		if empty := !slices.ContainsFunc(c.cells, func(s string) bool { return strings.TrimSpace(s) != "" }); !empty || !c.optional {
+			g = append(g, c)
+		}
+	}
+	for g.width() > width {
+		gone := slices.MaxFunc(g, func(a, b column) int { return cmp.Compare(a.drop, b.drop) })
+		if gone.drop == 0 {
+			break
+		}
+		if gone.title != "" {
+			left = append(left, gone.title)
+		}
+		g = slices.DeleteFunc(g, func(c column) bool {
+			return c.drop == gone.drop || gone.title != "" && c.of == gone.title
+		})
+	}
+	slices.Reverse(left)
+	if over := g.width() - width; over > 0 && len(g) > 1 {
+		// Names first, then parameters; what is left after that is cut by the terminal's edge.
+		for i := range 2 {
+			room := max(g[i].width()-over, shortestName/(i+1))
+			over -= g[i].width() - room
+			for j := range g[i].cells {
+				g[i].cells[j] = shorten(g[i].cells[j], room)
+			}
+			if over <= 0 {
+				break
+			}
+		}
+	}
+	return g, left
+}
+
+func (c column) width() int {
+	w := utf8.RuneCountInString(c.title)
+	for _, cell := range c.cells {
+		w = max(w, utf8.RuneCountInString(cell))
+	}
+	return w
+}
+
+func (c column) space() int {
+	if c.gap > 0 {
+		return c.gap
+	}
+	return 2
+}
+
+func (g grid) width() int {
+	w := 0
+	for i, c := range g {
+		if i > 0 {
+			w += c.space()
+		}
+		w += c.width()
+	}
+	return w
+}
+
+// lines of the table, the titles first.
+func (g grid) lines(o Options) []string {
+	if len(g) == 0 {
+		return nil
+	}
+	lines := make([]string, 1+len(g[0].cells))
+	for i := range lines {
+		var b strings.Builder
+		for j, c := range g {
+			if j > 0 {
+				b.WriteString(strings.Repeat(" ", c.space()))
+			}
+			text, style := c.title, faint
+			if i > 0 {
+				text, style = c.cells[i-1], c.style
+			}
+			padding := strings.Repeat(" ", c.width()-utf8.RuneCountInString(text))
+			if c.figures || c.right {
+				b.WriteString(padding + style.paint(text, o))
+			} else {
+				b.WriteString(style.paint(text, o) + padding)
+			}
+		}
+		lines[i] = strings.TrimRight(b.String(), " ")
+	}
+	return lines
+}
+
+// alignUnits pads numbers on the left and their units on the right, so that both stand below each other.
+func alignUnits(cells []string) []string {
+	numbers, units := make([]string, len(cells)), make([]string, len(cells))
+	number, unit := 0, 0
+	for i, cell := range cells {
+		end := strings.LastIndexAny(cell, "0123456789") + 1
+		numbers[i], units[i] = cell[:end], cell[end:]
+		number = max(number, utf8.RuneCountInString(numbers[i]))
+		unit = max(unit, utf8.RuneCountInString(units[i]))
+	}
+	out := make([]string, len(cells))
+	for i := range cells {
+		if cells[i] == "" {
+			continue
+		}
+		out[i] = strings.Repeat(" ", number-utf8.RuneCountInString(numbers[i])) + numbers[i] +
+			units[i] + strings.Repeat(" ", unit-utf8.RuneCountInString(units[i]))
+	}
+	return out
+}
+
+// shorten cuts a text to a width and says so with a dot.
+func shorten(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text
+	}
+	return string(runes[:max(width-1, 0)]) + "…"
+}

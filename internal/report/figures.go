@@ -1,0 +1,111 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// absent is what a person sees where nothing was measured.
+const absent = "–"
+
+// figure prints a value of a metric for a person.
+func figure(u lab.Unit, v float64) string {
+	switch u {
+	case lab.PerSecond, lab.Count:
+		return unit.IOPS(v)
+	case lab.BytesPerSecond:
+		return unit.Bandwidth(v)
+	case lab.Seconds:
+		return unit.Latency(v)
+	case lab.PerOperation:
+		return unit.Latency(v) + "/op"
+	case lab.Share:
+		return unit.Percent(v)
+	default:
+		return number(v) + " " + string(u)
+	}
+}
+
+// roundFigure prints a round value, as those of an axis, without digits that say nothing: "10 µs" for "10.0 µs".
+func roundFigure(u lab.Unit, v float64) string {
+	text := figure(u, v)
+	end := strings.LastIndexAny(text, "0123456789") + 1
+	digits, name := text[:end], text[end:]
+	if strings.Contains(digits, ".") {
+		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
+	}
+	return digits + name
+}
+
+// shown prints the number of a metric, or the sign for an absent one.
+func shown(m *Metric) string {
+	if m == nil {
+		return absent
+	}
+	return figure(m.Unit, m.Shown())
+}
+
+// spread is half of the interval as a share of the number shown, towards the side that is further away, so that the
+// number plus or minus it never promises more than the interval. It is false without an interval.
+func spread(m *Metric) (float64, bool) {
+	if m == nil || m.Interval == nil || m.Shown() == 0 {
+		return 0, false
+	}
+	v := m.Shown()
+	return math.Max(math.Abs(m.Hi-v), math.Abs(v-m.Lo)) / math.Abs(v), true
+}
+
+// spreadText prints the spread: "±1.2%"; empty without an interval.
+func spreadText(m *Metric) string {
+	share, known := spread(m)
+	if !known {
+		return ""
+	}
+	if share >= 10 {
+		return "±" + strconv.FormatFloat(share, 'f', 0, 64) + "x" // 1349% reads like a slip
+	}
+	return "±" + unit.Percent(share)
+}
+
+// intervalText prints an interval with its confidence: "65.3k to 66.9k, 75% sure".
+func intervalText(m *Metric) string {
+	if m == nil || m.Interval == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s to %s, %s sure", figure(m.Unit, m.Lo), figure(m.Unit, m.Hi), confidenceText(m.Confidence))
+}
+
+// confidenceText rounds down, so that 99.6% is not called certain.
+func confidenceText(c float64) string { return fmt.Sprintf("%.0f%%", math.Floor(c*100+1e-9)) }
+
+// number prints a value for a program: in full, without an exponent, which not every spreadsheet reads.
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// count prints "1 repetition", "3 repetitions".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// sentence joins words as a person would: "a", "a and b", "a, b and c".
+func sentence(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// capital gives a text an upper-case first letter.
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"fmt"
+	"io"
+)
+
+// Format is one way to write runs down.
+type Format struct {
+	// Name is what the user asks for.
+	Name string
+	// Title is a line for lists and help.
+	Title string
+	// Extension of a file, with its dot.
+	Extension string
+
+	write func(io.Writer, []Summary, Options) error
+}
+
+// Options of a report. The zero value is a report for a terminal of 80 columns, without colour and serial numbers.
+type Options struct {
+	// Width of the terminal in columns; 0 is 80.
+	Width int
+	// ShortID shortens the id of a run as far as it stays the only one of its store; nil leaves it whole.
+	ShortID func(id string) string
+	// Colour repeats with escape sequences what the text already says.
+	Colour bool
+	// Serials prints serial numbers and world wide names. Without it they are hidden wherever they stand.
+	Serials bool
+	// NoFacts leaves the facts of the machines out.
+	NoFacts bool
+	// NoHeader leaves the line of titles out of csv and sheet, to paste below rows that have one.
+	NoHeader bool
+	// DecimalComma writes 1,5 rather than 1.5 in csv and sheet, with semicolons between the fields: what a
+	// spreadsheet with a German, Russian or Italian locale reads.
+	DecimalComma bool
+}
+
+// Formats in the order in which help lists them.
+func Formats() []Format {
+	return []Format{
+		{Name: "table", Title: "a table for the terminal", Extension: ".txt", write: writeTables},
+		{Name: "html", Title: "one self-contained page, to look at, print or mail", Extension: ".html", write: writePage},
+		{Name: "csv", Title: "one line a value, for statistics and plots", Extension: ".csv", write: writeCSV},
+		{Name: "sheet", Title: "one row a run, to paste into a spreadsheet", Extension: ".csv", write: writeSheet},
+		{Name: "json", Title: "the published document " + Schema, Extension: ".json", write: writeJSON},
+		{Name: "markdown", Title: "tables for a pull request or a wiki", Extension: ".md", write: writeMarkdown},
+		{Name: "openmetrics", Title: "a file for the textfile collector of node_exporter", Extension: ".prom", write: writeOpenMetrics},
+	}
+}
+
+// Write writes the runs in the format. Serial numbers are taken out first, unless the options ask for them.
+func (f Format) Write(w io.Writer, runs []Summary, o Options) error {
+	shown := make([]Summary, len(runs))
+	for i, run := range runs {
+		if !o.Serials {
+			run = redact(run)
+		}
+		if o.NoFacts {
+			run = withoutFacts(run) // after redact, which learns from the facts what to look for
+		}
+		shown[i] = run
+	}
+	if err := f.write(w, shown, o); err != nil {
+		return fmt.Errorf("writing the %s report: %w", f.Name, err)
+	}
+	return nil
+}

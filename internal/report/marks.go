@@ -1,0 +1,162 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mark is a kind of warning with the number under which a report shows it: "!1" beside a tainted number, and again
+// before the sentences.
+type mark struct {
+	number int
+	code   string
+	// taints of all warnings with the code.
+	taints []string
+	// texts that the code came with, in order of their first cell.
+	texts []markedText
+}
+
+// markedText is one sentence with the cells that it was said of; none for a warning about the run.
+type markedText struct {
+	text  string
+	cells []*Cell
+	// names of the cells, with parameters where the run has several cells of the job.
+	names []string
+	// repetitions of each of the cells that it occurred in.
+	repetitions []int
+}
+
+func (m mark) sign() string { return "!" + strconv.Itoa(m.number) }
+
+// marks numbers the warnings of a run by code, those about the run first, then in the order of the cells. One number
+// a code keeps the signs few when a matrix of a hundred cells has the same fault everywhere.
+func marks(s *Summary) []mark {
+	var out []mark
+	names := cellNames(s)
+	add := func(w Warning, c *Cell) {
+		i := slices.IndexFunc(out, func(m mark) bool { return m.code == w.Code })
+		if i < 0 {
+			i = len(out)
+			out = append(out, mark{number: i + 1, code: w.Code})
+		}
+		for _, taint := range w.Taints {
+			if !slices.Contains(out[i].taints, taint) {
+				out[i].taints = append(out[i].taints, taint)
+			}
+		}
+		texts := &out[i].texts
+		j := slices.IndexFunc(*texts, func(t markedText) bool { return t.text == w.Text })
+		if j < 0 {
+			j = len(*texts)
+			*texts = append(*texts, markedText{text: w.Text})
+		}
+		if c != nil {
+			(*texts)[j].cells = append((*texts)[j].cells, c)
+			(*texts)[j].names = append((*texts)[j].names, names[c.ID])
+			(*texts)[j].repetitions = append((*texts)[j].repetitions, w.Repetitions)
+		}
+	}
+	for _, w := range s.Warnings {
+		add(w, nil)
+	}
+	for i := range s.Cells {
+		for _, w := range s.Cells[i].Warnings {
+			add(w, &s.Cells[i])
+		}
+	}
+	return out
+}
+
+// cellNames are the shortest that tell the cells of a run apart, by the cell's ID.
+func cellNames(s *Summary) map[string]string {
+	extra, sizes, names := telling(s), map[string]int{}, map[string]string{}
+	for _, c := range s.Cells {
+		sizes[c.Job]++
+	}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		names[c.ID] = c.Job
+		if sizes[c.Job] > 1 {
+			names[c.ID] = joinNonEmpty(c.Job, paramText(c, extra[c.Job]))
+		}
+	}
+	return names
+}
+
+// signsFor are the signs of a cell's warnings that taint a metric: "!1 !3".
+func signsFor(all []mark, c *Cell, metric string) string {
+	var signs []string
+	for _, m := range all {
+		for _, w := range c.Warnings {
+			if w.Code == m.code && w.Tainted(metric) {
+				signs = append(signs, m.sign())
+			}
+		}
+	}
+	return strings.Join(signs, " ")
+}
+
+// rowSigns splits the signs of a row: those that taint every number of it, said once, and for the rest a function that
+// gives the signs of one metric.
+func rowSigns(all []mark, r row) (whole string, of func(metric string) string) {
+	var names []string
+	for _, name := range r.names() {
+		if r.cell.metric(name) != nil {
+			names = append(names, name)
+		}
+	}
+	var everywhere []string
+	for _, m := range all {
+		for _, w := range r.cell.Warnings {
+			untainted := func(name string) bool { return !w.Tainted(name) }
+			if w.Code == m.code && !slices.ContainsFunc(names, untainted) {
+				everywhere = append(everywhere, m.sign())
+			}
+		}
+	}
+	return strings.Join(everywhere, " "), func(metric string) string {
+		var rest []string
+		for sign := range strings.FieldsSeq(signsFor(all, r.cell, metric)) {
+			if !slices.Contains(everywhere, sign) {
+				rest = append(rest, sign)
+			}
+		}
+		return strings.Join(rest, " ")
+	}
+}
+
+// allSigns are the signs of all warnings that taint some number of a row.
+func allSigns(all []mark, r row) string {
+	whole, of := rowSigns(all, r)
+	signs := strings.Fields(whole)
+	for _, name := range r.names() {
+		for sign := range strings.FieldsSeq(of(name)) {
+			if r.cell.metric(name) != nil && !slices.Contains(signs, sign) {
+				signs = append(signs, sign)
+			}
+		}
+	}
+	return strings.Join(signs, " ")
+}
+
+// about names the cells of a text: "randread, randwrite and 4 more", with how many of their repetitions had it when it
+// was not all of them.
+func (t markedText) about(most int) string {
+	if len(t.cells) == 0 {
+		return "the whole run"
+	}
+	var names []string
+	for i, c := range t.cells {
+		if i == most && len(t.cells) > most+1 {
+			names = append(names, strconv.Itoa(len(t.cells)-most)+" more")
+			break
+		}
+		name := t.names[i]
+		if t.repetitions[i] > 0 && t.repetitions[i] < c.N {
+			name += " (" + strconv.Itoa(t.repetitions[i]) + " of " + count(c.N, "repetition") + ")"
+		}
+		names = append(names, name)
+	}
+	return sentence(names)
+}

@@ -1,0 +1,255 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// The page is one file without anything from elsewhere: style and script are in it, fonts are the reader's own.
+var (
+	//go:embed page.html.tmpl
+	pageText string
+	//go:embed page.css
+	pageStyle string
+	//go:embed page.js
+	pageScript string
+)
+
+// mostPictured is of how many cells a page has the pictures. They are some 30 KB a cell, and a page that is to be
+// mailed must stay within a few megabytes.
+const mostPictured = 40
+
+// writePage writes one page with a part a run.
+func writePage(w io.Writer, runs []Summary, _ Options) error {
+	t, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return err
+	}
+	p := page{Style: template.CSS(pageStyle), Script: template.JS(pageScript)}
+	var titles []string
+	for i := range runs {
+		run, err := newPageRun(&runs[i], i+1)
+		if err != nil {
+			return err
+		}
+		p.Runs = append(p.Runs, run)
+		titles = append(titles, title(&runs[i], nil))
+	}
+	p.Title = strings.Join(titles, "; ")
+	return t.Execute(w, p)
+}
+
+type page struct {
+	Title  string
+	Style  template.CSS
+	Script template.JS
+	Runs   []pageRun
+}
+
+// pageRun is a run as the page shows it.
+type pageRun struct {
+	Title, Verdict, Trust template.HTML
+	ID                    string
+	Conditions            []condition
+	Jobs                  []pageJob
+	Marks                 []pageMark
+	Reading               []string
+	Pictured              []picturedCell
+	NotPictured           int
+	Targets               []lab.RunTarget
+	Facts                 int
+	Commands              []pageCommand
+	Notes                 []condition
+	SuiteText             string
+}
+
+// pageJob is a job of the suite. Lines are its rows; a job with a matrix has its best row in Lines, the maps, and all rows in
+// More.
+type pageJob struct {
+	Lines []pageLine
+	Maps  []heatMap
+	// Unit names what the maps show.
+	Unit string
+	More []pageLine
+}
+
+// pageLine is a row: the number that it is about, its bar, and the other numbers.
+type pageLine struct {
+	Job, Params, Direction string
+	First                  bool
+	Value, Unit, Spread    string
+	Interval               string
+	Signs                  []pageSign
+	Bar                    *bar
+	Others                 []pageNumber
+}
+
+type pageNumber struct {
+	Name, Text, Spread, Interval string
+	Signs                        []pageSign
+	Slot                         int
+}
+
+// pageSign is the sign of a warning beside what it taints, and opens into the warning's sentence about the cell.
+type pageSign struct{ Sign, Code, Text string }
+
+// pageMark is a warning in full.
+type pageMark struct {
+	ID, Sign, Code string
+	Texts          []pageMarkText
+}
+
+type pageMarkText struct{ Text, About string }
+
+// bar is the share that a number has of the best in its unit, or of its ceiling, with the ends of its interval. All are
+// in percent of the bar's length.
+type bar struct {
+	Share, Lo, Hi float64
+	HasInterval   bool
+	Limiter       string
+	Title         string
+}
+
+type picturedCell struct {
+	Name, Params string
+	Folded       bool
+	Pictures     []picture
+}
+
+type pageCommand struct{ Name, Text string }
+
+func newPageRun(s *Summary, section int) (pageRun, error) {
+	all := marks(s)
+	run := pageRun{
+		ID: s.ID, Conditions: conditions(s), Reading: reading(s), Targets: s.Targets, SuiteText: s.SuiteText,
+		Title: linked(title(s, all), section, all), Verdict: linked(answer(s, all), section, all),
+		Trust:    linked(joinNonEmpty(singleText(rows(s), all), trustText(s, all)), section, all),
+		Commands: pageCommands(s), Notes: pageNotes(s),
+	}
+	for _, t := range s.Targets {
+		run.Facts += len(t.Facts)
+	}
+	for _, m := range all {
+		run.Marks = append(run.Marks, newPageMark(m, section))
+	}
+	run.Jobs = pageJobs(s, all)
+	pictured, err := picturedCells(s)
+	if err != nil {
+		return pageRun{}, err
+	}
+	run.Pictured = pictured
+	run.NotPictured = max(0, len(s.Cells)-mostPictured)
+	return run, nil
+}
+
+// linked makes of each sign of a warning a link to its sentence. The text is escaped first.
+func linked(text string, section int, all []mark) template.HTML {
+	text = signs(template.HTMLEscapeString(text), func(n string) string {
+		for _, m := range all {
+			if m.sign() == "!"+n {
+				return fmt.Sprintf(`<a class="sign" href="#%s">!%s</a>`, markID(section, m), n)
+			}
+		}
+		return "!" + n // somebody's label, not a sign
+	})
+	return template.HTML(strings.ReplaceAll(text, `, <a`, `,&nbsp;<a`)) // a sign stays with its number
+}
+
+func markID(section int, m mark) string { return fmt.Sprintf("w%d-%d", section, m.number) }
+
+func newPageMark(m mark, section int) pageMark {
+	out := pageMark{ID: markID(section, m), Sign: m.sign(), Code: m.code}
+	for _, t := range m.texts {
+		out.Texts = append(out.Texts, pageMarkText{t.text, t.about(len(t.cells))})
+	}
+	return out
+}
+
+// pageCommands are the load's own command lines, ready to be pasted.
+func pageCommands(s *Summary) []pageCommand {
+	var out []pageCommand
+	extra := telling(s)
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if len(c.Command) > 0 {
+			out = append(out, pageCommand{joinNonEmpty(c.Job, paramText(c, extra[c.Job])), lab.ShellQuote(c.Command)})
+		}
+	}
+	return out
+}
+
+// pageNotes are what one needs to repeat the run.
+func pageNotes(s *Summary) []condition {
+	var out []condition
+	add := func(name, text string) {
+		if text != "" {
+			out = append(out, condition{name, text})
+		}
+	}
+	add("run", s.ID)
+	add("status", string(s.Status))
+	add("command", lab.ShellQuote(s.Command))
+	add("headroom", s.Version)
+	add("order", s.Order)
+	if s.Seed != 0 {
+		add("seed", fmt.Sprint(s.Seed))
+	}
+	if s.Pause > 0 {
+		add("pause", figure(lab.Seconds, s.Pause)+" between two loads")
+	}
+	return out
+}
+
+// picturedCells draws the pictures of the first cells. Those of a job with a matrix are folded: its maps come first.
+func picturedCells(s *Summary) ([]picturedCell, error) {
+	var out []picturedCell
+	extra := telling(s)
+	sizes := map[string]int{}
+	for _, c := range s.Cells {
+		sizes[c.Job]++
+	}
+	for i := range s.Cells[:min(len(s.Cells), mostPictured)] {
+		c := &s.Cells[i]
+		pictures, err := picturesOf(c)
+		if err != nil {
+			return nil, fmt.Errorf("drawing %s: %w", c.Job, err)
+		}
+		if len(pictures) > 0 {
+			out = append(out, picturedCell{c.Job, paramText(c, extra[c.Job]), sizes[c.Job] > 1, pictures})
+		}
+	}
+	return out, nil
+}
+
+func picturesOf(c *Cell) ([]picture, error) {
+	var out []picture
+	for _, d := range c.Directions() {
+		metric := lab.IOPS(d)
+		if large(c) {
+			metric = lab.Bandwidth(d)
+		}
+		p, ok, err := overTime(c, metric)
+		if !ok && err == nil { // the load generator wrote only one of the two down
+			p, ok, err = overTime(c, map[bool]string{true: lab.IOPS(d), false: lab.Bandwidth(d)}[large(c)])
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, p)
+		}
+		p, ok, err = distribution(c, d)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}

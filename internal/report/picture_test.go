@@ -1,0 +1,131 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/lab"
+)
+
+func TestEvenSteps(t *testing.T) {
+	const mib = 1 << 20
+	for _, test := range []struct {
+		most float64
+		n    int
+		base float64
+		want []float64
+	}{
+		{15800, 4, 1, []float64{0, 5000, 10000, 15000}},
+		{30, 6, 1, []float64{0, 5, 10, 15, 20, 25, 30}},
+		{400 * mib, 4, mib, []float64{0, 100 * mib, 200 * mib, 300 * mib, 400 * mib}},
+		{0.2, 3, 1, []float64{0, 0.1, 0.2}},
+		{0, 3, 1, []float64{0}},
+	} {
+		if got := evenSteps(test.most, test.n, test.base); !slices.Equal(got, test.want) {
+			t.Errorf("steps up to %v are %v, want %v", test.most, got, test.want)
+		}
+	}
+}
+
+// A stall of one second in half an hour must be in the picture, however few points that has.
+func TestLongSeriesKeepTheirStalls(t *testing.T) {
+	s := Series{Series: lab.Series{Interval: 1, Values: make([]float64, 1800)}}
+	for i := range s.Values {
+		s.Values[i] = 1000
+	}
+	s.Values[1234], s.Values[77] = 3, 5000
+	got := points(s)
+	low, high := math.Inf(1), 0.0
+	for i, p := range got {
+		low, high = math.Min(low, p.Y), math.Max(high, p.Y)
+		if i > 0 && p.X <= got[i-1].X {
+			t.Fatalf("point %d goes back in time", i)
+		}
+	}
+	if len(got) > mostPoints || low != 3 || high != 5000 {
+		t.Errorf("%d points between %v and %v", len(got), low, high)
+	}
+}
+
+func TestBucketsHoldAllOperations(t *testing.T) {
+	s := summarized(t, "measured")
+	checked := 0
+	for _, c := range s.Cells {
+		for d, h := range c.Latency {
+			checked++
+			sum := 0.0
+			for _, b := range bucketsOf(h) {
+				sum += b.share
+			}
+			if math.Abs(sum-1) > 1e-9 {
+				t.Errorf("%s %s: the shares add up to %v", c.Job, d, sum)
+			}
+		}
+	}
+	if checked == 0 {
+		t.Fatal("the fixture has no bins")
+	}
+	if got := bucketsOf(lab.Histogram{}); got != nil {
+		t.Errorf("buckets of nothing: %v", got)
+	}
+}
+
+func TestShareText(t *testing.T) {
+	for share, want := range map[float64]string{0.5: "50%", 0.99: "99%", 0.9991: "99.91%", 0.99999: "99.999%", 1: "100%"} {
+		if got := shareText(share); got != want {
+			t.Errorf("%v is %q, want %q", share, got, want)
+		}
+	}
+}
+
+func TestHeatMaps(t *testing.T) {
+	var cells []*Cell
+	for _, bs := range []string{"1M", "4k"} {
+		for _, jobs := range []string{"1", "16", "4"} {
+			for _, depth := range []string{"16", "4", "1"} {
+				cells = append(cells, &Cell{
+					Job: "j", Params: map[string]string{"bs": bs, "numjobs": jobs, "iodepth": depth, "rw": "randread"},
+					Metrics: map[string]Metric{
+						"read.iops":      {Center: float64(len(cells) + 1), Unit: lab.PerSecond},
+						"read.bandwidth": {Center: float64(len(cells)+1) * 1024, Unit: lab.BytesPerSecond},
+					},
+				})
+			}
+		}
+	}
+	maps := heatMaps(cells, nil)
+	if len(maps) != 2 {
+		t.Fatalf("%d maps, want one a block size", len(maps))
+	}
+	m := maps[0]
+	if m.Title != "bs=4k" || m.Across != "iodepth" || m.Down != "numjobs" || strings.Join(m.Columns, " ") != "1 4 16" {
+		t.Errorf("the first map is %+v", m)
+	}
+	// 4k, 16 jobs, depth 1 was made as the fifteenth.
+	if got := m.Rows[2].Cells[0].Text; m.Rows[2].Name != "16" || got != "15" {
+		t.Errorf("row %s begins with %s", m.Rows[2].Name, got)
+	}
+	if got := heatMaps(cells[:1], nil); got != nil {
+		t.Errorf("a job that varies nothing has the maps %+v", got)
+	}
+	if got := heatMaps(append(cells, cells[0]), nil); got != nil {
+		t.Errorf("two arms in one place made the maps %+v", got)
+	}
+}
+
+// A page with a cell for each combination of a large matrix must stay one that can be mailed.
+func TestPageStaysSmall(t *testing.T) {
+	s := summarized(t, "measured")
+	c := s.Cells[3]
+	s.Cells = nil
+	for i := range 150 {
+		c.Job = fmt.Sprint("job", i)
+		s.Cells = append(s.Cells, c)
+	}
+	if n := len(written(t, "html", []Summary{s}, Options{})); n > 3<<20 {
+		t.Errorf("the page has %d bytes", n)
+	}
+}

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"headroom/internal/lab"
+)
+
+const (
+	// mostPoints of a line; more would not be seen on a page and only make it heavy.
+	mostPoints = 240
+	// mostRows of the table below it.
+	mostRows = 60
+	// fewestPoints that make a line worth a picture.
+	fewestPoints = 3
+)
+
+// overTime draws one metric of a cell over the time of its repetitions, a line each. ok is false where there is no series
+// of it, or only of a few values.
+func overTime(c *Cell, metric string) (p picture, ok bool, err error) {
+	var lines []Series
+	length, most := 0.0, 0.0
+	for _, s := range c.Series {
+		if s.Metric != metric || len(s.Values) < fewestPoints || !(s.Interval > 0) {
+			continue
+		}
+		lines = append(lines, s)
+		length = math.Max(length, float64(len(s.Values))*s.Interval)
+		for _, v := range s.Values {
+			most = math.Max(most, v)
+		}
+	}
+	if len(lines) == 0 || !(most > 0) {
+		return picture{}, false, nil
+	}
+	unit := lab.Metric(metric).Unit
+	drawing := newPlot()
+	drawing.X.Min, drawing.X.Max = 0, length
+	drawing.Y.Min, drawing.Y.Max = 0, most*1.05 // from zero, so that a dip looks as deep as it is
+	drawing.Y.Tick.Marker = fixedTicks(evenSteps(most, 4, baseOf(unit, most)), func(v float64) string { return roundFigure(unit, v) })
+	drawing.X.Tick.Marker = fixedTicks(evenSteps(length, 6, 1), func(v float64) string { return number(v) + " s" })
+	for _, s := range lines {
+		line, err := plotter.NewLine(points(s))
+		if err != nil {
+			return picture{}, false, err
+		}
+		line.LineStyle = draw.LineStyle{Color: accentColor(), Width: vg.Points(1.2)}
+		drawing.Add(line)
+	}
+	p = picture{Title: timeTitle(metric)}
+	p.Caption = fmt.Sprintf("%s, a line each", count(len(lines), "repetition"))
+	if len(lines) == 1 {
+		p.Caption = "1 repetition"
+	}
+	if c.N > len(lines) {
+		p.Caption += fmt.Sprintf("; the first %d of %d", len(lines), c.N)
+	}
+	svg, at, err := render(drawing, c.Job+": "+p.Title)
+	if err != nil {
+		return picture{}, false, err
+	}
+	p.SVG = svg
+	p.Head, p.Rows = timeTable(lines, unit, length, at)
+	return p, true, nil
+}
+
+func timeTitle(metric string) string {
+	direction, quantity, part := cutMetric(metric)
+	if quantity == "iops" {
+		quantity = "IOPS"
+	}
+	return capital(strings.TrimSpace(direction+" "+quantity+" "+part)) + " over time"
+}
+
+// points of a line. Where there are more than a page can show, each stretch keeps its lowest and its highest value in the
+// order in which they came, as an oscilloscope does, so that no stall is averaged away.
+func points(s Series) plotter.XYs {
+	at := func(i int) plotter.XY { return plotter.XY{X: (float64(i) + 0.5) * s.Interval, Y: s.Values[i]} }
+	var out plotter.XYs
+	if len(s.Values) <= mostPoints {
+		for i := range s.Values {
+			out = append(out, at(i))
+		}
+		return out
+	}
+	stretches := mostPoints / 2
+	for k := range stretches {
+		from, to := k*len(s.Values)/stretches, (k+1)*len(s.Values)/stretches
+		low, high := from, from
+		for i := from; i < to; i++ {
+			if s.Values[i] < s.Values[low] {
+				low = i
+			}
+			if s.Values[i] > s.Values[high] {
+				high = i
+			}
+		}
+		out = append(out, at(min(low, high)))
+		if low != high {
+			out = append(out, at(max(low, high)))
+		}
+	}
+	return out
+}
+
+// timeTable has a row a step and a column a repetition. A step is a whole number of seconds, so that the table of a long
+// run stays short; a value is then the mean of the rate over the step.
+func timeTable(lines []Series, unit lab.Unit, length float64, at func(float64) float64) (head []string, rows []pictureRow) {
+	step := lines[0].Interval
+	if n := length / step; n > mostRows {
+		step *= math.Ceil(n / mostRows)
+	}
+	head = []string{"seconds"}
+	for _, s := range lines {
+		head = append(head, "repetition "+strconv.Itoa(s.Repetition))
+	}
+	for from := 0.0; from < length-1e-9; from += step {
+		row := pictureRow{At: at(from + step/2), Cells: []string{number(from) + "–" + number(math.Min(from+step, length))}}
+		for _, s := range lines {
+			row.Cells = append(row.Cells, meanText(s, unit, from, from+step))
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}
+
+func meanText(s Series, unit lab.Unit, from, to float64) string {
+	sum, n := 0.0, 0
+	for i, v := range s.Values {
+		if middle := (float64(i) + 0.5) * s.Interval; middle >= from && middle < to {
+			sum, n = sum+v, n+1
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return figure(unit, sum/float64(n))
+}
+
+// baseOf is the size of the unit in which a value is printed.
+func baseOf(u lab.Unit, v float64) float64 {
+	if u != lab.BytesPerSecond || !(v >= 1) {
+		return 1
+	}
+	return math.Pow(1024, math.Floor(math.Log(v)/math.Log(1024)))
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"maps"
+	"slices"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+)
+
+// redact returns the run without what names one piece of hardware or one host: not in its facts, and not where a path,
+// a command or a warning repeats it (/dev/disk/by-id/nvme-MODEL_SERIAL does). What that is, package facts knows. The run
+// given is left as it is.
+func redact(s Summary) Summary {
+	var all []lab.Fact
+	for _, t := range s.Targets {
+		all = append(all, t.Facts...)
+	}
+	redactor := facts.NewRedactor(all)
+	clean := redactor.Text
+
+	s.Label, s.SuiteText, s.Command = clean(s.Label), clean(s.SuiteText), cleanAll(s.Command, clean)
+	s.Warnings = cleanWarnings(s.Warnings, clean)
+	s.Targets = slices.Clone(s.Targets)
+	for i := range s.Targets {
+		t := &s.Targets[i]
+		t.Target, t.Place.Path, t.Place.Resolved = clean(t.Target), clean(t.Place.Path), clean(t.Place.Resolved)
+		t.Facts = slices.Clone(t.Facts)
+		for j, f := range t.Facts {
+			t.Facts[j] = redactor.Fact(f)
+		}
+	}
+	s.Cells = slices.Clone(s.Cells)
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		c.Target, c.Command, c.Warnings = clean(c.Target), cleanAll(c.Command, clean), cleanWarnings(c.Warnings, clean)
+		c.Params = maps.Clone(c.Params)
+		for key, v := range c.Params {
+			c.Params[key] = clean(v)
+		}
+	}
+	return s
+}
+
+func cleanAll(texts []string, clean func(string) string) []string {
+	texts = slices.Clone(texts)
+	for i := range texts {
+		texts[i] = clean(texts[i])
+	}
+	return texts
+}
+
+func cleanWarnings(warnings []Warning, clean func(string) string) []Warning {
+	warnings = slices.Clone(warnings)
+	for i := range warnings {
+		warnings[i].Text = clean(warnings[i].Text)
+	}
+	return warnings
+}
+
+// withoutFacts returns the run without what is known of its machines. The run given is left as it is.
+func withoutFacts(s Summary) Summary {
+	s.Targets = slices.Clone(s.Targets)
+	for i := range s.Targets {
+		s.Targets[i].Facts = nil
+	}
+	return s
+}

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// row is what is shown of one cell in one direction. A cell that reads and writes has a row for each; the latency of
+// fsync has one of its own.
+type row struct {
+	cell      *Cell
+	direction string
+	// first row of its cell: it carries the name.
+	first bool
+	// several directions share the cell, so that the row must say which it is.
+	several bool
+	job     string
+	// params that make the cell what it is: "randread 4k q32 x4"; brief is without what is not needed to tell the rows
+	// of a table apart: "4k q32 x4".
+	params, brief string
+
+	iops, bandwidth      *Metric
+	mean, p50, p99, p999 *Metric
+}
+
+// rows of a run, in the order of its cells.
+func rows(s *Summary) []row {
+	var out []row
+	extra := telling(s)
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		directions := c.Directions()
+		if len(directions) == 0 {
+			directions = []string{""} // measured nothing, or nothing by direction: the job still has its line
+		}
+		for j, d := range directions {
+			out = append(out, row{
+				cell: c, direction: d, first: j == 0, several: len(directions) > 1,
+				job: c.Job, params: paramText(c, extra[c.Job]), brief: briefText(c, extra[c.Job]),
+				iops: c.metric(lab.IOPS(d)), bandwidth: c.metric(lab.Bandwidth(d)),
+				mean: c.metric(lab.Latency(d, "mean")),
+				p50:  c.metric(lab.Latency(d, "p50")), p99: c.metric(lab.Latency(d, "p99")), p999: c.metric(lab.Latency(d, "p99.9")),
+			})
+		}
+	}
+	return out
+}
+
+// names of the metrics of the row, there or not.
+func (r row) names() []string {
+	return []string{
+		lab.IOPS(r.direction), lab.Bandwidth(r.direction), lab.Latency(r.direction, "mean"),
+		lab.Latency(r.direction, "p50"), lab.Latency(r.direction, "p99"), lab.Latency(r.direction, "p99.9"),
+	}
+}
+
+// headline is the number that the row is about: bandwidth for large blocks, IOPS for small ones, the median latency
+// where nothing else was measured (fsync).
+func (r row) headline() (name string, m *Metric) {
+	if large(r.cell) && r.bandwidth != nil {
+		return lab.Bandwidth(r.direction), r.bandwidth
+	}
+	switch {
+	case r.iops != nil:
+		return lab.IOPS(r.direction), r.iops
+	case r.bandwidth != nil:
+		return lab.Bandwidth(r.direction), r.bandwidth
+	case r.p50 != nil:
+		return lab.Latency(r.direction, "p50"), r.p50
+	default:
+		return lab.Latency(r.direction, "mean"), r.mean
+	}
+}
+
+// largeBlock is the block size from which on a load is about bandwidth. 64 KiB is where the default suites of fio's
+// peers (CrystalDiskMark, KDiskMark, the Talos report) change from operations to bytes a second.
+const largeBlock = 64 << 10
+
+func large(c *Cell) bool {
+	size, err := unit.ParseBytes(c.Params["bs"])
+	return err == nil && size >= largeBlock
+}
+
+// paramText is the shortest text that engineers tell loads apart by. The direction is left out where the job's name
+// says it already.
+func paramText(c *Cell, extra []string) string {
+	var words []string
+	if rw := c.Params["rw"]; rw != "" && !strings.Contains(c.Job, rw) {
+		words = append(words, rw)
+	}
+	if mix := c.Params["rwmixread"]; mix != "" {
+		words = append(words, mix+"%r")
+	}
+	words = append(words, sizes(c)...)
+	for _, sync := range []string{"fsync", "fdatasync"} {
+		if v := c.Params[sync]; v != "" && v != "0" && !strings.Contains(c.Job, "sync") {
+			words = append(words, sync+"="+v)
+		}
+	}
+	return strings.Join(append(words, settings(c, extra)...), " ")
+}
+
+// briefText is paramText for narrow places: the job's name has to say what it does.
+func briefText(c *Cell, extra []string) string {
+	var fixed []string
+	for _, key := range []string{"rw", "rwmixread", "fsync", "fdatasync"} {
+		if slices.Contains(extra, key) {
+			fixed = append(fixed, c.Params[key])
+		}
+	}
+	return strings.Join(slices.Concat(fixed, sizes(c), settings(c, extra)), " ")
+}
+
+// sizes in the notation of CrystalDiskMark's users: block, queue depth, jobs.
+func sizes(c *Cell) []string {
+	var words []string
+	if bs := c.Params["bs"]; bs != "" {
+		words = append(words, bs)
+	}
+	if depth := c.Params["iodepth"]; depth != "" {
+		words = append(words, "q"+depth)
+	}
+	if jobs := c.Params["numjobs"]; jobs != "" && jobs != "1" {
+		words = append(words, "x"+jobs)
+	}
+	return words
+}
+
+// notated are the parameters that have a notation of their own in paramText.
+func notated() []string {
+	return []string{"rw", "rwmixread", "bs", "iodepth", "numjobs", "fsync", "fdatasync"}
+}
+
+// settings are the parameters without a notation of their own, and the factor levels.
+func settings(c *Cell, extra []string) []string {
+	var words []string
+	for _, key := range extra {
+		if v := c.Params[key]; v != "" && !slices.Contains(notated(), key) {
+			words = append(words, key+"="+v)
+		}
+	}
+	for _, factor := range sortedKeys(c.Levels) {
+		words = append(words, factor+"="+c.Levels[factor])
+	}
+	return words
+}
+
+// telling finds, by job, the parameters that differ between the job's cells: without them two rows would read the same.
+func telling(s *Summary) map[string][]string {
+	values := map[string]map[string][]string{}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if values[c.Job] == nil {
+			values[c.Job] = map[string][]string{}
+		}
+		for key, v := range c.Params {
+			if !slices.Contains(values[c.Job][key], v) {
+				values[c.Job][key] = append(values[c.Job][key], v)
+			}
+		}
+	}
+	differ := map[string][]string{}
+	for job, params := range values {
+		for _, key := range sortedKeys(params) {
+			if len(params[key]) > 1 {
+				differ[job] = append(differ[job], key)
+			}
+		}
+	}
+	return differ
+}

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// writeSheet writes a row a run, to paste below the rows of other machines: bandwidth, IOPS and latency of each job in the
+// order of the suite, as the spreadsheet of the Talos report has them. Units are those of the header: MiB/s, because
+// fio prints it, 1/s, and the mean completion latency in µs. The codes of the warnings stand at the end of the row.
+func writeSheet(w io.Writer, runs []Summary, o Options) error {
+	out := newTable(w, o)
+	groups := sheetGroups(runs)
+	if !o.NoHeader {
+		header := []string{"run", "label", "created"}
+		for _, g := range groups {
+			for _, q := range g.quantities {
+				header = append(header, g.name+" "+q.title)
+			}
+		}
+		out.write(append(header, "warnings"))
+	}
+	for i := range runs {
+		s := &runs[i]
+		fields := []string{s.ID, s.Label, timeText(s.Created)}
+		mine := sheetRows(s)
+		for _, g := range groups {
+			r, found := mine[g.name]
+			for _, q := range g.quantities {
+				text := ""
+				if found {
+					if m := q.of(r); m != nil {
+						text = out.decimal(significant(m.Center * q.scale))
+					}
+				}
+				fields = append(fields, text)
+			}
+		}
+		out.write(append(fields, strings.Join(allCodes(s), " ")))
+	}
+	return out.flush()
+}
+
+// quantity is one of the columns of a job, with the factor from base units to those of its title.
+type quantity struct {
+	title string
+	scale float64
+	of    func(row) *Metric
+}
+
+// sheetQuantities are those of a job; a sync row has its latency alone.
+func sheetQuantities(direction string) []quantity {
+	latency := quantity{"latency (µs)", 1e6, func(r row) *Metric { return r.mean }}
+	if direction == lab.Sync {
+		return []quantity{latency}
+	}
+	return []quantity{
+		{"bandwidth (MiB/s)", 1.0 / (1 << 20), func(r row) *Metric { return r.bandwidth }},
+		{"IOPS", 1, func(r row) *Metric { return r.iops }},
+		latency,
+	}
+}
+
+// sheetGroup is the columns of a job, in one direction.
+type sheetGroup struct {
+	name       string
+	quantities []quantity
+}
+
+// sheetGroups are those of all runs: the first run's in its order, then what only later ones have.
+func sheetGroups(runs []Summary) []sheetGroup {
+	var out []sheetGroup
+	for i := range runs {
+		for _, r := range rows(&runs[i]) {
+			name := sheetName(r)
+			if !slices.ContainsFunc(out, func(g sheetGroup) bool { return g.name == name }) {
+				out = append(out, sheetGroup{name, sheetQuantities(r.direction)})
+			}
+		}
+	}
+	return out
+}
+
+func sheetRows(s *Summary) map[string]row {
+	out := map[string]row{}
+	for _, r := range rows(s) {
+		out[sheetName(r)] = r
+	}
+	return out
+}
+
+// sheetName is the same in every run of a suite. The direction is part of it only where the job has several: the same
+// job then has the same columns in a run whose writes failed.
+func sheetName(r row) string {
+	name := r.job
+	if r.params != "" {
+		name += " " + r.params
+	}
+	if r.several {
+		name += " " + r.direction
+	}
+	return name
+}
+
+// significant prints six digits: more than any measurement has, and short enough for a sheet.
+func significant(v float64) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+	if err != nil {
+		return number(v) // cannot be: FormatFloat wrote it
+	}
+	return number(rounded)
+}
+
+// allCodes are the codes of all warnings of a run, each once.
+func allCodes(s *Summary) []string {
+	var codes []string
+	for _, m := range marks(s) {
+		codes = append(codes, m.code)
+	}
+	return codes
+}

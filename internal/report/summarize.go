@@ -1,0 +1,230 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// maxSeriesRepetitions is of how many repetitions of a cell the per-second series are kept: enough to see what repeats,
+// few enough that a run of ten thousand repetitions stays small.
+const maxSeriesRepetitions = 10
+
+// confidence asked for of every interval; what is reached with few repetitions is lower and stored.
+const confidence = 0.95
+
+// Summarize reads a run's repetitions once, in the order given, and keeps of each its values alone: histograms are
+// added up by cell, series are kept of the first few repetitions. An error of the sequence ends it, and so does a
+// repetition of a cell that the run does not have.
+func Summarize(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Summary, error) {
+	gathered := make(map[string]*gathering, len(run.Cells))
+	for _, cell := range run.Cells {
+		gathered[cell.ID] = newGathering()
+	}
+	boots := map[string]string{} // one copy of each boot id, not one per value
+	for rep, err := range repetitions {
+		if err != nil {
+			return Summary{}, err
+		}
+		g, known := gathered[rep.Cell]
+		if !known {
+			return Summary{}, &lab.Error{
+				What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID, rep.Number, rep.Cell),
+			}
+		}
+		boot, seen := boots[rep.Boot]
+		if !seen {
+			boot, boots[rep.Boot] = rep.Boot, rep.Boot
+		}
+		rep.Boot = boot
+		if err := g.add(rep); err != nil {
+			return Summary{}, fmt.Errorf("run %s: cell %s, repetition %d: %w", run.ID, rep.Cell, rep.Number, err)
+		}
+	}
+	return assemble(run, gathered), nil
+}
+
+func assemble(run lab.Run, gathered map[string]*gathering) Summary {
+	s := Summary{
+		Schema: Schema, ID: run.ID, Label: run.Label, Status: run.Status, Source: run.Source, Format: run.Format,
+		Created: run.Created, Finished: run.Finished, Version: run.Version, Command: run.Command,
+		Suite: run.Suite, SuiteText: run.SuiteText, Order: run.Order, Seed: run.Seed,
+		Pause: run.Pause, AsPublished: run.AsPublished,
+		Targets:  slices.Clone(run.Targets),
+		Cells:    make([]Cell, 0, len(run.Cells)),
+		Warnings: []Warning{},
+	}
+	if s.Targets == nil {
+		s.Targets = []lab.RunTarget{}
+	}
+	for _, w := range run.Warnings {
+		// Warnings about the run are kept apart when their texts differ: one code can be about several cells.
+		if !slices.ContainsFunc(s.Warnings, func(have Warning) bool { return have.Code == w.Code && have.Text == w.Text }) {
+			s.Warnings = append(s.Warnings, firstOf(w))
+		}
+	}
+	for _, cell := range run.Cells {
+		g := gathered[cell.ID]
+		g.addCell(cell)
+		s.Cells = append(s.Cells, g.cell(cell, armOf(run, cell), run.Targets))
+	}
+	return s
+}
+
+func armOf(run lab.Run, cell lab.Cell) lab.Arm {
+	for _, arm := range run.Arms {
+		if arm.ID == cell.Arm {
+			return arm
+		}
+	}
+	return lab.Arm{}
+}
+
+// gathering is what is kept of the repetitions of one cell while they go by.
+type gathering struct {
+	n        int
+	values   map[string][]Value
+	latency  map[string]lab.Histogram
+	series   []Series
+	command  []string
+	warnings []Warning
+}
+
+func newGathering() *gathering {
+	return &gathering{values: map[string][]Value{}, latency: map[string]lab.Histogram{}, warnings: []Warning{}}
+}
+
+func (g *gathering) add(rep lab.Repetition) error {
+	g.n++
+	for name, v := range rep.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue // not measured; JSON has no word for it either
+		}
+		g.values[name] = append(g.values[name], Value{
+			Value: v, Repetition: rep.Number, Boot: rep.Boot, Block: rep.Block, Position: rep.Position, Start: rep.Start,
+		})
+	}
+	for direction, h := range rep.Latency {
+		if len(h.Nanoseconds) != len(h.Counts) {
+			return errors.New("the latency bins of " + direction + " have not as many counts as values")
+		}
+		g.addLatency(direction, h)
+	}
+	if g.n <= maxSeriesRepetitions {
+		for _, series := range rep.Series {
+			g.series = append(g.series, Series{Repetition: rep.Number, Series: series})
+		}
+	}
+	if g.command == nil {
+		g.command = rep.Command
+	}
+	g.addWarnings(rep.Warnings)
+	return nil
+}
+
+// addCell adds what is known of the cell as a whole.
+func (g *gathering) addCell(cell lab.Cell) {
+	for direction, h := range cell.Latency {
+		g.addLatency(direction, h)
+	}
+	for _, w := range cell.Warnings {
+		g.warnings = addWarning(g.warnings, w)
+	}
+}
+
+func (g *gathering) addLatency(direction string, h lab.Histogram) {
+	sum := g.latency[direction]
+	sum.Nanoseconds, sum.Counts = stat.MergeBins(sum.Nanoseconds, sum.Counts, h.Nanoseconds, h.Counts)
+	g.latency[direction] = sum
+}
+
+// addWarnings counts a code once a repetition, however often the repetition has it.
+func (g *gathering) addWarnings(warnings []lab.Warning) {
+	var counted []string
+	for _, w := range warnings {
+		g.warnings = addWarning(g.warnings, w)
+		if slices.Contains(counted, w.Code) {
+			continue
+		}
+		counted = append(counted, w.Code)
+		i := slices.IndexFunc(g.warnings, func(have Warning) bool { return have.Code == w.Code })
+		g.warnings[i].Repetitions++
+	}
+}
+
+// addWarning keeps the first text of a code and all metrics that any of the same code taint.
+func addWarning(warnings []Warning, w lab.Warning) []Warning {
+	i := slices.IndexFunc(warnings, func(have Warning) bool { return have.Code == w.Code })
+	if i < 0 {
+		return append(warnings, firstOf(w))
+	}
+	for _, taint := range w.Taints {
+		if !slices.Contains(warnings[i].Taints, taint) {
+			warnings[i].Taints = append(warnings[i].Taints, taint)
+		}
+	}
+	return warnings
+}
+
+// firstOf is a warning that nothing was added to yet; its taints are its own, and never null in JSON.
+func firstOf(w lab.Warning) Warning {
+	w.Taints = append([]string{}, w.Taints...)
+	return Warning{Warning: w}
+}
+
+func (g *gathering) cell(cell lab.Cell, arm lab.Arm, targets []lab.RunTarget) Cell {
+	c := Cell{
+		ID: cell.ID, Job: cell.Job, Engine: cell.Engine, Params: cell.Params, Levels: arm.Levels, Role: arm.Role,
+		Steps: cell.Steps, Planned: cell.Repetitions, N: g.n, Command: g.command, Series: g.series, Warnings: g.warnings,
+		Metrics: make(map[string]Metric, len(g.values)),
+	}
+	if c.Params == nil {
+		c.Params = map[string]string{}
+	}
+	if c.Levels == nil {
+		c.Levels = map[string]string{}
+	}
+	for _, t := range targets {
+		if t.Role == arm.Role {
+			c.Target = t.Target
+		}
+	}
+	if len(g.latency) > 0 {
+		c.Latency = maps.Clone(g.latency)
+	}
+	for name, values := range g.values {
+		c.Metrics[name] = summarizeMetric(name, values)
+	}
+	for direction, h := range c.Latency {
+		for _, q := range lab.Quantiles() {
+			name := lab.Latency(direction, q.Name)
+			m, measured := c.Metrics[name]
+			merged := stat.BinQuantile(h.Nanoseconds, h.Counts, q.Q) / 1e9
+			if measured && !math.IsNaN(merged) {
+				m.Merged = &merged
+				c.Metrics[name] = m
+			}
+		}
+	}
+	return c
+}
+
+func summarizeMetric(name string, values []Value) Metric {
+	floats := make([]float64, len(values))
+	for i, v := range values {
+		floats[i] = v.Value
+	}
+	estimate := stat.MedianInterval(floats, confidence)
+	info := lab.Metric(name)
+	m := Metric{Center: estimate.Center, Estimator: estimate.Estimator, Unit: info.Unit, Better: info.Better, Values: values}
+	if estimate.Known() {
+		m.Interval = &Interval{Lo: estimate.Lo, Hi: estimate.Hi, Confidence: estimate.Confidence}
+	}
+	return m
+}

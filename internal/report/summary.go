@@ -1,0 +1,163 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// Schema names the published JSON document. Fields are added to it, never renamed and never removed.
+const Schema = "headroom/run/v1"
+
+// Summary is a run in the form that is published and shown. Everything is in base units; what is absent was not
+// measured or is not known.
+type Summary struct {
+	Schema   string     `json:"schema"`
+	ID       string     `json:"id"`
+	Label    string     `json:"label,omitempty"`
+	Status   lab.Status `json:"status"`
+	Source   lab.Source `json:"source,omitempty"`
+	Format   string     `json:"format,omitempty"`
+	Created  time.Time  `json:"created,omitzero"`
+	Finished time.Time  `json:"finished,omitzero"`
+	Version  string     `json:"version,omitempty"`
+	Command  []string   `json:"command,omitempty"`
+
+	Suite     string `json:"suite"`
+	SuiteText string `json:"suite_text,omitempty"`
+	Order     string `json:"order,omitempty"`
+	Seed      uint64 `json:"seed,omitempty"`
+	// Pause between two loads, in seconds.
+	Pause       float64 `json:"pause,omitempty"`
+	AsPublished bool    `json:"as_published,omitempty"`
+
+	Targets []lab.RunTarget `json:"targets"`
+	Cells   []Cell          `json:"cells"`
+	// Warnings about the run as a whole; those about one cell are with the cell.
+	Warnings []Warning `json:"warnings"`
+}
+
+// Cell is one job at one combination of parameters and levels, over all its repetitions.
+type Cell struct {
+	ID     string            `json:"id"`
+	Job    string            `json:"job"`
+	Engine string            `json:"engine,omitempty"`
+	Params map[string]string `json:"params"`
+	Levels map[string]string `json:"levels"`
+	Role   string            `json:"role,omitempty"`
+	Target string            `json:"target"`
+	Steps  []lab.Step        `json:"steps,omitempty"`
+	// Planned repetitions; 0 for an import.
+	Planned int `json:"planned,omitempty"`
+	// N repetitions were measured; 0 when the run was cut off before the first.
+	N       int               `json:"n"`
+	Metrics map[string]Metric `json:"metrics"`
+	// Latency by direction: the bins of all repetitions added.
+	Latency map[string]lab.Histogram `json:"latency,omitempty"`
+	// Series of the first repetitions, at most maxSeriesRepetitions of them.
+	Series []Series `json:"series,omitempty"`
+	// Command of the first repetition. Later ones differ in file names only.
+	Command  []string  `json:"command,omitempty"`
+	Warnings []Warning `json:"warnings"`
+}
+
+// Metric is one metric of a cell.
+type Metric struct {
+	// Center of the values by the estimator: their median.
+	Center float64 `json:"center"`
+	// Interval around Center; nil when there are fewer than two values, which say nothing of the spread.
+	*Interval
+	Estimator string     `json:"estimator"`
+	Unit      lab.Unit   `json:"unit"`
+	Better    lab.Better `json:"better"`
+	// Merged is the percentile of all operations of all repetitions together. Reports show it rather than Center
+	// where it is there; the interval stays that of the repetitions.
+	Merged   *float64 `json:"merged,omitempty"`
+	Ceiling  *Ceiling `json:"ceiling,omitempty"`
+	Headroom *float64 `json:"headroom,omitempty"`
+	Values   []Value  `json:"values"`
+}
+
+// Interval covers the true median with the confidence given, which is the one really reached: 0.75 for three values.
+type Interval struct {
+	Lo         float64 `json:"lo"`
+	Hi         float64 `json:"hi"`
+	Confidence float64 `json:"confidence"`
+}
+
+// Ceiling bounds a metric.
+type Ceiling struct {
+	Value   float64 `json:"value"`
+	Limiter string  `json:"limiter"`
+}
+
+// Value is one metric of one repetition, with the conditions that variance is looked for in.
+type Value struct {
+	Value      float64   `json:"value"`
+	Repetition int       `json:"repetition"`
+	Boot       string    `json:"boot,omitempty"`
+	Block      int       `json:"block,omitempty"`
+	Position   int       `json:"position,omitempty"`
+	Start      time.Time `json:"start,omitzero"`
+}
+
+// Series is one metric over the time of one repetition.
+type Series struct {
+	Repetition int `json:"repetition"`
+	lab.Series
+}
+
+// Warning is a reason to distrust a cell or the run. Repetitions is how many of the cell's repetitions it occurred
+// in; 0 for a warning about the run.
+type Warning struct {
+	lab.Warning
+	Repetitions int `json:"repetitions,omitempty"`
+}
+
+// Shown is the number that reports print.
+func (m Metric) Shown() float64 {
+	if m.Merged != nil {
+		return *m.Merged
+	}
+	return m.Center
+}
+
+// Directions of a cell that have a metric, in the order in which they are shown.
+func (c Cell) Directions() []string {
+	var found []string
+	for _, d := range lab.Directions() {
+		if c.hasDirection(d) {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+func (c Cell) hasDirection(direction string) bool {
+	for name := range c.Metrics {
+		if head, _, _ := cutMetric(name); head == direction {
+			return true
+		}
+	}
+	return false
+}
+
+// metric is nil when the cell does not have it.
+func (c Cell) metric(name string) *Metric {
+	m, ok := c.Metrics[name]
+	if !ok {
+		return nil
+	}
+	return &m
+}
+
+// metricNames are sorted by direction as shown, then by name, so that every report lists them alike.
+func (c Cell) metricNames() []string {
+	names := make([]string, 0, len(c.Metrics))
+	for name := range c.Metrics {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, compareMetrics)
+	return names
+}

@@ -1,0 +1,269 @@
+package report
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"headroom/internal/lab"
+)
+
+// defaultWidth is that of a terminal which does not tell.
+const defaultWidth = 80
+
+// narrowest is the width below which a table is of no use; a terminal that claims less gets lines of this width.
+const narrowest = 40
+
+func (o Options) width() int {
+	if o.Width <= 0 {
+		return defaultWidth
+	}
+	return max(o.Width, narrowest)
+}
+
+// writeTables writes, for each run, the answer, the table, what weakens it, and what to type next.
+func writeTables(w io.Writer, runs []Summary, o Options) error {
+	out := bufio.NewWriter(w)
+	for i := range runs {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		writeTable(out, &runs[i], o)
+	}
+	return out.Flush() // keeps the first error of all writes
+}
+
+func writeTable(out *bufio.Writer, s *Summary, o Options) {
+	all := marks(s)
+	width := o.width()
+	paragraph := func(style style, text string) {
+		for _, line := range wrap(text, width, 0) {
+			out.WriteString(style.paint(line, o) + "\n")
+		}
+	}
+	paragraph(plain, title(s, all))
+	paragraph(strong, verdict(s, all))
+	out.WriteString("\n")
+
+	table, left, compact := layOut(rows(s), all, width)
+	for _, line := range table.lines(o) {
+		out.WriteString(line + "\n")
+	}
+	out.WriteString("\n")
+
+	for _, m := range all {
+		writeMark(out, m, compact, width, o)
+	}
+	if len(all) > 0 {
+		out.WriteString("\n")
+	}
+	for _, line := range reading(s) {
+		paragraph(faint, line)
+	}
+	if len(left) > 0 {
+		paragraph(faint, "Left out for want of room: "+sentence(left)+".")
+	}
+	for _, line := range next(s, o) {
+		paragraph(plain, line)
+	}
+}
+
+// next is what to type now.
+func next(s *Summary, o Options) []string {
+	if s.ID == "" {
+		return nil
+	}
+	id := s.ID
+	if o.ShortID != nil {
+		id = o.ShortID(id)
+	}
+	var lines []string
+	if s.Status == lab.Interrupted {
+		lines = append(lines, "go on: headroom run --resume "+id)
+	}
+	return append(lines, "saved as "+id+" (headroom report "+id+" -o page.html)")
+}
+
+// writeMark writes the sentences of a warning, each with the jobs that it is about: all of them when there are few
+// different ones, the first few when a matrix has dozens. In the compact layout, where the signs are not beside the numbers,
+// it names the numbers too.
+func writeMark(out *bufio.Writer, m mark, compact bool, width int, o Options) {
+	const most = 3
+	indent := len(m.sign()) + 1
+	head := m.sign() + " " + m.code + ": "
+	for i, t := range m.texts {
+		if i == most && len(m.texts) > most+1 {
+			rest := strconv.Itoa(len(m.texts)-most) + " more like these: --json has all of them"
+			for _, line := range wrap(strings.Repeat(" ", indent)+rest, width, indent) {
+				out.WriteString(line + "\n")
+			}
+			return
+		}
+		if i > 0 {
+			head = strings.Repeat(" ", indent)
+		}
+		about := t.about(most)
+		if compact && len(m.taints) > 0 && !slices.Contains(m.taints, "*") {
+			about += ": " + strings.Join(m.taints, ", ")
+		}
+		for j, line := range wrap(head+t.text+" ["+about+"]", width, indent) {
+			if i == 0 && j == 0 {
+				line = alarm.paint(m.sign(), o) + strings.TrimPrefix(line, m.sign())
+			}
+			out.WriteString(line + "\n")
+		}
+	}
+}
+
+// layOut chooses the roomy layout where all numbers fit into it. Else the compact one, which drops the least asked
+// for of them and says which.
+func layOut(lines []row, all []mark, width int) (table grid, left []string, compact bool) {
+	if table, left = fit(tableColumns(lines, all, 0), width); len(left) == 0 && table.width() <= width {
+		return table, nil, false
+	}
+	table, left = fit(tableColumns(lines, all, max(shortestName, width/3)), width)
+	return table, left, true
+}
+
+// tableColumns are all that a table can show. Columns with a higher rank are dropped first when the terminal is narrow.
+// In the compact layout, which has room for so many columns of name, name and parameters share a column, and all signs
+// stand at the end of the row; room is 0 for the other.
+func tableColumns(lines []row, all []mark, room int) []column {
+	compact := room > 0
+	name := column{title: "job"}
+	params := column{optional: true}
+	signs := column{style: alarm, optional: true}
+	numbers := tableNumbers(needsMean(lines))
+	const perNumber = 3 // the number, its spread, its signs
+	grid := make([]column, perNumber*len(numbers))
+	for i, n := range numbers {
+		grid[perNumber*i] = column{title: n.title, drop: n.drop, figures: true, optional: true}
+		grid[perNumber*i+1] = column{gap: 1, drop: n.spread, of: n.title, optional: true, right: true}
+		grid[perNumber*i+2] = column{gap: 1, of: n.title, optional: true, style: alarm}
+	}
+	for _, r := range lines {
+		label, detail := r.job, r.params
+		if compact {
+			label, detail = strings.TrimSpace(shorten(r.job, room)+" "+shorten(r.brief, room)), ""
+		}
+		if !r.first {
+			label, detail = "", ""
+		}
+		whole, of := rowSigns(all, r)
+		if compact {
+			whole, of = allSigns(all, r), func(string) string { return "" }
+		}
+		switch {
+		case r.several && compact && !r.first:
+			label = "  " + r.direction
+		case r.several && compact:
+			label += " " + r.direction
+		case r.several:
+			detail = strings.TrimSpace(detail + " " + r.direction)
+		}
+		name.cells = append(name.cells, label)
+		params.cells = append(params.cells, detail)
+		signs.cells = append(signs.cells, whole)
+		for i, n := range numbers {
+			metric, m := n.of(r)
+			text := ""
+			if m != nil {
+				text = shown(m)
+			}
+			grid[perNumber*i].cells = append(grid[perNumber*i].cells, text)
+			grid[perNumber*i+1].cells = append(grid[perNumber*i+1].cells, spreadText(m))
+			grid[perNumber*i+2].cells = append(grid[perNumber*i+2].cells, of(metric))
+		}
+	}
+	return append(append([]column{name, params}, grid...), signs)
+}
+
+// tableNumber is a number that a row can show, with the ranks at which it and its spread are dropped.
+type tableNumber struct {
+	title        string
+	of           func(row) (name string, m *Metric)
+	drop, spread int
+}
+
+func tableNumbers(mean bool) []tableNumber {
+	latency := func(part string, m func(row) *Metric) func(row) (string, *Metric) {
+		return func(r row) (string, *Metric) { return lab.Latency(r.direction, part), m(r) }
+	}
+	all := []tableNumber{
+		{"IOPS", func(r row) (string, *Metric) { return lab.IOPS(r.direction), r.iops }, 0, 1},
+		{"bandwidth", func(r row) (string, *Metric) { return lab.Bandwidth(r.direction), r.bandwidth }, 2, 9},
+		{"mean", latency("mean", func(r row) *Metric { return r.mean }), 6, 11},
+		{"p50", latency("p50", func(r row) *Metric { return r.p50 }), 4, 8},
+		{"p99", latency("p99", func(r row) *Metric { return r.p99 }), 3, 7},
+		{"p99.9", latency("p99.9", func(r row) *Metric { return r.p999 }), 5, 10},
+	}
+	if mean {
+		return all
+	}
+	return slices.DeleteFunc(all, func(n tableNumber) bool { return n.title == "mean" })
+}
+
+// needsMean says whether some row knows its latency by the mean alone, as output without percentiles does.
+func needsMean(lines []row) bool {
+	for _, r := range lines {
+		if r.mean != nil && r.p50 == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// style is a second signal; the text alone says everything.
+type style string
+
+const (
+	plain  style = ""
+	strong style = "1"
+	faint  style = "2"
+	alarm  style = "33"
+)
+
+func (s style) paint(text string, o Options) string {
+	if !o.Colour || s == plain || strings.TrimSpace(text) == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// wrap breaks a text at spaces into lines of at most width columns; the lines after the first begin with an indent. A word
+// that is longer than a line is broken.
+func wrap(text string, width, indent int) []string {
+	var lines []string
+	lead := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	line, empty := lead, true
+	flush := func() {
+		lines = append(lines, strings.TrimRight(line, " "))
+		line, empty = strings.Repeat(" ", indent), true
+	}
+	for word := range strings.FieldsSeq(text) {
+		if !empty && columns(line)+1+columns(word) > width {
+			flush()
+		}
+		if !empty {
+			line += " "
+		}
+		for columns(line)+columns(word) > width {
+			room := max(width-columns(line), 1)
+			head := string([]rune(word)[:room])
+			line, word = line+head, word[len(head):]
+			flush()
+		}
+		line, empty = line+word, false
+	}
+	if !empty || len(lines) == 0 {
+		flush()
+	}
+	return lines
+}
+
+// columns that a text takes on a terminal. Everything headroom prints is one column a character; names that users
+// gave are taken as such too.
+func columns(text string) int { return utf8.RuneCountInString(text) }

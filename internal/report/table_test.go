@@ -1,0 +1,116 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"headroom/internal/lab"
+)
+
+func TestAlignUnits(t *testing.T) {
+	got := alignUnits([]string{"258 MiB/s", "3.98 GiB/s", "", "12 B/s"})
+	want := []string{" 258 MiB/s", "3.98 GiB/s", "", "  12 B/s  "}
+	if strings.Join(got, "|") != strings.Join(want, "|") {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestSpread(t *testing.T) {
+	merged := 8.0
+	for _, test := range []struct {
+		m    Metric
+		want string
+	}{
+		{Metric{Center: 100}, ""},
+		{Metric{Center: 100, Interval: &Interval{Lo: 99, Hi: 100.5}}, "±1.0%"},
+		{Metric{Center: 100, Interval: &Interval{Lo: 100, Hi: 100}}, "±0%"},
+		{Metric{Center: 0, Interval: &Interval{Lo: 0, Hi: 1}}, ""},
+		{Metric{Center: 5, Interval: &Interval{Lo: 4, Hi: 6}, Merged: &merged}, "±50%"},
+		{Metric{Center: 1, Interval: &Interval{Lo: 1, Hi: 14}}, "±13x"},
+	} {
+		if got := spreadText(&test.m); got != test.want {
+			t.Errorf("spread of %+v is %q, want %q", test.m, got, test.want)
+		}
+	}
+}
+
+// A sign says where it belongs: beside a number, or for the whole row.
+func TestSignsStandBesideWhatTheyTaint(t *testing.T) {
+	s := summarized(t, "measured")
+	all := marks(&s)
+	for _, r := range rows(&s) {
+		whole, of := rowSigns(all, r)
+		switch {
+		case r.job == "randwrite-deep":
+			if whole != "" || of("write.iops") != "!2" || of("write.latency.p99") != "" {
+				t.Errorf("randwrite-deep: row %q, IOPS %q, p99 %q", whole, of("write.iops"), of("write.latency.p99"))
+			}
+		case r.job == "read":
+			if whole != "!3 !4" || of("read.iops") != "" {
+				t.Errorf("read: row %q, IOPS %q", whole, of("read.iops"))
+			}
+		case r.job == "randread":
+			if allSigns(all, r) != "" {
+				t.Errorf("randread has %q and no warning", allSigns(all, r))
+			}
+		}
+	}
+}
+
+func TestRowsTellTheirParameters(t *testing.T) {
+	s := Summary{Cells: []Cell{
+		{Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "32", "numjobs": "1", "size": "1g"}},
+		{Job: "mix", Params: map[string]string{"rw": "randrw", "rwmixread": "70", "bs": "8k", "ioengine": "libaio"}},
+		{Job: "mix", Params: map[string]string{"rw": "randrw", "rwmixread": "70", "bs": "8k", "ioengine": "io_uring"}},
+		{Job: "log", Params: map[string]string{"rw": "write", "bs": "4k", "fsync": "1"}, Levels: map[string]string{"cache": "off"}},
+	}}
+	want := []string{"4k q32", "randrw 70%r 8k ioengine=libaio", "randrw 70%r 8k ioengine=io_uring", "write 4k fsync=1 cache=off"}
+	for i, r := range rows(&s) {
+		if r.params != want[i] {
+			t.Errorf("%s: %q, want %q", r.job, r.params, want[i])
+		}
+	}
+}
+
+func TestLiveLine(t *testing.T) {
+	cell := lab.Cell{Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "32"}}
+	rep := lab.Repetition{
+		Number: 2, Values: map[string]float64{"read.iops": 416000, "read.bandwidth": 416000 * 4096, "read.latency.p99": 0.00062},
+		Warnings: []lab.Warning{{Code: "generator-bound"}, {Code: "generator-bound"}},
+	}
+	got := Live(cell, rep, 3, Options{Width: 100})
+	if want := "randread 4k q32  2/3  read 416k IOPS 1.59 GiB/s p99 620 µs  !generator-bound"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for width := narrowest; width < 100; width++ {
+		got := Live(cell, rep, 3, Options{Width: width})
+		if columns(got) > width || !strings.Contains(got, "!generator-bound") {
+			t.Errorf("at width %d: %q", width, got)
+		}
+	}
+}
+
+func FuzzWrap(f *testing.F) {
+	f.Add("Each number is the median of 3 repetitions; ± covers it", 40, 3)
+	f.Add("   !1 /dev/disk/by-id/nvme-a-name-that-is-far-longer-than-the-line-is-wide", 20, 4)
+	f.Add("", 10, 0)
+	f.Fuzz(func(t *testing.T, text string, width, indent int) {
+		if width < 10 || width > 300 || indent < 0 || indent > width/2 || !utf8.ValidString(text) {
+			return
+		}
+		if lead := len(text) - len(strings.TrimLeft(text, " ")); lead > width/2 {
+			return // nobody indents by more than that
+		}
+		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		lines := wrap(text, width, indent)
+		for _, line := range lines {
+			if columns(line) > width {
+				t.Errorf("%d columns: %q", columns(line), line)
+			}
+		}
+		if got := squeeze(strings.Join(lines, "")); got != squeeze(text) {
+			t.Errorf("text was lost or added: %q became %q", text, got)
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// verdict is the answer in a few sentences: the best that was seen in each direction, how long one small request
+// takes, and whether to trust it.
+func verdict(s *Summary, all []mark) string {
+	return joinNonEmpty(answer(s, all), singleText(rows(s), all), trustText(s, all))
+}
+
+// answer is the first sentence: the highest rates in each direction.
+func answer(s *Summary, all []mark) string {
+	lines := rows(s)
+	var reach []string
+	for _, d := range []struct{ direction, name string }{
+		{lab.Read, "reads"}, {lab.Write, "writes"}, {lab.Trim, "trims"}, {lab.Mixed, "reads and writes together"},
+	} {
+		if text := bestText(lines, d.direction, all); text != "" {
+			reach = append(reach, d.name+" "+text)
+		}
+	}
+	if len(reach) == 0 {
+		return "No I/O was measured."
+	}
+	return capital(strings.Join(reach, "; ")) + "."
+}
+
+// bestText names the highest IOPS and the highest bandwidth of a direction and the jobs that reached them.
+func bestText(lines []row, direction string, all []mark) string {
+	fastest, rate := highest(lines, direction, func(r row) *Metric { return r.iops })
+	widest, bandwidth := highest(lines, direction, func(r row) *Metric { return r.bandwidth })
+	var words []string
+	if rate != nil {
+		words = append(words, shown(rate)+" IOPS"+from(fastest, lines, lab.IOPS(direction), all))
+	}
+	if bandwidth != nil {
+		words = append(words, shown(bandwidth)+from(widest, lines, lab.Bandwidth(direction), all))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	if source := from(fastest, lines, lab.IOPS(direction), all); len(words) == 2 && strings.HasSuffix(words[1], source) {
+		words[0] = strings.TrimSuffix(words[0], source) // both come from one job, which is named once
+	}
+	return "reach " + sentence(words)
+}
+
+// highest finds the row of a direction with the highest center of a metric; the metric is nil when no row has it.
+func highest(lines []row, direction string, metric func(row) *Metric) (best row, most *Metric) {
+	for _, r := range lines {
+		m := metric(r)
+		if r.direction == direction && m != nil && (most == nil || m.Center > most.Center) {
+			best, most = r, m
+		}
+	}
+	return best, most
+}
+
+// from says where a number comes from, with the signs of what taints it: " (randread-deep, !2)".
+func from(r row, lines []row, metric string, all []mark) string {
+	name := r.job
+	if slices.ContainsFunc(lines, func(other row) bool { return other.job == r.job && other.cell != r.cell }) {
+		name += " " + r.params
+	}
+	return " (" + strings.Join(append([]string{name}, strings.Fields(signsFor(all, r.cell, metric))...), ", ") + ")"
+}
+
+// singleText says how long one small request takes when nothing else is under way: the number that most programs wait
+// for.
+func singleText(lines []row, all []mark) string {
+	var found []string
+	for _, r := range lines {
+		alone := r.cell.Params["iodepth"] == "1" && (r.cell.Params["numjobs"] == "" || r.cell.Params["numjobs"] == "1")
+		if !alone || r.several || large(r.cell) || r.p50 == nil || r.p99 == nil {
+			continue
+		}
+		verb := map[string]string{lab.Read: "read", lab.Write: "write"}[r.direction]
+		if verb == "" || strings.Contains(strings.Join(found, " "), " "+verb+" ") {
+			continue // the first job of each direction speaks for it
+		}
+		text := fmt.Sprintf("one %s %s at a time takes %s, 99%% within %s", r.cell.Params["bs"], verb, shown(r.p50), shown(r.p99))
+		if signs := signsFor(all, r.cell, lab.Latency(r.direction, "p99")); signs != "" {
+			text += " (" + signs + ")"
+		}
+		found = append(found, text)
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return capital(strings.Join(found, "; ")) + "."
+}
+
+// trustText says how much of it is in doubt, and whether the run is whole.
+func trustText(s *Summary, all []mark) string {
+	warned, empty, measured, planned := 0, 0, 0, 0
+	for _, c := range s.Cells {
+		measured, planned = measured+c.N, planned+max(c.Planned, c.N)
+		if len(c.Warnings) > 0 {
+			warned++
+		}
+		if c.N == 0 {
+			empty++
+		}
+	}
+	var parts []string
+	switch s.Status {
+	case lab.Interrupted:
+		parts = append(parts, fmt.Sprintf("The run was cut off after %d of %s.", measured, count(planned, "repetition")))
+	case lab.Failed:
+		parts = append(parts, fmt.Sprintf("The run failed after %d of %s.", measured, count(planned, "repetition")))
+	case lab.Running:
+		parts = append(parts, fmt.Sprintf("The run is at %d of %s.", measured, count(planned, "repetition")))
+	}
+	if empty > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s never began.", empty, count(len(s.Cells), "measurement")))
+	}
+	switch {
+	case len(all) == 0:
+		parts = append(parts, "No warnings.")
+	case warned == 0:
+		parts = append(parts, fmt.Sprintf("%s about the whole run.", capital(count(len(s.Warnings), "warning"))))
+	default:
+		verb := "carry"
+		if warned == 1 {
+			verb = "carries"
+		}
+		text := fmt.Sprintf("%d of %s %s a warning", warned, count(len(s.Cells), "measurement"), verb)
+		if n := len(s.Warnings); n > 0 {
+			text += ", and so does the whole run"
+		}
+		parts = append(parts, text+".")
+	}
+	return strings.Join(parts, " ")
+}
+
+// title names the run: what it is called, what was run and on what, and the signs of the warnings about all of it.
+func title(s *Summary, all []mark) string {
+	text := s.Suite
+	if text == "" {
+		text = "run " + s.ID
+	}
+	if on := places(s); on != "" {
+		text += " on " + on
+	}
+	if s.Label != "" {
+		text = s.Label + ": " + text
+	}
+	for _, m := range all {
+		if slices.ContainsFunc(s.Warnings, func(w Warning) bool { return w.Code == m.code }) {
+			text += " " + m.sign()
+		}
+	}
+	return text
+}
+
+// places are where the loads went: the device or directory, with the target where it is another machine.
+func places(s *Summary) string {
+	var names []string
+	for _, t := range s.Targets {
+		name := t.Place.Path
+		switch {
+		case name == "":
+			name = t.Target
+		case t.Target != "local" && t.Target != "":
+			name += " of " + t.Target
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return sentence(names)
+}
