@@ -1,0 +1,58 @@
+package ingest
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// benchFio reads the tree that bench-fio (of fio-plot) writes. Three files of one:
+//
+//	sdb/4k/randread-16-4.json
+//	sdb/randrw75/4k/randrw-1-1.json
+//	sdb/4k/run-2/randread-16-4.json
+//
+// Each is a document of fio; the path tells what old fio does not: device, block size, mode, depth and jobs.
+func benchFio() Importer {
+	tree := regexp.MustCompile(`(?:^|/)([^/]+)/(?:(?:randrw|readwrite|rw)(\d+)/)?(\d+[kKmM]?(?:i?[bB])?)/(?:run-\d+/)?` +
+		`(read|write|rw|readwrite|randread|randwrite|randrw)-(\d+)-(\d+)\.json$`)
+	return Importer{
+		Name:  "bench-fio",
+		Title: "bench-fio trees (DEVICE/BLOCKSIZE/MODE-IODEPTH-NUMJOBS.json)",
+		Sniff: func(name string, head []byte) bool {
+			// Few names have two hyphens, and to count them takes a hundredth of the time that the expression takes.
+			return strings.Count(path.Base(name), "-") >= 2 && tree.MatchString(name) && bytes.Contains(head, []byte(`"fio version"`))
+		},
+		read: func(f file, d *draft) error {
+			m := tree.FindStringSubmatch(f.path)
+			said := map[string]string{"rw": m[4], "bs": m[3], "iodepth": m[5], "numjobs": m[6]}
+			if m[2] != "" {
+				said["rwmixread"] = m[2]
+			}
+			return readFio(f, d, func(into *measurement) {
+				into.facts = append(into.facts, lab.Fact{Key: "import.tool", Value: "bench-fio", Source: path.Dir(f.name)})
+				into.params = under(into.params, said)
+				if into.place.Kind != lab.Device {
+					// The tree has only the last part of the name of a device, or of a directory.
+					into.levels = map[string]string{"tree:device": m[1]}
+				}
+			})
+		},
+	}
+}
+
+// under returns params with those of further that are not in it.
+func under(params, further map[string]string) map[string]string {
+	if params == nil {
+		params = map[string]string{}
+	}
+	for name, v := range further {
+		if _, ok := params[name]; !ok {
+			params[name] = v
+		}
+	}
+	return params
+}

@@ -1,0 +1,121 @@
+package ingest
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"headroom/internal/lab"
+)
+
+// cells finds the cell of a measurement. Cells are the same when arm, engine, job name and parameters are, but for
+// those of perRepetition.
+type cells struct {
+	ignored map[string]string
+	byKey   map[string]*cell
+	ids     map[string]int
+	key     []byte
+	names   []string
+}
+
+// cell is what is kept of a cell while its repetitions pass by.
+type cell struct {
+	lab.Cell
+	repetitions int
+}
+
+func newCells() *cells {
+	return &cells{ignored: perRepetition(), byKey: map[string]*cell{}, ids: map[string]int{}}
+}
+
+// find returns the cell, and whether it is new.
+func (c *cells) find(arm string, m measurement) (*cell, bool) {
+	params := m.params
+	// The names are sorted into a slice that is used again, and a look-up by a converted []byte allocates nothing: ten
+	// thousand repetitions of a cell leave no garbage here.
+	c.names = c.names[:0]
+	for name := range params {
+		if _, ok := c.ignored[name]; !ok {
+			c.names = append(c.names, name)
+		}
+	}
+	slices.Sort(c.names)
+	c.key = c.key[:0]
+	for _, s := range [...]string{arm, m.engine, m.job} {
+		c.key = append(append(c.key, s...), 0)
+	}
+	for _, name := range c.names {
+		c.key = append(append(append(append(c.key, name...), '='), params[name]...), 0)
+	}
+	if known, ok := c.byKey[string(c.key)]; ok {
+		return known, false
+	}
+	kept := maps.Clone(params)
+	maps.DeleteFunc(kept, func(name, _ string) bool { _, ok := c.ignored[name]; return ok })
+	if kept == nil {
+		kept = map[string]string{}
+	}
+	telling := kept
+	if m.jobSaysAll {
+		telling = nil
+	}
+	found := &cell{Cell: lab.Cell{ID: c.id(m.job, telling), Arm: arm, Engine: m.engine, Job: m.job, Params: kept}}
+	c.byKey[string(c.key)] = found
+	return found, true
+}
+
+// id makes a name that can be read, typed and used as a file name: "randread-4k-q32-j4". What the job's name says
+// already is not said again. Cells that differ in other things get a number, in the order in which they appear.
+func (c *cells) id(job string, params map[string]string) string {
+	id := slug(job)
+	add := func(prefix, value string) {
+		if value = slug(value); value != "" && !strings.Contains(id, prefix+value) {
+			id += "-" + prefix + value
+		}
+	}
+	add("", first(params, "rw", "readwrite"))
+	add("", blockSize(first(params, "bs", "blocksize")))
+	add("q", params["iodepth"])
+	add("j", params["numjobs"])
+	if id = strings.Trim(id, "-"); id == "" {
+		id = "job"
+	}
+	c.ids[id]++
+	if n := c.ids[id]; n > 1 {
+		id += "." + strconv.Itoa(n)
+	}
+	return id
+}
+
+// blockSize writes a plain number of bytes as one would say it: 4096 is 4k.
+func blockSize(bs string) string {
+	n, err := strconv.ParseInt(bs, 10, 64)
+	switch {
+	case err != nil || n < 1024 || n%1024 != 0:
+		return bs
+	case n%(1<<20) != 0:
+		return strconv.FormatInt(n>>10, 10) + "k"
+	}
+	return strconv.FormatInt(n>>20, 10) + "m"
+}
+
+// first is the value of the first of the names that is there; fio knows several names for some options.
+func first(params map[string]string, names ...string) string {
+	for _, n := range names {
+		if v, ok := params[n]; ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// slug keeps the letters and figures of s and puts a hyphen for what is between them.
+func slug(s string) string {
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	id := strings.Join(words, "-")
+	return id[:min(len(id), 60)]
+}

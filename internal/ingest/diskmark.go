@@ -1,0 +1,335 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// crystalDiskMark reads the text that CrystalDiskMark 7 and later save. Three lines of it:
+//
+//	CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo
+//	  SEQ    1MiB (Q=  8, T= 1):  7427.749 MB/s [   7083.7 IOPS] <   987.81 us>
+//	   Test: 1 GiB (x5) [C: 4% (79/1862GiB)]
+func crystalDiskMark() Importer {
+	return Importer{
+		Name:  "crystaldiskmark",
+		Title: "CrystalDiskMark text (7 and later)",
+		Sniff: func(_ string, head []byte) bool { return topHas(head, "CrystalDiskMark ") },
+		read:  func(f file, d *draft) error { return readDiskMark(f, "diskspd", d) },
+	}
+}
+
+// kDiskMark reads the text that KDiskMark saves: CrystalDiskMark's layout with fio beneath. Three lines of it:
+//
+//	KDiskMark (3.2.0): https://github.com/JonMagon/KDiskMark
+//	Sequential   1 MiB (Q=  8, T= 1):    50.851 MB/s [     49.7 IOPS] < 158255.28 us>
+//	Test: 1 GiB (x2) [Measure: 5 sec / Interval: 5 sec]
+func kDiskMark() Importer {
+	return Importer{
+		Name:  "kdiskmark",
+		Title: "KDiskMark text",
+		Sniff: func(_ string, head []byte) bool { return topHas(head, "KDiskMark (") },
+		read:  func(f file, d *draft) error { return readDiskMark(f, "fio", d) },
+	}
+}
+
+// diskMark is one report; a file can hold several, one after the other.
+type diskMark struct {
+	tool, generator string
+	rows            []diskMarkRow
+	size            string
+	passes          string
+	date            time.Time
+	place           lab.Place
+	facts           []lab.Fact
+}
+
+// diskMarkRow is one line of results.
+type diskMarkRow struct {
+	random         bool
+	block          int64
+	queues, tasks  int
+	section        diskMarkSection
+	readShare      int // per cent, of a mix
+	megabytes      float64
+	iops, microsec float64
+}
+
+// diskMarkSection is the heading that a row stands under, and what it means.
+type diskMarkSection struct {
+	heading, direction string
+	// rw of rows that are in sequence and of those that are not, by fio's names.
+	sequential, random string
+}
+
+func diskMarkSections() []diskMarkSection {
+	return []diskMarkSection{
+		{"Read", lab.Read, "read", "randread"},
+		{"Write", lab.Write, "write", "randwrite"},
+		{"Mix", lab.Mixed, "rw", "randrw"},
+	}
+}
+
+// exampleRow shows in errors what was expected.
+const exampleRow = `"SEQ 1MiB (Q= 8, T= 1): 7427.749 MB/s [ 7083.7 IOPS] < 987.81 us>"`
+
+// rowPattern has the fields of a row. Versions differ in words and blanks only.
+func rowPattern() *regexp.Regexp {
+	return regexp.MustCompile(`(SEQ|RND|Sequential|Random)\s+(\d+)\s*(KiB|MiB)\s+\(Q=\s*(\d+),\s*T=\s*(\d+)\s*\)\s*:` +
+		`\s+([\d.]+)\s+MB/s\s+\[\s*([\d.]+)\s+IOPS\]\s+<\s*([\d.]+)\s+us>`)
+}
+
+func readDiskMark(f file, engine string, d *draft) error {
+	reports, err := parseDiskMark(string(f.data))
+	if err != nil {
+		return err
+	}
+	for _, r := range reports {
+		if err := r.add(f, engine, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseDiskMark splits a text into reports. An error says in which line what was expected.
+func parseDiskMark(text string) ([]diskMark, error) {
+	var reports []diskMark
+	row, heading := rowPattern(), regexp.MustCompile(`^\[(Read|Write|Mix)\](?:\s+Read (\d{1,3})%)?`)
+	var in diskMarkSection
+	var share, rows int
+	for n, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), ">")) // a quotation in Markdown
+		if tool := diskMarkTitle(line); tool != "" {
+			reports, in = append(reports, diskMark{tool: tool}), diskMarkSection{}
+			continue
+		}
+		if len(reports) == 0 {
+			continue
+		}
+		r := &reports[len(reports)-1]
+		if m := heading.FindStringSubmatch(line); m != nil {
+			for _, s := range diskMarkSections() {
+				if s.heading == m[1] {
+					in = s
+				}
+			}
+			share, _ = strconv.Atoi(m[2]) // up to three digits, by the pattern; 0 where there are none
+			continue
+		}
+		if !strings.Contains(line, "MB/s [") && !strings.Contains(line, "(Q=") {
+			r.condition(line)
+			continue
+		}
+		m := row.FindStringSubmatch(line)
+		if m == nil || in.heading == "" {
+			return nil, fmt.Errorf("line %d: expected a row as %s below [Read], [Write] or [Mix], found %s",
+				n+1, exampleRow, excerpt(line))
+		}
+		parsed, err := diskMarkRowOf(m)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+1, err)
+		}
+		parsed.section, parsed.readShare = in, share
+		r.rows = append(r.rows, parsed)
+		rows++
+	}
+	if rows == 0 {
+		return nil, fmt.Errorf("expected rows as %s, found none (CrystalDiskMark before 7 wrote others)", exampleRow)
+	}
+	return reports, nil
+}
+
+// diskMarkTitle is the tool and its version in a line that begins a report; empty for any other line.
+func diskMarkTitle(line string) string {
+	if t, _, found := strings.Cut(line, " (C)"); found && strings.HasPrefix(t, "CrystalDiskMark ") {
+		return t
+	}
+	if rest, found := strings.CutPrefix(line, "KDiskMark ("); found {
+		version, _, _ := strings.Cut(rest, ")")
+		return "KDiskMark " + version
+	}
+	return ""
+}
+
+func diskMarkRowOf(m []string) (diskMarkRow, error) {
+	r := diskMarkRow{random: m[1] == "RND" || m[1] == "Random"}
+	var errs [6]error
+	r.block, errs[0] = strconv.ParseInt(m[2], 10, 32)
+	r.queues, errs[1] = strconv.Atoi(m[4])
+	r.tasks, errs[2] = strconv.Atoi(m[5])
+	r.megabytes, errs[3] = strconv.ParseFloat(m[6], 64)
+	r.iops, errs[4] = strconv.ParseFloat(m[7], 64)
+	r.microsec, errs[5] = strconv.ParseFloat(m[8], 64)
+	if err := errors.Join(errs[:]...); err != nil {
+		return r, err
+	}
+	if r.block == 0 {
+		return r, errors.New("expected a block size, found 0")
+	}
+	r.block <<= 10
+	if m[3] == "MiB" {
+		r.block <<= 10
+	}
+	return r, nil
+}
+
+// condition takes what a line above or below the rows says of the conditions.
+func (r *diskMark) condition(line string) {
+	if g, ok := strings.CutPrefix(line, "Flexible I/O Tester ("); ok {
+		r.generator, _, _ = strings.Cut(g, ")")
+	}
+	key, value, ok := strings.Cut(line, ":")
+	value = strings.TrimSpace(value)
+	if !ok || value == "" {
+		return
+	}
+	switch key {
+	case "Profile", "Mode", "Time", "Comment":
+		r.fact(strings.ToLower(key), value)
+	case "OS":
+		r.fact("os", value)
+	case "Test":
+		r.fact("test", value)
+		m := regexp.MustCompile(`^(\d+) ([KMG])iB \(x(\d+)\)(?: \[([A-Za-z]:))?`).FindStringSubmatch(value)
+		if m == nil {
+			return
+		}
+		r.size, r.passes = m[1]+strings.ToLower(m[2]), m[3]
+		if m[4] != "" {
+			r.place = lab.Place{Kind: lab.Directory, Path: m[4]}
+		}
+	case "Target":
+		r.fact("target", value)
+		if dir, _, _ := strings.Cut(value, " "); strings.HasPrefix(dir, "/") {
+			r.place = lab.Place{Kind: lab.Directory, Path: dir}
+		}
+	case "Date":
+		// No time zone is given; the date stands as it was read, as if it were UTC.
+		for _, layout := range []string{"2006/01/02 15:04:05", "2006-01-02 15:04:05"} {
+			if t, err := time.Parse(layout, value); err == nil {
+				r.date = t
+			}
+		}
+	}
+}
+
+func (r *diskMark) fact(key, value string) {
+	r.facts = append(r.facts, lab.Fact{Key: "import." + key, Value: strings.ToValidUTF8(value, "\uFFFD")})
+}
+
+// add turns the rows into measurements.
+func (r *diskMark) add(f file, engine string, d *draft) error {
+	facts := append([]lab.Fact{{Key: "import.tool", Value: r.tool}}, r.facts...)
+	if r.generator != "" {
+		facts = append(facts, lab.Fact{Key: "fio.version", Value: r.generator})
+	}
+	for i := range facts {
+		facts[i].Source = f.name
+	}
+	kibPerKB := 0
+	for _, row := range r.rows {
+		if row.iops == 0 {
+			continue // a test that was not run is printed as zeros
+		}
+		m := row.measurement(engine)
+		m.place, m.facts, m.ended = r.place, facts, r.date
+		if r.size != "" {
+			m.params["size"] = r.size
+		}
+		switch off := row.disagreement(); {
+		case off == 0:
+		case engine == "fio" && math.Abs(off-(1000.0/1024-1)) < 0.005+row.rounding():
+			kibPerKB++
+		default:
+			m.repetition.Warnings = append(m.repetition.Warnings, lab.Warning{
+				Code: "import-disagrees",
+				Text: fmt.Sprintf("the file says %.3f MB/s, but %.1f IOPS of %d bytes are %.3f MB/s; "+
+					"the bandwidth here is computed from the IOPS, look at the file",
+					row.megabytes, row.iops, row.block, row.iops*float64(row.block)/1e6),
+				Taints: []string{lab.IOPS(row.section.direction), lab.Bandwidth(row.section.direction)},
+			})
+		}
+		if err := d.add(m); err != nil {
+			return err
+		}
+	}
+	if kibPerKB > 0 {
+		d.warn(lab.Warning{
+			Code: "import-bandwidth",
+			Text: "KDiskMark's MB/s are 2.34% low: it divides fio's KiB/s by 1000; the bandwidths here are IOPS times block size",
+		})
+	}
+	passes := "its passes"
+	if r.passes != "" {
+		passes = "its " + r.passes + " passes"
+	}
+	d.warn(lab.Warning{
+		Code: "import-best-of",
+		Text: fmt.Sprintf("%s prints one number of %s, the best or the mean depending on version and profile; "+
+			"how far they spread is not known", r.tool, passes),
+		// The numbers may be right; what can't be had from them is an interval.
+		Taints: []string{"*"},
+	})
+	return nil
+}
+
+func (row diskMarkRow) measurement(engine string) measurement {
+	kind, rw := "SEQ", row.section.sequential
+	if row.random {
+		kind, rw = "RND", row.section.random
+	}
+	bs := blockSize(strconv.FormatInt(row.block, 10))
+	m := measurement{
+		// The names are those of the suite cdm, so that the two can be put side by side.
+		job: fmt.Sprintf("%s%s-Q%dT%d-%s", kind, strings.ToUpper(bs), row.queues, row.tasks,
+			strings.ToLower(row.section.heading)),
+		jobSaysAll: true,
+		engine:     engine,
+		params: map[string]string{
+			"rw": rw, "bs": bs, "iodepth": strconv.Itoa(row.queues), "numjobs": strconv.Itoa(row.tasks),
+		},
+	}
+	if row.readShare > 0 {
+		m.params["rwmixread"] = strconv.Itoa(row.readShare)
+	}
+	direction := row.section.direction
+	m.repetition.Values = map[string]float64{
+		lab.IOPS(direction):      row.iops,
+		lab.Bandwidth(direction): row.iops * float64(row.block),
+	}
+	if row.microsec > 0 {
+		m.repetition.Values[lab.Latency(direction, "mean")] = row.microsec / 1e6
+	}
+	return m
+}
+
+// rounding is how far, as a share, rounding alone can part the printed MB/s from the printed IOPS.
+func (row diskMarkRow) rounding() float64 {
+	return 0.0005/max(row.megabytes, 0.0005) + 0.05/max(row.iops, 0.05)
+}
+
+// disagreement is the share by which the printed MB/s are off the printed IOPS; 0 where rounding explains it.
+func (row diskMarkRow) disagreement() float64 {
+	off := row.megabytes*1e6/(row.iops*float64(row.block)) - 1
+	if math.Abs(off) <= 0.001+row.rounding() {
+		return 0
+	}
+	return off
+}
+
+// excerpt quotes a line for an error, shortened.
+func excerpt(line string) string {
+	line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
+	if r := []rune(line); len(r) > 80 {
+		line = string(r[:80]) + "…"
+	}
+	return strconv.Quote(line)
+}

@@ -1,0 +1,174 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// Import reads the named files, and all files of results below the named directories, as one run. Where a cell appears
+// again, in the same file or another, it is the next repetition.
+//
+// The run that it returns has what the files said: format, times, targets, arms, cells, warnings. Its ID, label and version
+// are the caller's to fill in, and Created where no file said when it was made.
+//
+// A file that can't be read, of no known format, or damaged makes the import fail with one lab.Usage error that names all
+// bad files. Below a directory, files of no known format are left out with a warning.
+func Import(ctx context.Context, names []string, open Opener, sink Sink) (lab.Run, error) {
+	i := &importing{importers: Importers(), draft: newDraft(sink), seen: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
+	w := files{open: open, skip: i.leaveOut, read: func(f fs.File, name, path string, given bool) error {
+		if err := ctx.Err(); err != nil {
+			return &lab.Error{Kind: lab.Cancelled, What: "the import was stopped; nothing was imported", Err: err}
+		}
+		return i.read(f, name, path, given)
+	}}
+	for _, name := range names {
+		if err := w.walk(name); err != nil {
+			return lab.Run{}, err
+		}
+	}
+	return i.finish()
+}
+
+// importing is an import under way.
+type importing struct {
+	importers []Importer
+	draft     *draft
+	reader    reader
+
+	// seen has a hash of every file: the same result twice is not two repetitions.
+	seen map[uint64]struct{}
+	seed maphash.Seed
+
+	bad      []string // one line each, up to maxListed
+	badCount int
+	left     []string // up to three
+	leftSum  int
+	unknown  bool
+	repeated int
+}
+
+// maxListed bounds how many bad files an error names.
+const maxListed = 20
+
+// read imports one file. Only the sink's faults end the import; a bad file is remembered.
+func (i *importing) read(f fs.File, name, path string, given bool) error {
+	err := i.readFile(f, name, path, given)
+	if s, ok := errors.AsType[*sinkError](err); ok {
+		return s.error
+	}
+	if err == nil {
+		return nil
+	}
+	i.badCount++
+	if len(i.bad) < maxListed {
+		i.bad = append(i.bad, name+": "+strings.TrimPrefix(reason(err), name+": "))
+	}
+	i.draft.sink = nowhere{}
+	return nil
+}
+
+// reason takes the operation and the path from an error of the file system: the name stands before it already.
+func reason(err error) string {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+func (i *importing) readFile(f fs.File, name, path string, given bool) error {
+	b, rest, err := i.reader.begin(f)
+	if err != nil {
+		return err
+	}
+	head := decode(b.data)
+	imp := importerFor(i.importers, path, head)
+	switch {
+	case imp == nil && !given:
+		i.leaveOut(name)
+		return nil
+	case imp == nil && len(head) == 0:
+		return errors.New("this file is empty")
+	case imp == nil:
+		i.unknown = true
+		return errors.New("nothing in it looks like the results of a tool that headroom knows")
+	}
+	if err := b.finish(rest); err != nil {
+		return err
+	}
+	hash := maphash.Bytes(i.seed, b.data)
+	if _, ok := i.seen[hash]; ok {
+		i.repeated++
+		return nil
+	}
+	i.seen[hash] = struct{}{}
+	i.draft.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
+	return imp.read(file{name: name, path: strings.TrimSuffix(path, ".gz"), data: decode(b.data)}, i.draft)
+}
+
+func (i *importing) leaveOut(name string) {
+	i.leftSum++
+	if len(i.left) < 3 {
+		i.left = append(i.left, name)
+	}
+}
+
+func (i *importing) finish() (lab.Run, error) {
+	if i.badCount > 0 {
+		return lab.Run{}, i.badFiles()
+	}
+	if i.leftSum > 0 {
+		more := ""
+		if i.leftSum > len(i.left) {
+			more = ", …"
+		}
+		i.draft.warn(lab.Warning{
+			Code: "import-left-out",
+			Text: fmt.Sprintf("%s left out, because nothing in them looks like results, "+
+				"or because they are hidden, links or marked as failed: %s%s",
+				counted(i.leftSum, "file or directory was", "files or directories were"), strings.Join(i.left, ", "), more),
+		})
+	}
+	if i.repeated > 0 {
+		i.draft.warn(lab.Warning{
+			Code: "import-duplicate",
+			Text: counted(i.repeated, "file was", "files were") +
+				" given twice, byte for byte, and counted once: the same result again is no second repetition",
+		})
+	}
+	run := i.draft.finish()
+	if len(run.Cells) == 0 {
+		return lab.Run{}, &lab.Error{
+			Kind: lab.Usage, What: "there are no results in what was given", Hints: []string{known(i.importers)},
+		}
+	}
+	return run, nil
+}
+
+func (i *importing) badFiles() error {
+	e := &lab.Error{Kind: lab.Usage, Hints: []string{"nothing was imported: correct what is named, or leave it out"}}
+	if i.badCount == 1 {
+		e.What = i.bad[0]
+	} else {
+		if more := i.badCount - len(i.bad); more > 0 {
+			i.bad = append(i.bad, fmt.Sprintf("and %d more", more))
+		}
+		e.What = fmt.Sprintf("%d files can't be imported:\n  %s", i.badCount, strings.Join(i.bad, "\n  "))
+	}
+	if i.unknown {
+		e.Hints = append(e.Hints, known(i.importers))
+	}
+	return e
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

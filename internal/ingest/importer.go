@@ -1,0 +1,70 @@
+package ingest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// Importer reads the results of one tool.
+type Importer struct {
+	// Name is what a run calls its source: "fio", "clusterbuster".
+	Name string
+	// Title is a line for lists and for errors.
+	Title string
+	// Sniff says whether a file is this tool's. Name is the file's path as the user gave it, or below the directory that
+	// the user gave; head is its beginning, in UTF-8, all of it where it is shorter than 64 KiB.
+	Sniff func(name string, head []byte) bool
+
+	read func(f file, d *draft) error
+}
+
+// Importers are asked in this order, so the special stand before the general.
+func Importers() []Importer {
+	return []Importer{
+		clusterBuster(),
+		crystalDiskMark(),
+		kDiskMark(),
+		kubestr(),
+		benchFio(),
+		fioJSON(),
+		dbench(),
+		fioText(),
+	}
+}
+
+// topHas says whether all the words stand at the top of a file, where special tools name themselves. A file that begins as
+// fio's own JSON has none of them and is not searched: with ten thousand such files it would cost a twentieth of the
+// import.
+func topHas(head []byte, words ...string) bool {
+	inside := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("{")), " \r\n\t")
+	if bytes.HasPrefix(inside, []byte(`"fio version"`)) {
+		return false
+	}
+	head = head[:min(len(head), 4<<10)]
+	for _, w := range words {
+		if !bytes.Contains(head, []byte(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+// importerFor finds the importer of a file; nil when there is none.
+func importerFor(importers []Importer, name string, head []byte) *Importer {
+	for i := range importers {
+		if importers[i].Sniff(name, head) {
+			return &importers[i]
+		}
+	}
+	return nil
+}
+
+// known lists the formats for an error.
+func known(importers []Importer) string {
+	titles := make([]string, len(importers))
+	for i, imp := range importers {
+		titles[i] = imp.Title
+	}
+	return fmt.Sprintf("headroom reads %s, and runs that it exported itself", strings.Join(titles, "; "))
+}

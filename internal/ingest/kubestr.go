@@ -1,0 +1,83 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/go-faster/jx"
+
+	"headroom/internal/lab"
+)
+
+// kubestr reads what "kubestr fio -o json" prints: a document of fio with the volume that it ran on. It begins so:
+//
+//	{
+//	  "size": "100Gi",
+//	  "storageClass": {"metadata": {"name": "ssd-csi", …}, "provisioner": "disk.csi.example.com", …},
+func kubestr() Importer {
+	return Importer{
+		Name:  "kubestr",
+		Title: "kubestr's JSON",
+		Sniff: func(_ string, head []byte) bool {
+			return topHas(head, `"storageClass"`) && bytes.Contains(head, []byte(`"fioConfig"`))
+		},
+		read: readKubestr,
+	}
+}
+
+func readKubestr(f file, d *draft) error {
+	// kubestr prints lines on its progress before the document.
+	begin := bytes.IndexByte(f.data, '{')
+	if begin < 0 {
+		return errors.New("expected a JSON object, found none")
+	}
+	data := f.data[begin:]
+	var result jx.Raw
+	var size, class, provisioner string
+	err := jx.DecodeBytes(data).Obj(func(d *jx.Decoder, key string) error {
+		switch key {
+		case "size":
+			return text(d, &size)
+		case "storageClass":
+			return object(d, func(d *jx.Decoder, key string) error {
+				switch key {
+				case "provisioner":
+					return text(d, &provisioner)
+				case "metadata":
+					return object(d, func(d *jx.Decoder, key string) error {
+						if key == "name" {
+							return text(d, &class)
+						}
+						return d.Skip()
+					})
+				}
+				return d.Skip()
+			})
+		case "result":
+			var err error
+			result, err = d.Raw()
+			return err
+		}
+		return d.Skip()
+	})
+	if err != nil {
+		return jsonFault(data, err)
+	}
+	if result == nil {
+		return errors.New("expected a \"result\" with a document of fio, found none")
+	}
+	var facts []lab.Fact
+	for _, fact := range []lab.Fact{
+		{Key: "import.tool", Value: "kubestr"},
+		{Key: "kubernetes.storage-class", Value: class},
+		{Key: "kubernetes.provisioner", Value: provisioner},
+		{Key: "kubernetes.volume-size", Value: size},
+	} {
+		if fact.Value != "" {
+			fact.Source = f.name
+			facts = append(facts, fact)
+		}
+	}
+	f.data = result
+	return readFio(f, d, func(m *measurement) { m.facts = append(m.facts, facts...) })
+}

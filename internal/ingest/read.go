@@ -1,0 +1,90 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/text/encoding/unicode"
+)
+
+const (
+	// headSize is what an importer sees of a file to know it by. fio prints its notes before its JSON, and a pasted page
+	// may have much before the first command line.
+	headSize = 64 << 10
+	// maxFile bounds what is read into memory; the largest results known, ClusterBuster's with the cluster's objects in
+	// them, have some tens of megabytes.
+	maxFile = 1 << 30
+)
+
+// reader reads one file after another into the same buffers, which grow to the largest file.
+type reader struct {
+	plain, unpacked buffer
+}
+
+// begin reads the head of a file. The rest is for finish.
+func (r *reader) begin(f io.Reader) (b *buffer, rest io.Reader, err error) {
+	if err := r.plain.begin(f); err != nil {
+		return nil, nil, err
+	}
+	if !bytes.HasPrefix(r.plain.data, []byte{0x1f, 0x8b}) {
+		return &r.plain, f, nil
+	}
+	packed, err := gzip.NewReader(io.MultiReader(bytes.NewReader(r.plain.data), f))
+	if err == nil {
+		err = r.unpacked.begin(packed)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("expected a whole gzip file: %w", err)
+	}
+	return &r.unpacked, packed, nil
+}
+
+// buffer holds one file.
+type buffer struct{ data []byte }
+
+func (b *buffer) begin(r io.Reader) error {
+	b.data = slices.Grow(b.data[:0], headSize)
+	n, err := io.ReadFull(r, b.data[:headSize])
+	b.data = b.data[:n]
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+// finish reads what follows the head.
+func (b *buffer) finish(r io.Reader) error {
+	if len(b.data) < headSize {
+		return nil
+	}
+	for len(b.data) <= maxFile {
+		b.data = slices.Grow(b.data, headSize)
+		n, err := r.Read(b.data[len(b.data):cap(b.data)])
+		b.data = b.data[:len(b.data)+n]
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("larger than %d MiB: not a file of results", maxFile>>20)
+}
+
+// decode takes a byte order mark away and turns UTF-16 to UTF-8; text without a mark is returned as it is.
+// CrystalDiskMark and redirections in PowerShell write UTF-16.
+func decode(data []byte) []byte {
+	if rest, ok := bytes.CutPrefix(data, []byte("\xef\xbb\xbf")); ok {
+		return rest
+	}
+	if !bytes.HasPrefix(data, []byte{0xff, 0xfe}) && !bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
+		return data
+	}
+	// Ill-formed text becomes U+FFFD, so this can't fail.
+	text, _ := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(data)
+	return text
+}

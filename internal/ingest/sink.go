@@ -1,0 +1,20 @@
+package ingest
+
+import "headroom/internal/lab"
+
+// Sink takes what an import reads, while it reads. An error from it ends the import.
+//
+// When Import returns an error, nothing of what the sink was given may be kept: an import is all or nothing.
+type Sink interface {
+	// Raw is given every file that results were read from, once, before the repetitions that name it in
+	// Repetition.Raw. Data is the file's bytes, unpacked where it was compressed; they are valid only during the call.
+	Raw(name string, data []byte) error
+	// Repetition is given the repetitions in the order of the files. Their cells are in the run that Import returns.
+	Repetition(rep lab.Repetition) error
+}
+
+// nowhere is the sink once a file has proved bad: the others are still checked, so that all bad ones can be named.
+type nowhere struct{}
+
+func (nowhere) Raw(string, []byte) error        { return nil }
+func (nowhere) Repetition(lab.Repetition) error { return nil }

@@ -1,0 +1,90 @@
+package ingest
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+)
+
+// fioText reads what was copied from a terminal or a page: prompts, command lines, any of the lines that fio prints for
+// people, and whatever stands between.
+//
+//	root@pve01:/mnt/pve/rdma# fio --name=fiotest --ioengine=io_uring --iodepth=1 --rw=randread --bs=8k --size=1G
+//	   bw (  KiB/s): min=106624, max=131440, per=99.95%, avg=128103.58, stdev=5284.67, samples=19
+//	   iops        : min=13328, max=16430, avg=16012.95, stdev=660.58, samples=19
+//
+// What ran is what the command line says. Headings and tables around it are not read: in reports they name the wrong
+// load often enough.
+func fioText() Importer {
+	prompt := promptPattern()
+	return Importer{
+		Name:  "fio-text",
+		Title: "fio's output for people, copied from a terminal with its command line",
+		Sniff: func(_ string, head []byte) bool {
+			return bytes.Contains(head, []byte("(groupid=")) || bytes.Contains(head, []byte(": IOPS=")) || firstCommand(head) > 0
+		},
+		read: func(f file, d *draft) error { return readText(f, prompt, d) },
+	}
+}
+
+// promptPattern finds user, host and directory in a prompt: "root@pve01:/mnt/pve/rdma# ", "[root@pve01 /mnt]$ ".
+func promptPattern() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\[?[\w.-]+@([\w.-]+)[: ]\s*(\S*?)\]?\s*[#$%>]\s`)
+}
+
+// firstCommand is the number of the first line that calls fio; 0 when there is none.
+func firstCommand(text []byte) int {
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if bytes.Contains(line, []byte("fio")) && fio.Command(string(line)) != nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// exampleLine shows in errors what was expected.
+const exampleLine = `"read: IOPS=5312, BW=20.8MiB/s …" or "iops : min=…, avg=…"`
+
+func readText(f file, prompt *regexp.Regexp, d *draft) error {
+	blocks, err := fio.ParseText(bytes.NewReader(f.data))
+	if err != nil {
+		return err
+	}
+	if len(blocks) == 0 {
+		if n := firstCommand(f.data); n > 0 {
+			return fmt.Errorf("line %d: expected fio's output below this command, such as %s, found none", n, exampleLine)
+		}
+		return fmt.Errorf("expected lines such as %s, found none that belong to a job", exampleLine)
+	}
+	lines := bytes.Split(f.data, []byte("\n"))
+	for _, b := range blocks {
+		where := promptOf(prompt, string(lines[min(b.Line, len(lines))-1]))
+		err := addDocument(f, b.Document, d, func(m *measurement) {
+			m.repetition.Command = b.Command
+			m.host = where.host
+			if m.place.Kind == "" && path.IsAbs(where.dir) {
+				m.place = lab.Place{Kind: lab.Directory, Path: where.dir}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type whereabouts struct{ host, dir string }
+
+func promptOf(prompt *regexp.Regexp, line string) whereabouts {
+	m := prompt.FindStringSubmatch(line)
+	if m == nil {
+		return whereabouts{}
+	}
+	return whereabouts{host: m[1], dir: m[2]}
+}
