@@ -1,0 +1,41 @@
+# headroom: the commands of the README, and the ones for working on it. `make help` lists them.
+
+PREFIX ?= /usr/local
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+GO := go
+BINARY := build/headroom
+
+.PHONY: help run test fast lint system build bench install clean
+
+help: ## what there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
+
+run: build ## measure a scratch directory for a minute, print the table, write the page
+	@scripts/install fio
+	@mkdir -p build/scratch
+	$(BINARY) run quick build/scratch
+	$(BINARY) report last --output build/report.html
+
+test: ## everything that can be tested on this machine, at most 15 minutes on two cores
+	@scripts/test
+
+build: ## one static binary, build/headroom
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BINARY) ./cmd/headroom
+
+fast: ## the tests that need no root, no network and no installed tool
+	$(GO) test ./...
+
+lint: ## what the compiler does not see
+	@scripts/lint
+
+system: ## the tests with real disks, file systems and browsers; as root
+	@scripts/test system
+
+bench: ## print the figures that the docs quote
+	@scripts/bench
+
+install: build ## copy the binary to PREFIX/bin
+	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/headroom
+
+clean: ## remove what was built
+	rm -rf build

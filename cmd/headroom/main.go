@@ -1,0 +1,25 @@
+// Command headroom measures the I/O of Linux machines; see internal/cli for what it does.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"headroom/internal/cli"
+)
+
+// version is set by the linker.
+var version = "unknown"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader that goes away (| head) must not end the process in the midst of a run: the write fails instead.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// After the first signal the run ends in order; a second one ends the process at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(cli.Run(ctx, cli.Surroundings{
+		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version,
+	}))
+}

@@ -1,0 +1,189 @@
+// Package cli is the command line: commands, flags, help, progress and exit codes. It puts the other packages
+// together and decides nothing about measuring.
+//
+// One file a command, named after it. Results go to standard output, everything else to standard error. Every command
+// takes --json where it prints something that a program could want.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/target"
+)
+
+// Surroundings are everything outside the process that the program touches besides files.
+type Surroundings struct {
+	// Args is the command line as typed, with the program's name first.
+	Args           []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Env            func(string) string
+	Version        string
+	// AtStep is called before each step of saving a run; tests end the process there. Nil in the real program.
+	AtStep func(string)
+}
+
+// Run carries out a command line and returns the exit code.
+func Run(ctx context.Context, s Surroundings) int {
+	p := &program{Surroundings: s}
+	root := p.rootCommand()
+	root.SetArgs(s.Args[1:])
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		p.printError(err)
+	}
+	return exitCode(err)
+}
+
+// program is what the commands share: where they are, and the flags that all of them take.
+type program struct {
+	Surroundings
+	storeDir string
+	json     bool
+}
+
+func (p *program) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "headroom",
+		Short: "Measure the I/O of Linux machines, and say which numbers to trust",
+		Long: `headroom measures the I/O of Linux machines with fio, keeps every raw result, and says
+which numbers can't be trusted.
+
+A run is named by its id or the start of it, its label, "last", or the path of its folder.`,
+		Example: `  headroom run quick /srv            a minute on a scratch file in /srv
+  headroom run nvme /dev/nvme1n1     the whole suite on an empty drive
+  headroom report last -o page.html  the last run as a page`,
+		Version:           p.Version,
+		Args:              cobra.ArbitraryArgs, // so that noCommand gets to see them
+		RunE:              noCommand,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		// Without it cobra suggests nothing: the default is set where cobra reports the error itself.
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage(err.Error(), c.CommandPath()+" --help lists the flags")
+	})
+	root.PersistentFlags().StringVar(&p.storeDir, "store", "", "folder that runs are kept in (default $XDG_DATA_HOME/headroom)")
+	root.AddCommand(
+		p.runCommand(),
+		p.suitesCommand(),
+		p.listCommand(),
+		p.showCommand(),
+		p.reportCommand(),
+		p.exportCommand(),
+		p.importCommand(),
+		p.labelCommand(),
+		p.rmCommand(),
+		p.restoreCommand(),
+	)
+	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
+	return root
+}
+
+// noCommand is carried out when the first word is no command.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	hints := []string{c.CommandPath() + " --help lists the commands"}
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hints = append([]string{"did you mean " + strings.Join(near, " or ") + "?"}, hints...)
+	}
+	return usage(fmt.Sprintf("there is no command %q", args[0]), hints...)
+}
+
+// usage is an error in the command line.
+func usage(what string, hints ...string) error {
+	return &lab.Error{Kind: lab.Usage, What: what, Hints: hints}
+}
+
+// between demands a number of arguments and says which.
+func between(least, most int, names string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usage(fmt.Sprintf("%s takes %s", c.CommandPath(), names), "for example: "+strings.TrimSpace(strings.Split(c.Example, "\n")[0]))
+		}
+		return nil
+	}
+}
+
+// many is no limit on arguments.
+const many = 1 << 20
+
+func (p *program) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&p.json, "json", false, "print JSON")
+}
+
+func (p *program) printJSON(v any) error {
+	e := json.NewEncoder(p.Stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// openStore returns the store of the flag, of $HEADROOM_STORE, or the user's own.
+func (p *program) openStore() (*store.Store, error) {
+	dir := p.storeDir
+	if dir == "" {
+		dir = p.Env("HEADROOM_STORE")
+	}
+	if dir == "" {
+		base := p.Env("XDG_DATA_HOME")
+		if base == "" {
+			home := p.Env("HOME")
+			if home == "" {
+				return nil, usage("neither HOME nor XDG_DATA_HOME is set", "name a folder for the runs with --store DIR")
+			}
+			base = filepath.Join(home, ".local", "share")
+		}
+		dir = filepath.Join(base, "headroom")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := store.Open(dir)
+	if p.AtStep != nil {
+		s.AtStep(p.AtStep)
+	}
+	return s, nil
+}
+
+// local is this machine. The folders of its jobs are kept in memory, so that nothing that a load generator prints goes to
+// the disk that it loads. The place depends on the user alone: the next start must find what a killed one left.
+func (p *program) local() *target.Local {
+	return target.NewLocal(fmt.Sprintf("/dev/shm/headroom-%d", os.Getuid()))
+}
+
+// columns is the width of the terminal that w is; 0 when it is none.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 80
+	}
+	return width
+}
+
+// colour says whether to colour what goes to w.
+func (p *program) colour(w io.Writer) bool {
+	return columns(w) > 0 && p.Env("NO_COLOR") == "" && p.Env("TERM") != "dumb"
+}

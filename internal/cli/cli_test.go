@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// dieBefore is the number of the step of saving before which the process kills itself.
+const dieBefore = "HEADROOM_TEST_DIE_BEFORE"
+
+// The test binary is the command too: scripts and tests run it by the name headroom.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"headroom": func() {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop)
+		os.Exit(Run(ctx, Surroundings{
+			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test", AtStep: dier(),
+		}))
+	}})
+}
+
+func dier() func(string) {
+	last, err := strconv.Atoi(os.Getenv(dieBefore))
+	if err != nil {
+		return nil
+	}
+	steps := 0
+	return func(step string) {
+		if steps++; steps == last {
+			fmt.Fprintln(os.Stderr, "died before:", step)
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+}
+
+// TestScripts runs the sessions in testdata/script: what a user types and what must come back.
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
+	scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no script in %s: %v", dir, err)
+	}
+	docs, err := filepath.Abs("../../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: dir,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HEADROOM_STORE", filepath.Join(e.WorkDir, "store"))
+			e.Setenv("DOCS", docs)
+			e.Defer(func() {
+				detachLoops(e.WorkDir)
+				_ = exec.Command("umount", "-q", filepath.Join(e.WorkDir, "full")).Run() // left by a script that failed
+			})
+			return nil
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// detachLoops detaches the loop devices that a script has made of its files, also when it failed half-way.
+func detachLoops(dir string) {
+	out, err := exec.Command("losetup", "--list", "--noheadings", "--output", "NAME,BACK-FILE").Output()
+	if err != nil {
+		return // no loop devices here, so none were made
+	}
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[1], dir+"/") {
+			_ = exec.Command("losetup", "-d", f[0]).Run()
+		}
+	}
+}

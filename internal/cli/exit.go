@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+)
+
+// exitCodes is the one table of them. A code that is not in it means that the program was killed.
+func exitCodes() []struct {
+	kind    lab.Kind
+	code    int
+	meaning string
+} {
+	return []struct {
+		kind    lab.Kind
+		code    int
+		meaning string
+	}{
+		{lab.Failure, 1, "failed"},
+		{lab.Usage, 2, "the command line or an input file is wrong"},
+		{lab.Gate, 3, "a gate was not met"},
+		{lab.Refused, 4, "refused, because it would not be safe"},
+		{lab.Undecided, 5, "undecided where a decision was asked for"},
+		{lab.Cancelled, 130, "interrupted; what was finished is kept"},
+	}
+}
+
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	kind := lab.KindOf(err)
+	if errors.Is(err, context.Canceled) {
+		kind = lab.Cancelled
+	}
+	for _, e := range exitCodes() {
+		if e.kind == kind {
+			return e.code
+		}
+	}
+	return 1
+}
+
+func exitCodeHelp(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("{{if not .HasParent}}\nExit codes:\n  0    done\n")
+	for _, e := range exitCodes() {
+		fmt.Fprintf(&b, "  %-4d %s\n", e.code, e.meaning)
+	}
+	b.WriteString("{{end}}")
+	return b.String()
+}
+
+// printError prints an error and its details, as it does for each of several errors that were joined.
+func (p *program) printError(err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			p.printError(e)
+		}
+		return
+	}
+	fmt.Fprintln(p.Stderr, "headroom: "+err.Error())
+	if e, ok := errors.AsType[*lab.Error](err); ok {
+		for _, line := range e.Details() {
+			fmt.Fprintln(p.Stderr, "  "+line)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/store"
+)
+
+func (p *program) exportCommand() *cobra.Command {
+	var format, output string
+	var o report.Options
+	c := &cobra.Command{
+		Use:   "export RUN...",
+		Short: "Write runs for another program: csv, sheet, json, markdown, openmetrics, or the whole run",
+		Long: `Writes runs in a format for other programs:
+
+` + formatHelp() + `
+A run that was exported with --format run is given back unchanged by headroom import.`,
+		Example: `  headroom export last --format csv > values.csv
+  headroom export 7KQ4 --format sheet --decimal-comma
+  headroom export last --format openmetrics -o /var/lib/node_exporter/headroom.prom
+  headroom export 7KQ4 --format run -o for-a-colleague.headroom`,
+		Args:              between(1, many, "one run or more"),
+		ValidArgsFunction: p.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			bundles, err := p.findAll(args)
+			if err != nil {
+				return err
+			}
+			if format == "run" {
+				return p.exportRun(bundles, output)
+			}
+			return p.writeTo(output, format, bundles, o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&format, "format", "json", strings.Join(formatNames(), ", "))
+	f.StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
+	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "1,5 and semicolons in csv and sheet")
+	f.BoolVar(&o.NoHeader, "no-header", false, "no line of titles in csv and sheet")
+	f.BoolVar(&o.Serials, "serials", false, "show serial numbers")
+	return c
+}
+
+func formatHelp() string {
+	var b strings.Builder
+	for _, f := range report.Formats() {
+		fmt.Fprintf(&b, "  %-12s %s\n", f.Name, f.Title)
+	}
+	fmt.Fprintf(&b, "  %-12s %s\n", "run", "everything, raw output included, as one file")
+	return b.String()
+}
+
+func (p *program) exportRun(bundles []*store.Bundle, output string) error {
+	if len(bundles) != 1 {
+		return usage("one run a file with --format run")
+	}
+	if output == "" || output == "-" {
+		if columns(p.Stdout) > 0 {
+			return usage("a run is not for a terminal", "name a file: -o FILE.headroom")
+		}
+		return bundles[0].Export(p.Stdout)
+	}
+	f, err := os.Create(output)
+	if err != nil {
+		return &lab.Error{What: "can't write " + output, Err: err}
+	}
+	if err := errors.Join(bundles[0].Export(f), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(output))
+	}
+	fmt.Fprintln(p.Stderr, "wrote "+output)
+	return nil
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/ingest"
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/store"
+	"headroom/internal/validity"
+)
+
+func (p *program) importCommand() *cobra.Command {
+	var label string
+	c := &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Make a run of other tools' results, or take back an exported run",
+		Long: "Makes one run of the files given. Where a cell appears again, it is the next repetition.\n\nIt reads:\n" + importHelp() +
+			"  a run that headroom exported (--format run), or the folder of one",
+		Example: `  headroom import --label before results/*.json
+  headroom import pasted.txt
+  headroom import from-a-colleague.headroom`,
+		Args: between(1, many, "one file or more"),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := p.openStore()
+			if err != nil {
+				return err
+			}
+			p.tidy(c.Context(), s)
+			b, err := p.importFiles(c.Context(), s, args, label)
+			if err != nil {
+				return err
+			}
+			return p.printImported(s, b)
+		},
+	}
+	c.Flags().StringVar(&label, "label", "", "text to find the run by")
+	p.jsonFlag(c)
+	return c
+}
+
+func importHelp() string {
+	var b strings.Builder
+	for _, i := range ingest.Importers() {
+		fmt.Fprintf(&b, "  %s\n", i.Title)
+	}
+	return b.String()
+}
+
+func (p *program) importFiles(ctx context.Context, s *store.Store, names []string, label string) (*store.Bundle, error) {
+	if len(names) == 1 {
+		ours, err := isRun(names[0])
+		if err != nil {
+			return nil, &lab.Error{Kind: lab.Usage, What: "can't import " + names[0], Err: err}
+		}
+		if ours {
+			return p.importRun(s, names[0], label)
+		}
+	}
+	return p.importResults(ctx, s, names, label)
+}
+
+// isRun says whether name is a run of headroom's own: the folder of one, or an export.
+func isRun(name string) (bool, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return false, err
+	}
+	if info.IsDir() {
+		_, err := store.OpenBundle(name)
+		return err == nil, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, 2048)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return store.IsExport(head[:n]), nil
+}
+
+func (p *program) importRun(s *store.Store, name, label string) (*store.Bundle, error) {
+	b, err := s.Adopt(name)
+	if err != nil || label == "" {
+		return b, err
+	}
+	return b, s.SetLabel(b, label)
+}
+
+// importGCPercent lets the heap of an import grow to four times what is in use before garbage is collected, instead of
+// twice. Nearly all that an import allocates is garbage by the next file, and less than ten megabytes are in use: to collect
+// as often as usual takes a twelfth of the time, more seldom than this saves nothing that can be measured.
+const importGCPercent = 300
+
+// importResults reads other tools' files into a new run. It is all or nothing.
+func (p *program) importResults(ctx context.Context, s *store.Store, names []string, label string) (*store.Bundle, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(importGCPercent))
+	header := lab.Run{ID: store.NewID(), Label: label, Status: lab.Running, Source: lab.Imported, Created: time.Now(), Version: p.Version, Command: p.Args}
+	w, err := s.Create(header)
+	if err != nil {
+		return nil, err
+	}
+	sink := &importSink{writer: w, latency: map[string]map[string]lab.Histogram{}}
+	read, err := ingest.Import(ctx, names, func(name string) (fs.File, error) { return os.Open(name) }, sink)
+	if err == nil {
+		err = w.Commit()
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Discard())
+	}
+	err = w.Close(func(r *lab.Run) {
+		id, version, command, created := r.ID, r.Version, r.Command, r.Created
+		*r = read
+		r.ID, r.Label, r.Version, r.Command, r.Status, r.Source = id, label, version, command, lab.Complete, lab.Imported
+		if r.Created.IsZero() {
+			r.Created = created
+		}
+		for i, c := range r.Cells {
+			r.Cells[i].Latency = sink.latency[c.ID]
+		}
+		r.Distrust(validity.Run(*r, slices.Values(sink.light)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Find(header.ID)
+}
+
+// importSink writes an import into the store as it is read, a segment every few megabytes.
+type importSink struct {
+	writer  *store.Writer
+	light   []lab.Repetition
+	latency map[string]map[string]lab.Histogram // by cell and direction
+}
+
+// segmentBytes is how much is held before it is committed.
+const segmentBytes = 32 << 20
+
+// maxChecked is how many repetitions the checks of a whole run get to see; it bounds the memory of an import.
+const maxChecked = 500
+
+func (i *importSink) Raw(name string, data []byte) error { return i.writer.Raw(name, data) }
+
+// Repetition saves a repetition without its latency bins, which are added up for the cell: they are most of a record, and
+// the raw file has them too.
+func (i *importSink) Repetition(rep lab.Repetition) error {
+	i.addLatency(rep)
+	rep.Latency = nil
+	if err := i.writer.Repetition(rep); err != nil {
+		return err
+	}
+	if len(i.light) < maxChecked {
+		rep.Series = nil
+		i.light = append(i.light, rep)
+	}
+	if i.writer.Pending() > segmentBytes {
+		return i.writer.Commit()
+	}
+	return nil
+}
+
+func (i *importSink) addLatency(rep lab.Repetition) {
+	if i.latency[rep.Cell] == nil {
+		i.latency[rep.Cell] = map[string]lab.Histogram{}
+	}
+	sums := i.latency[rep.Cell]
+	for direction, h := range rep.Latency {
+		sum := sums[direction]
+		sum.Nanoseconds, sum.Counts = stat.MergeBins(sum.Nanoseconds, sum.Counts, h.Nanoseconds, h.Counts)
+		sums[direction] = sum
+	}
+}
+
+func (p *program) printImported(s *store.Store, b *store.Bundle) error {
+	rows, err := s.List()
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.ID != b.Run.ID {
+			continue
+		}
+		if p.json {
+			return p.printJSON(runsDocument{runsSchema, []store.Row{r}})
+		}
+		id := s.ShortID(r.ID)
+		fmt.Fprintf(p.Stdout, "imported as %s: %s, %s (headroom show %s)\n", id, plural(r.Cells, "cell"), plural(r.Repetitions, "repetition"), id)
+		for _, w := range b.Run.Warnings {
+			fmt.Fprintf(p.Stdout, "  %s: %s\n", w.Code, w.Text)
+		}
+	}
+	return nil
+}

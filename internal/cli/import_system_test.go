@@ -1,0 +1,121 @@
+//go:build system
+
+package cli
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"headroom/internal/ingest/ingesttest"
+	"headroom/internal/stat"
+)
+
+// loads is what the peers that are written in Python begin with: json.loads of every document. The reading of the
+// files is not counted; the CPU time of the decoding alone is printed.
+const loads = `
+import json, os, sys, time
+spent = 0.0
+for name in sorted(os.listdir(sys.argv[1])):
+    with open(os.path.join(sys.argv[1], name), 'rb') as f:
+        data = f.read()
+    start = time.process_time()
+    json.loads(data)
+    spent += time.process_time() - start
+print(spent)
+`
+
+// Importing ten thousand documents of fio, with reading, checking, compressing and saving, must take no more CPU time than
+// Python takes to decode them; and no more memory than importing a thousand.
+func TestImportOfTenThousandDocuments(t *testing.T) {
+	dir := t.TempDir()
+	many, few := filepath.Join(dir, "many"), filepath.Join(dir, "few")
+	for d, n := range map[string]int{many: 10_000, few: 1_000} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := ingesttest.NewDocuments(1).WriteFiles(d, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bytes := treeSize(t, many)
+	const pairs = 7
+	var ratios, ours, theirs []float64
+	var peakMany float64
+	for i := range pairs {
+		var cpu, python float64
+		first := func() {
+			cpu, peakMany = importOnce(t, many, filepath.Join(dir, "store"+strconv.Itoa(i)), "10000 repetitions")
+		}
+		second := func() { python = pythonOnce(t, many) }
+		if i%2 == 1 {
+			first, second = second, first
+		}
+		first()
+		second()
+		ratios = append(ratios, math.Log(cpu/python))
+		ours, theirs = append(ours, bytes/cpu/1e6), append(theirs, bytes/python/1e6)
+	}
+	_, peakFew := importOnce(t, few, filepath.Join(dir, "store-few"), "1000 repetitions")
+	interval := stat.MedianInterval(ratios, 0.95)
+	t.Logf("figure: import of 10,000 documents (%.0f MB): %.0f MB/s of CPU time; Python's json.loads alone: %.0f MB/s; time ratio %.2f [%.2f, %.2f], n=%d pairs",
+		bytes/1e6, stat.Median(ours), stat.Median(theirs), math.Exp(interval.Center), math.Exp(interval.Lo), math.Exp(interval.Hi), pairs)
+	t.Logf("figure: memory at most %.1f MB for 1,000 documents, %.1f MB for 10,000", peakFew/1e6, peakMany/1e6)
+	if interval.Center > 0 {
+		t.Errorf("importing takes %.2f times as long as json.loads", math.Exp(interval.Center))
+	}
+	if peakMany > peakFew+16e6 {
+		t.Errorf("memory grows from %.1f MB to %.1f MB", peakFew/1e6, peakMany/1e6)
+	}
+}
+
+// importOnce imports a folder and returns the CPU time in seconds and the most memory in bytes.
+func importOnce(t *testing.T, dir, store, want string) (cpu, peak float64) {
+	t.Helper()
+	cmd := exec.Command("headroom", "import", dir, "--store", store)
+	var out strings.Builder
+	cmd.Stdout = &out
+	u := watch(t, cmd)
+	if !strings.Contains(out.String(), want) {
+		t.Fatalf("imported %q", out.String())
+	}
+	if err := os.RemoveAll(store); err != nil {
+		t.Fatal(err)
+	}
+	state := cmd.ProcessState
+	return (state.UserTime() + state.SystemTime()).Seconds(), u.peak
+}
+
+func pythonOnce(t *testing.T, dir string) float64 {
+	t.Helper()
+	out, err := exec.Command("python3", "-c", loads, dir).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seconds
+}
+
+func treeSize(t *testing.T, dir string) float64 {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	total := 0.0
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += float64(info.Size())
+	}
+	return total
+}

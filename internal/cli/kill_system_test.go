@@ -1,0 +1,232 @@
+//go:build system
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+// killSuite is quick to run and has all that can be left behind: a scratch file, loads, many saved repetitions.
+const killSuite = `version: 1
+name: kill
+title: short loads for the tests that kill
+place: directory
+repetitions: 3
+size: 4m
+defaults: {ioengine: psync, bs: 4k, runtime: 200ms, time_based: 1, rate_iops: 500}
+jobs:
+  - {name: read, fio: {rw: randread}}
+  - {name: write, fio: {rw: randwrite}}
+`
+
+type victim struct {
+	t                   *testing.T
+	suite, place, store string
+}
+
+func newVictim(t *testing.T) victim {
+	t.Helper()
+	dir := t.TempDir()
+	v := victim{t: t, suite: filepath.Join(dir, "kill.yaml"), place: filepath.Join(dir, "place"), store: filepath.Join(dir, "store")}
+	if err := os.WriteFile(v.suite, []byte(killSuite), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(v.place, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (v victim) command(args ...string) *exec.Cmd {
+	return exec.Command("headroom", append(args, "--store", v.store)...)
+}
+
+// verify holds what must be true after a kill and the next start: what was said to be finished is there and whole, and no
+// load, scratch file or job folder is left.
+func (v victim) verify(where, stderr string) {
+	v.t.Helper()
+	out, err := v.command("restore").CombinedOutput()
+	if err != nil {
+		v.t.Errorf("%s: restore: %v\n%s", where, err, out)
+	}
+	if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
+		v.t.Errorf("%s: left in the directory: %v, %v", where, files, err)
+	}
+	rows, err := store.Open(v.store).List()
+	if err != nil {
+		v.t.Errorf("%s: %v", where, err)
+	}
+	finished := len(regexp.MustCompile(`(?m)^\d+/6  rand`).FindAllString(stderr, -1))
+	saved := 0
+	for _, r := range rows {
+		b, err := store.Open(v.store).Find(r.ID)
+		if err != nil {
+			v.t.Fatalf("%s: %v", where, err)
+		}
+		if r.Status == lab.Running {
+			v.t.Errorf("%s: %s still says it is running", where, r.ID)
+		}
+		for rep, err := range b.Repetitions() {
+			if err != nil || rep.Values["read.iops"]+rep.Values["write.iops"] <= 0 {
+				v.t.Errorf("%s: repetition %+v, %v", where, rep, err)
+			}
+			saved++
+		}
+		for _, err := range b.Raw() {
+			if err != nil {
+				v.t.Errorf("%s: %v", where, err)
+			}
+		}
+		if left := processesOf(v.t, r.ID); len(left) != 0 {
+			v.t.Errorf("%s: still running: %v", where, left)
+		}
+	}
+	if saved < finished {
+		v.t.Errorf("%s: %d repetitions were finished and %d are saved\n%s", where, finished, saved, stderr)
+	}
+}
+
+// processesOf lists the processes whose working directory is a job folder of a run.
+func processesOf(t *testing.T, run string) []string {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil || len(links) == 0 {
+		t.Fatal("no process is to be seen", err)
+	}
+	var found []string
+	for _, l := range links {
+		if dir, err := os.Readlink(l); err == nil && strings.Contains(dir, run) {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+func TestKilledAtRandomMoments(t *testing.T) {
+	v := newVictim(t)
+	const kills = 50
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range kills {
+		cmd := v.command("run", v.suite, v.place)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// A whole run takes about 2.5 s.
+		time.Sleep(time.Duration(random.IntN(2600)) * time.Millisecond)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		v.verify(fmt.Sprintf("kill %d", i+1), stderr.String())
+		if t.Failed() {
+			return
+		}
+		clearStore(t, v.store)
+	}
+}
+
+func TestKilledAtEachStepOfSavingARun(t *testing.T) {
+	v := newVictim(t)
+	for step := 1; step < 300; step++ {
+		cmd := v.command("run", v.suite, v.place, "--repeat", "1")
+		cmd.Env = append(os.Environ(), dieBefore+"="+strconv.Itoa(step))
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err == nil {
+			t.Logf("%d steps of saving", step-1)
+			if step < 20 {
+				t.Errorf("only %d steps were seen", step-1)
+			}
+			return
+		}
+		if !strings.Contains(stderr.String(), "died before") {
+			t.Fatalf("step %d: it failed instead of dying:\n%s", step, stderr.String())
+		}
+		v.verify(fmt.Sprintf("step %d", step), stderr.String())
+		if t.Failed() {
+			return
+		}
+		clearStore(t, v.store)
+	}
+	t.Fatal("it never came to an end")
+}
+
+// The run is the only record of what a killed process left, so deleting it must not come before clearing up.
+func TestDeletingAKilledRunClearsUpFirst(t *testing.T) {
+	v := newVictim(t)
+	cmd := v.command("run", v.suite, v.place)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1200 * time.Millisecond)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	rows, err := store.Open(v.store).List()
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	if out, err := v.command("rm", "last").CombinedOutput(); err != nil || !strings.Contains(string(out), "was cut off") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
+		t.Errorf("left in the directory: %v, %v", files, err)
+	}
+	if left := processesOf(t, rows[0].ID); len(left) != 0 {
+		t.Errorf("still running: %v", left)
+	}
+}
+
+func TestInterruptedAndResumed(t *testing.T) {
+	for name, sig := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+		v := newVictim(t)
+		cmd := v.command("run", v.suite, v.place)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		err := cmd.Wait()
+		if cmd.ProcessState.ExitCode() != 130 {
+			t.Errorf("%s: %v, want exit code 130\n%s", name, err, stderr.String())
+		}
+		if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
+			t.Errorf("%s: left in the directory: %v, %v", name, files, err)
+		}
+		rows, err := store.Open(v.store).List()
+		if err != nil || len(rows) != 1 || rows[0].Status != lab.Interrupted || rows[0].Repetitions == 0 || rows[0].Repetitions == 6 {
+			t.Fatalf("%s: %+v, %v", name, rows, err)
+		}
+		if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+		again, err := store.Open(v.store).List()
+		if err != nil || len(again) != 1 || again[0].Status != lab.Complete || again[0].Repetitions != 6 || again[0].ID != rows[0].ID {
+			t.Errorf("%s: resumed to %+v, %v", name, again, err)
+		}
+	}
+}
+
+func clearStore(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+}

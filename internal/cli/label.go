@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (p *program) labelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "label RUN TEXT",
+		Short:             "Give a run another label",
+		Example:           "  headroom label last 'before tuning'",
+		Args:              between(2, 2, "a run and a text"),
+		ValidArgsFunction: p.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := p.openStore()
+			if err != nil {
+				return err
+			}
+			b, err := s.Find(args[0])
+			if err != nil {
+				return err
+			}
+			return s.SetLabel(b, args[1])
+		},
+	}
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"headroom/internal/store"
+)
+
+// runsDocument is the published JSON document of list and import.
+type runsDocument struct {
+	Schema string      `json:"schema"`
+	Runs   []store.Row `json:"runs"`
+}
+
+const runsSchema = "headroom/runs/v1"
+
+func (p *program) listCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the runs that are kept, newest first",
+		Example: "  headroom list\n  headroom list --json",
+		Args:    between(0, 0, "no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			s, err := p.openStore()
+			if err != nil {
+				return err
+			}
+			rows, err := s.List()
+			if p.json {
+				if rows == nil {
+					rows = []store.Row{}
+				}
+				return errors.Join(p.printJSON(runsDocument{runsSchema, rows}), err)
+			}
+			return errors.Join(p.printRows(s, rows), err)
+		},
+	}
+	p.jsonFlag(c)
+	return c
+}
+
+func (p *program) printRows(s *store.Store, rows []store.Row) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(p.Stdout, "no runs yet; measure one: headroom run quick DIR")
+		return nil
+	}
+	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tLABEL\tSUITE\tWHERE\tCREATED\tCELLS\tREPETITIONS\tSTATUS")
+	for _, r := range rows {
+		where := strings.TrimSpace(r.Target + " " + r.Place)
+		if r.Format != "" {
+			where = strings.TrimSpace(where + " (" + r.Format + ")")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", s.ShortID(r.ID), r.Label, r.Suite, where,
+			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, r.Status)
+	}
+	return w.Flush()
+}

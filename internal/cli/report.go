@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/store"
+)
+
+// write writes runs in a format that report knows.
+func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
+	formats := report.Formats()
+	i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == format })
+	if i < 0 {
+		return usage(fmt.Sprintf("there is no format %q", format), "the formats are "+strings.Join(formatNames(), ", "))
+	}
+	s, err := p.openStore()
+	if err != nil {
+		return err
+	}
+	o.Width, o.Colour, o.ShortID = columns(p.Stdout), p.colour(p.Stdout), s.ShortID
+	var summaries []report.Summary
+	for _, b := range bundles {
+		s, err := report.Summarize(b.Run, b.Repetitions())
+		if err != nil {
+			return err
+		}
+		summaries = append(summaries, s)
+	}
+	return formats[i].Write(w, summaries, o)
+}
+
+func formatNames() []string {
+	var names []string
+	for _, f := range report.Formats() {
+		names = append(names, f.Name)
+	}
+	return append(names, "run")
+}
+
+func (p *program) findAll(refs []string) ([]*store.Bundle, error) {
+	s, err := p.openStore()
+	if err != nil {
+		return nil, err
+	}
+	var bundles []*store.Bundle
+	var errs []error
+	for _, ref := range refs {
+		b, err := s.Find(ref)
+		bundles, errs = append(bundles, b), append(errs, err)
+	}
+	return bundles, errors.Join(errs...)
+}
+
+func (p *program) reportCommand() *cobra.Command {
+	var output string
+	var o report.Options
+	c := &cobra.Command{
+		Use:   "report RUN...",
+		Short: "Write a run as one self-contained page",
+		Long: `Writes a run as one HTML page that needs nothing else: it can be opened, printed and mailed.
+Serial numbers are left out unless asked for.`,
+		Example:           "  headroom report last -o page.html\n  headroom report 7KQ4 --output page.html --serials",
+		Args:              between(1, many, "one run or more"),
+		ValidArgsFunction: p.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			bundles, err := p.findAll(args)
+			if err != nil {
+				return err
+			}
+			format := "html"
+			if p.json {
+				format = "json"
+			}
+			return p.writeTo(output, format, bundles, o)
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
+	c.Flags().BoolVar(&o.Serials, "serials", false, "show serial numbers")
+	c.Flags().BoolVar(&o.NoFacts, "no-facts", false, "leave the facts of the machine out")
+	p.jsonFlag(c)
+	return c
+}
+
+// writeTo writes runs to a file, which appears whole or not at all, or to standard output.
+func (p *program) writeTo(output, format string, bundles []*store.Bundle, o report.Options) error {
+	if output == "" || output == "-" {
+		if format == "html" && columns(p.Stdout) > 0 {
+			return usage("a page is not for a terminal", "name a file: -o page.html")
+		}
+		return p.write(format, bundles, p.Stdout, o)
+	}
+	var page bytes.Buffer
+	if err := p.write(format, bundles, &page, o); err != nil {
+		return err
+	}
+	return p.writeFile(output, page.Bytes())
+}
+
+func (p *program) writeFile(output string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(output), "."+filepath.Base(output)+".*")
+	if err != nil {
+		return &lab.Error{What: "can't write " + output, Err: err}
+	}
+	defer os.Remove(tmp.Name()) // does nothing once renamed
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), output)
+	}
+	if err != nil {
+		return &lab.Error{What: "can't write " + output, Err: err}
+	}
+	fmt.Fprintln(p.Stderr, "wrote "+output)
+	return nil
+}

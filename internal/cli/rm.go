@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+func (p *program) rmCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "rm RUN...",
+		Short:             "Delete runs",
+		Example:           "  headroom rm 7KQ4\n  headroom rm last",
+		Args:              between(1, many, "one run or more"),
+		ValidArgsFunction: p.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := p.openStore()
+			if err != nil {
+				return err
+			}
+			p.tidy(c.Context(), s) // a killed run is the only record of what it left
+			// All names are looked up before any run is deleted: with "last" twice, the second is the same run.
+			var found []*store.Bundle
+			var errs []error
+			for _, ref := range args {
+				b, err := s.Find(ref)
+				switch {
+				case err != nil:
+					errs = append(errs, err)
+				case b.Active():
+					errs = append(errs, &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on", Hints: []string{"end it first, with Ctrl-C where it runs"}})
+				case !s.Has(b.Run.ID):
+					errs = append(errs, usage(b.Dir()+" is not in the store", "delete the folder by hand"))
+				default:
+					found = append(found, b)
+				}
+			}
+			if err := errors.Join(errs...); err != nil {
+				return err
+			}
+			for _, b := range found {
+				if !s.Has(b.Run.ID) {
+					continue
+				}
+				if err := s.Remove(b.Run.ID); err != nil {
+					return err
+				}
+				fmt.Fprintf(p.Stdout, "deleted %s %s\n", b.Run.ID, b.Run.Label)
+			}
+			return nil
+		},
+	}
+}

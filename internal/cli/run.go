@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	label       string
+	repeat      int
+	order       string
+	seed        uint64
+	size        string
+	set         []string
+	asPublished bool
+	destroy     string
+	maxWrites   string
+	resume      string
+	dryRun      bool
+}
+
+// defaultScratch is the size of the scratch file when nobody says otherwise.
+const defaultScratch = 1 << 30
+
+func (p *program) runCommand() *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run SUITE [DEVICE or DIR]",
+		Short: "Measure a directory or an empty device",
+		Long: `Measures with a built-in suite (headroom suites lists them), a suite file (.yaml) or a plain fio
+job file (.fio).
+
+In a directory, one scratch file is laid out, measured and removed. A device is written to only
+when it was proved to be empty; otherwise the run is refused, unless every load only reads.
+
+Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with it.`,
+		Example: `  headroom run quick /srv
+  headroom run nvme /dev/nvme1n1 --label 'before tuning' --repeat 3
+  headroom run ./my.fio /srv
+  headroom run quick /srv --set runtime=10s --set ioengine=io_uring
+  headroom run --resume last`,
+		Args:              between(0, 2, "a suite and a directory or device"),
+		ValidArgsFunction: completeSuites,
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.resume != "" {
+				for _, name := range []string{"label", "repeat", "order", "seed", "size", "set", "as-published"} {
+					if c.Flags().Changed(name) {
+						return usage("--"+name+" can't be changed when a run is resumed", "headroom run --resume "+o.resume)
+					}
+				}
+			}
+			return p.run(c.Context(), o, args)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.label, "label", "", "text to find the run by")
+	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell (default: as the suite says)")
+	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
+	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
+	f.StringVar(&o.size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
+	f.StringArrayVar(&o.set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
+	f.BoolVar(&o.asPublished, "as-published", false, "do what the suite's source did, faults included")
+	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
+	f.StringVar(&o.maxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
+	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	p.jsonFlag(c)
+	return c
+}
+
+func (p *program) run(ctx context.Context, o runOptions, args []string) error {
+	s, err := p.openStore()
+	if err != nil {
+		return err
+	}
+	if !o.dryRun {
+		p.tidy(ctx, s)
+	}
+	t := p.local()
+	m := &measurement{program: p, options: o, store: s, target: t}
+	if o.resume != "" {
+		err = m.takeUp(ctx, args)
+	} else {
+		err = m.plan(ctx, args)
+	}
+	if err != nil {
+		return err
+	}
+	defer m.release()
+	m.preface(ctx)
+	if o.dryRun {
+		return m.printPlan()
+	}
+	return m.carryOut(ctx)
+}

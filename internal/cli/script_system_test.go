@@ -1,0 +1,8 @@
+//go:build system
+
+package cli
+
+import "testing"
+
+// TestSystemScripts runs the sessions that need fio, loop devices or root.
+func TestSystemScripts(t *testing.T) { runScripts(t, "testdata/system") }

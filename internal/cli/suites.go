@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// suiteRow is a built-in suite in the published JSON document of suites.
+type suiteRow struct {
+	Name        string  `json:"name"`
+	Title       string  `json:"title"`
+	Source      string  `json:"source,omitempty"`
+	Place       string  `json:"place"`
+	Cells       int     `json:"cells"`
+	Repetitions int     `json:"repetitions"`
+	Seconds     float64 `json:"seconds,omitempty"`
+}
+
+func (p *program) suitesCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "suites",
+		Short:   "List the built-in suites, or show what is in one",
+		Example: "  headroom suites\n  headroom suites show nvme",
+		Args:    between(0, 0, "no argument, or show NAME"),
+		RunE: func(*cobra.Command, []string) error {
+			return p.listSuites()
+		},
+	}
+	p.jsonFlag(c)
+	c.AddCommand(p.suitesShowCommand())
+	return c
+}
+
+func (p *program) listSuites() error {
+	var rows []suiteRow
+	for _, name := range suite.Builtin() {
+		s, err := suite.Load(name)
+		if err != nil {
+			return err
+		}
+		cells, err := s.Cells(kindFor(s), false)
+		if err != nil {
+			return err
+		}
+		seconds := suite.EstimateTime(cells, s.Interval).Seconds()
+		rows = append(rows, suiteRow{Name: name, Title: s.Title, Source: s.Source, Place: string(s.Place), Cells: len(cells), Repetitions: s.Repetitions, Seconds: seconds})
+	}
+	if p.json {
+		return p.printJSON(struct {
+			Schema string     `json:"schema"`
+			Suites []suiteRow `json:"suites"`
+		}{"headroom/suites/v1", rows})
+	}
+	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tON\tCELLS\tREPETITIONS\tTAKES\tWHAT")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.Name, r.Place, r.Cells, r.Repetitions, duration(r.Seconds), r.Title)
+	}
+	return w.Flush()
+}
+
+// kindFor is the kind of place to expand a suite for when none was named.
+func kindFor(s suite.Suite) lab.PlaceKind {
+	if s.Place == suite.Device {
+		return lab.Device
+	}
+	return lab.Directory
+}
+
+func (p *program) suitesShowCommand() *cobra.Command {
+	var file, asPublished bool
+	c := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print the plain command lines behind a suite",
+		Long:  "Prints the plain command lines that a built-in suite or a suite file stands for, each step in the open.",
+		Example: `  headroom suites show nvme
+  headroom suites show nvme --as-published
+  headroom suites show quick --file > my.yaml`,
+		Args:              between(1, 1, "the name of a suite or a suite file"),
+		ValidArgsFunction: completeSuites,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := loadSuite(args[0])
+			if err != nil {
+				return err
+			}
+			if file {
+				fmt.Fprint(p.Stdout, s.Text)
+				return nil
+			}
+			lines, err := s.Commands(kindFor(s), asPublished)
+			if err != nil {
+				return err
+			}
+			for _, l := range lines {
+				fmt.Fprintln(p.Stdout, l)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&file, "file", false, "print the suite file itself, to start one of your own from")
+	c.Flags().BoolVar(&asPublished, "as-published", false, "what the suite's source did, faults included")
+	return c
+}
+
+func duration(seconds float64) string {
+	if seconds == 0 {
+		return "?"
+	}
+	return unit.Duration(secondsToDuration(seconds))
+}

@@ -1,0 +1,482 @@
+// Package headroom has no code: its tests are the rules of this repository, kept where every `go test ./...` runs
+// them.
+package headroom
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/validity"
+)
+
+// layers are the packages from the top down. A package may import those of lower layers, never its own layer's or a
+// higher one's, but for what siblings lists with a reason.
+func layers() [][]string {
+	return [][]string{
+		{"cmd/headroom"},
+		{"internal/cli"},
+		{"internal/runner", "internal/report", "internal/store", "internal/ingest"},
+		{"internal/plan", "internal/suite", "internal/facts", "internal/load/fio", "internal/validity", "internal/guard"},
+		{"internal/target"},
+		{"internal/lab", "internal/stat", "internal/unit"},
+	}
+}
+
+// siblings are the imports allowed inside a layer.
+func siblings() map[string]string {
+	return map[string]string{
+		"internal/suite -> internal/load/fio":    "a suite's jobs are fio jobs, and a plain fio job file is a suite",
+		"internal/validity -> internal/load/fio": "the checks read what fio said",
+		"internal/facts -> internal/validity":    "facts reads the counters that the checks look at",
+	}
+}
+
+// forbidden are imports that only the named packages (and their children) may have, with the reason.
+func forbidden() []struct{ path, only, reason string } {
+	return []struct{ path, only, reason string }{
+		{"os/exec", "internal/target", "processes are started on targets only"},
+		{"modernc.org/sqlite", "internal/store", "SQL lives in the index and nowhere else"},
+		{"database/sql", "internal/store", "SQL lives in the index and nowhere else"},
+		{"github.com/spf13/cobra", "internal/cli", "the command line is one package"},
+		{"gonum.org/v1/plot", "internal/report", "pictures are made in reports"},
+		{"net/http", "nowhere", "headroom opens no port and calls nobody"},
+	}
+}
+
+// surroundings are the names that only cmd may touch: everybody else gets them as arguments.
+func surroundings() []string {
+	return []string{"os.Args", "os.Exit", "os.Stdin", "os.Stdout", "os.Stderr"}
+}
+
+// The list of layers is the list of packages, or rules would not be applied to a new one.
+func TestEveryPackageHasALayer(t *testing.T) {
+	var listed []string
+	for _, l := range layers() {
+		listed = append(listed, l...)
+	}
+	for _, dir := range packages(t) {
+		if !covered(dir, listed) {
+			t.Errorf("%s is in no layer; add it to layers() and to ARCHITECTURE.md", dir)
+		}
+	}
+	for _, p := range listed {
+		if _, err := os.Stat(p); err != nil {
+			t.Errorf("layers() names %s, which is not there", p)
+		}
+	}
+}
+
+func TestImportsFlowDown(t *testing.T) {
+	used := map[string]bool{}
+	for _, f := range goFiles(t, false) {
+		from := layerOf(f.dir)
+		for _, imp := range f.imports {
+			to, ours := strings.CutPrefix(imp, "headroom/")
+			if !ours || owner(to) == owner(f.dir) {
+				continue
+			}
+			edge := owner(f.dir) + " -> " + owner(to)
+			if _, ok := siblings()[edge]; ok {
+				used[edge] = true
+				continue
+			}
+			if from >= layerOf(to) {
+				t.Errorf("%s imports %s, which is not below it", f.name, to)
+			}
+		}
+		for _, rule := range forbidden() {
+			for _, imp := range f.imports {
+				if (imp == rule.path || strings.HasPrefix(imp, rule.path+"/")) && !within(f.dir, rule.only) {
+					t.Errorf("%s imports %s: %s", f.name, imp, rule.reason)
+				}
+			}
+		}
+	}
+	for edge, reason := range siblings() {
+		if !used[edge] {
+			t.Errorf("siblings() allows %s (%s), which nobody needs any more", edge, reason)
+		}
+	}
+}
+
+func TestOnlyCmdTouchesTheSurroundings(t *testing.T) {
+	for _, f := range goFiles(t, false) {
+		if within(f.dir, "cmd") {
+			continue
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if pkg, ok := sel.X.(*ast.Ident); ok && slices.Contains(surroundings(), pkg.Name+"."+sel.Sel.Name) {
+				t.Errorf("%s uses %s.%s; take it as an argument", f.at(n), pkg.Name, sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+func TestNoInitAndNoMutableGlobals(t *testing.T) {
+	for _, f := range goFiles(t, false) {
+		for _, d := range f.tree.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Name.Name == "init" && d.Recv == nil {
+					t.Errorf("%s: init; make it a function that somebody calls", f.at(d))
+				}
+			case *ast.GenDecl:
+				if d.Tok == token.VAR {
+					f.checkVars(t, d)
+				}
+			}
+		}
+	}
+}
+
+// checkVars lets pass what can't change or is never assigned to by convention: embedded files, compiled patterns and
+// templates, error values, and interface checks.
+func (f goFile) checkVars(t *testing.T, d *ast.GenDecl) {
+	for _, s := range d.Specs {
+		v, ok := s.(*ast.ValueSpec)
+		if !ok {
+			continue
+		}
+		if embedded(d.Doc) || embedded(v.Doc) || v.Names[0].Name == "_" {
+			continue
+		}
+		if f.dir == "cmd/headroom" && v.Names[0].Name == "version" {
+			continue // the linker sets it
+		}
+		if len(v.Values) == 1 {
+			if call, ok := v.Values[0].(*ast.CallExpr); ok {
+				if name := exprName(call.Fun); slices.Contains([]string{"regexp.MustCompile", "errors.New", "template.Must"}, name) {
+					continue
+				}
+			}
+		}
+		t.Errorf("%s: package variable %s; make it a constant, or a function that returns it", f.at(v), v.Names[0].Name)
+	}
+}
+
+func TestEveryPackageHasOneComment(t *testing.T) {
+	comments := map[string]int{}
+	for _, f := range goFiles(t, false) {
+		if f.tree.Doc != nil {
+			comments[f.dir]++
+			first := strings.Fields(f.tree.Doc.Text())
+			name := f.tree.Name.Name
+			if name == "main" {
+				name = path.Base(f.dir)
+			}
+			if !slices.Contains([]string{"Package", "Command"}, first[0]) && first[0] != name || first[0] == "Package" && first[1] != name {
+				t.Errorf("%s: the package comment begins %q", f.name, strings.Join(first[:2], " "))
+			}
+		} else if _, ok := comments[f.dir]; !ok {
+			comments[f.dir] = 0
+		}
+	}
+	for dir, n := range comments {
+		if n != 1 {
+			t.Errorf("%s has %d package comments; it needs one, in one file", dir, n)
+		}
+	}
+}
+
+// A loop over fixtures that finds none passes without having tested anything.
+func TestNoEmptyFixtureLoop(t *testing.T) {
+	finders := []string{"filepath.Glob", "fs.Glob", "os.ReadDir", "fs.ReadDir"}
+	for _, f := range goFiles(t, true) {
+		if !strings.HasSuffix(f.name, "_test.go") {
+			continue
+		}
+		for _, d := range f.tree.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil || !calls(fn.Body, finders...) {
+				continue
+			}
+			if !checksLength(fn.Body) {
+				t.Errorf("%s: %s looks for files and does not fail when there are none", f.at(fn), fn.Name.Name)
+			}
+		}
+	}
+}
+
+// Names that say nothing about what a thing does.
+func TestNoEmptyNames(t *testing.T) {
+	bad := regexp.MustCompile(`(?i)(manager|helper|util)s?$`)
+	for _, f := range goFiles(t, true) {
+		if bad.MatchString(path.Base(f.dir)) || bad.MatchString(strings.TrimSuffix(path.Base(f.name), ".go")) {
+			t.Errorf("%s: name it after what is inside", f.name)
+		}
+		for _, d := range f.tree.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+				for _, s := range g.Specs {
+					if name := s.(*ast.TypeSpec).Name.Name; bad.MatchString(name) {
+						t.Errorf("%s: type %s: name it after what it does", f.at(s), name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Every code that any package gives is documented, and those said to come from elsewhere do.
+func TestWarningCodes(t *testing.T) {
+	literal := regexp.MustCompile(`lab\.Warning\{\s*Code:\s*"([a-z-]+)"`)
+	given := map[string]bool{}
+	files := 0
+	err := filepath.WalkDir("internal", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files++
+		text, err := os.ReadFile(path)
+		for _, m := range literal.FindAllStringSubmatch(string(text), -1) {
+			given[m[1]] = true
+		}
+		return err
+	})
+	if err != nil || files < 10 {
+		t.Fatalf("%d files read: %v", files, err)
+	}
+	for _, c := range validity.Checks() {
+		if c.By != "" && !given[c.Code] {
+			t.Errorf("%s is said to come from headroom %s, but nothing gives it", c.Code, c.By)
+		}
+		if c.By == "" && given[c.Code] {
+			t.Errorf("%s is a check's, but is given by another package too", c.Code)
+		}
+		delete(given, c.Code)
+	}
+	for code := range given {
+		t.Errorf("%s is given and not documented: add it to Checks", code)
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	architecture := lines(t, "ARCHITECTURE.md")
+	if n := len(architecture); n > 150 {
+		t.Errorf("ARCHITECTURE.md has %d lines; 150 is the limit", n)
+	}
+	text := strings.Join(architecture, "\n")
+	for _, l := range layers() {
+		for _, p := range l {
+			if name := strings.TrimPrefix(p, "internal/"); !strings.Contains(text, "`"+name+"`") {
+				t.Errorf("ARCHITECTURE.md does not name `%s`", name)
+			}
+		}
+	}
+	for _, dep := range directDependencies(t) {
+		if !strings.Contains(text, "`"+dep+"`") {
+			t.Errorf("ARCHITECTURE.md has no line on why `%s` is there", dep)
+		}
+	}
+	commands := 0
+	for _, l := range lines(t, "README.md") {
+		if strings.HasPrefix(l, "    ") || strings.HasPrefix(l, "$ ") || strings.HasPrefix(l, "```") {
+			commands++
+		}
+	}
+	if commands != 2 {
+		t.Errorf("README.md has %d commands; it promises two", commands)
+	}
+}
+
+// Every user-visible change brings a fragment, and fragments have a kind that the changelog knows.
+func TestChangelogFragments(t *testing.T) {
+	kinds := []string{"added", "changed", "fixed", "removed"}
+	entries, err := os.ReadDir("changelog/unreleased")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) == 0 {
+		t.Fatal("no fragment in changelog/unreleased")
+	}
+	for _, e := range entries {
+		first := lines(t, filepath.Join("changelog/unreleased", e.Name()))[0]
+		kind, _, _ := strings.Cut(first, ":")
+		if !slices.Contains(kinds, strings.ToLower(kind)) {
+			t.Errorf("%s begins %q; begin with one of %s and a colon", e.Name(), first, strings.Join(kinds, ", "))
+		}
+	}
+}
+
+type goFile struct {
+	name, dir string
+	imports   []string
+	tree      *ast.File
+	set       *token.FileSet
+}
+
+func (f goFile) at(n ast.Node) string { return f.set.Position(n.Pos()).String() }
+
+func goFiles(t *testing.T, tests bool) []goFile {
+	t.Helper()
+	var files []goFile
+	for _, dir := range packages(t) {
+		names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("no Go file in %s: %v", dir, err)
+		}
+		for _, name := range names {
+			if !tests && strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			tree, err := parser.ParseFile(set, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			f := goFile{name: name, dir: filepath.ToSlash(dir), tree: tree, set: set}
+			for _, imp := range tree.Imports {
+				f.imports = append(f.imports, strings.Trim(imp.Path.Value, `"`))
+			}
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// packages lists the folders below cmd and internal that hold Go code.
+func packages(t *testing.T) []string {
+	t.Helper()
+	var dirs []string
+	for _, root := range []string{"cmd", "internal"} {
+		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && d.Name() == "testdata" {
+				return fs.SkipDir
+			}
+			if dir := filepath.Dir(name); strings.HasSuffix(name, ".go") && !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(dirs) < 5 {
+		t.Fatalf("found only %v", dirs)
+	}
+	return dirs
+}
+
+// owner is the listed package that a folder belongs to: its own or the parent that covers it.
+func owner(dir string) string {
+	best := dir
+	for _, l := range layers() {
+		for _, p := range l {
+			if within(dir, p) {
+				best = p
+			}
+		}
+	}
+	return best
+}
+
+func layerOf(dir string) int {
+	for i, l := range layers() {
+		if covered(dir, l) {
+			return i
+		}
+	}
+	return len(layers())
+}
+
+func covered(dir string, list []string) bool {
+	return slices.ContainsFunc(list, func(p string) bool { return within(dir, p) })
+}
+
+func within(dir, parent string) bool { return dir == parent || strings.HasPrefix(dir, parent+"/") }
+
+func calls(body ast.Node, names ...string) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok && slices.Contains(names, exprName(c.Fun)) {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+func checksLength(body ast.Node) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == token.EQL || b.Op == token.LSS || b.Op == token.NEQ) {
+			if exprIsLen(b.X) || exprIsLen(b.Y) {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+func exprIsLen(e ast.Expr) bool {
+	c, ok := e.(*ast.CallExpr)
+	return ok && exprName(c.Fun) == "len"
+}
+
+func exprName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return exprName(e.X) + "." + e.Sel.Name
+	default:
+		return ""
+	}
+}
+
+// embedded says whether a comment is the directive that fills a variable with a file.
+func embedded(g *ast.CommentGroup) bool {
+	return g != nil && slices.ContainsFunc(g.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed ") })
+}
+
+func directDependencies(t *testing.T) []string {
+	t.Helper()
+	var deps []string
+	for _, l := range lines(t, "go.mod") {
+		f := strings.Fields(l)
+		if len(f) == 2 && strings.HasPrefix(f[1], "v") && strings.Contains(f[0], ".") {
+			deps = append(deps, f[0])
+		}
+	}
+	if len(deps) == 0 {
+		t.Fatal("no dependency found in go.mod")
+	}
+	return deps
+}
+
+func lines(t *testing.T, name string) []string {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []string
+	for s := bufio.NewScanner(f); s.Scan(); {
+		all = append(all, s.Text())
+	}
+	if len(all) == 0 {
+		t.Fatalf("%s is empty", name)
+	}
+	return all
+}
