@@ -2,7 +2,6 @@ package guard
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -54,31 +53,6 @@ func (i Identity) Token() string {
 		return i.Serial
 	}
 	return strconv.FormatInt(i.Size, 10)
-}
-
-// Identify says which drive a path leads to, from /sys alone: it opens nothing, so it needs no privileges.
-func Identify(t target.Target, name string) (Identity, error) {
-	if err := onlyHere(t); err != nil {
-		return Identity{}, err
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return Identity{}, err
-	}
-	number, ok := numberOf(info)
-	if !ok {
-		return Identity{}, &lab.Error{Kind: lab.Usage, What: name + " is not a block device"}
-	}
-	s := here(t)
-	kernel, err := s.named(number)
-	if err != nil {
-		return Identity{}, err
-	}
-	d, err := s.device(kernel)
-	if err != nil {
-		return Identity{}, err
-	}
-	return s.identify(name, d), nil
 }
 
 // identify reads what /sys says of a drive. Partitions have the model, the serial number and the queue of their disk.

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"headroom/internal/lab"
 )
 
 func TestAlignUnits(t *testing.T) {
@@ -69,24 +67,6 @@ func TestRowsTellTheirParameters(t *testing.T) {
 	for i, r := range rows(&s) {
 		if r.params != want[i] {
 			t.Errorf("%s: %q, want %q", r.job, r.params, want[i])
-		}
-	}
-}
-
-func TestLiveLine(t *testing.T) {
-	cell := lab.Cell{Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "32"}}
-	rep := lab.Repetition{
-		Number: 2, Values: map[string]float64{"read.iops": 416000, "read.bandwidth": 416000 * 4096, "read.latency.p99": 0.00062},
-		Warnings: []lab.Warning{{Code: "generator-bound"}, {Code: "generator-bound"}},
-	}
-	got := Live(cell, rep, 3, Options{Width: 100})
-	if want := "randread 4k q32  2/3  read 416k IOPS 1.59 GiB/s p99 620 µs  !generator-bound"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	for width := narrowest; width < 100; width++ {
-		got := Live(cell, rep, 3, Options{Width: width})
-		if columns(got) > width || !strings.Contains(got, "!generator-bound") {
-			t.Errorf("at width %d: %q", width, got)
 		}
 	}
 }
