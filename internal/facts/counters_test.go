@@ -29,9 +29,16 @@ func TestCountersOfThisMachine(t *testing.T) {
 	if !second.Time.After(first.Time) || first.CPU.Idle <= 0 || len(first.Cores) == 0 || second.PagedOut < first.PagedOut {
 		t.Errorf("counters do not count:\n%+v\n%+v", first, second)
 	}
+	disks, err := g.ReadDisks(t.Context())
+	if err != nil || disks.Time.Before(second.Time) || len(disks.Cores) != 0 {
+		t.Errorf("the disks alone: %+v, %v", disks, err)
+	}
 	for _, d := range place.Disks {
 		if _, ok := first.Disks[d]; !ok {
 			t.Errorf("no counters of %s", d)
+		}
+		if disks.Disks[d].WriteBytes < second.Disks[d].WriteBytes {
+			t.Errorf("%s: %d bytes were written and then %d", d, second.Disks[d].WriteBytes, disks.Disks[d].WriteBytes)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (e ended) reason(err error) string {
 	return fmt.Sprintf("exit status %d", e.state.ExitCode)
 }
 
-// forget deletes the job's folder, which is in memory. What it fails to delete, the next start does.
+// forget deletes the job's folder. It is in memory, so that nothing is lost but some of that when it can't be deleted.
 func (e ended) forget(ctx context.Context) { _ = e.job.Remove(context.WithoutCancel(ctx)) }
 
 // tick is how often a load in progress is looked at. Each look reads the last lines of a file in memory.
@@ -278,17 +278,22 @@ func (s *session) look(ctx context.Context, load *ended, taken, expected time.Du
 		return &lab.Error{What: fmt.Sprintf("a load of %s has not ended after %s", expected, taken.Truncate(time.Second)), Target: s.elsewhere(), Command: load.argv,
 			Hints: []string{"look at the kernel's log for a device that does not answer"}}
 	}
-	now, err := s.gauges.Read(ctx)
+	middle := load.during.Time.IsZero() && taken >= expected/2
+	read := s.gauges.ReadDisks
+	if middle {
+		read = s.gauges.Read
+	}
+	now, err := read(ctx)
 	if err != nil {
 		return err
 	}
 	s.lastLook = now
-	if load.during.Time.IsZero() && taken >= expected/2 {
+	if middle {
 		load.during = now
 	}
 	if n := s.written(now); s.MaxWrites > 0 && n > s.MaxWrites {
 		return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s have been written, more than --max-writes %s", unit.Capacity(float64(n)), unit.Capacity(float64(s.MaxWrites))),
-			Hints: []string{"what was finished is kept; headroom run --resume " + s.RunID + " with a higher limit goes on"}}
+			Hints: []string{"what was finished is kept; headroom run --resume " + s.RunID + " --max-writes N goes on, and counts from there"}}
 	}
 	return nil
 }
