@@ -17,38 +17,57 @@ func TestMedianRanks(t *testing.T) {
 		{6, 1, 6, 0.969}, {7, 1, 7, 0.984}, {8, 1, 7, 0.961}, {10, 2, 9, 0.979},
 		{15, 4, 12, 0.965}, {20, 6, 15, 0.959}, {30, 10, 21, 0.957}, {50, 18, 32, 0.951}, {100, 40, 60, 0.954},
 	} {
-		lo, hi, reached := medianRanks(c.n, 0.95)
+		lo, hi, reached := quantileRanks(c.n, 0.5, 0.95)
 		if lo != c.lo || hi != c.hi || math.Abs(reached-c.reached) > 0.0011 {
 			t.Errorf("n=%d: ranks [%d, %d] with %.4f, want [%d, %d] with %.3f", c.n, lo, hi, reached, c.lo, c.hi, c.reached)
 		}
 	}
 }
 
-// No interval of fewer ranks reaches the confidence: checked against every pair of ranks.
-func TestMedianRanksAreTightest(t *testing.T) {
-	choose := func(n, k int) float64 {
-		a, _ := math.Lgamma(float64(n + 1))
-		b, _ := math.Lgamma(float64(k + 1))
-		c, _ := math.Lgamma(float64(n - k + 1))
-		return math.Exp(a-b-c) * math.Pow(0.5, float64(n))
-	}
-	for n := 6; n <= 120; n++ {
-		for _, confidence := range []float64{0.5, 0.8, 0.95, 0.99} {
-			lo, hi, reached := medianRanks(n, confidence)
-			for l := 1; l < n; l++ {
-				covered := 0.0
-				for h := l + 1; h <= n; h++ {
-					covered += choose(n, h-1) // sums P(B = l) … P(B = h-1)
-					if h-l < hi-lo && covered >= confidence+1e-9 {
-						t.Fatalf("n=%d, %v: [%d, %d] chosen, but [%d, %d] covers %v", n, confidence, lo, hi, l, h, covered)
+// No interval of fewer ranks reaches the confidence, and none of as many covers more: checked against every pair of ranks.
+func TestQuantileRanksAreTightest(t *testing.T) {
+	for _, q := range []float64{0.01, 0.1, 0.5, 0.75, 0.99} {
+		for n := 2; n <= 100; n++ {
+			chance := make([]float64, n+1) // P(k values lie below)
+			for k := range chance {
+				chance[k] = choose(n, k) * math.Pow(q, float64(k)) * math.Pow(1-q, float64(n-k))
+			}
+			for _, confidence := range []float64{0.5, 0.8, 0.95, 0.99} {
+				lo, hi, reached := quantileRanks(n, q, confidence)
+				for l := 1; l < n; l++ {
+					covered := 0.0
+					for h := l + 1; h <= n; h++ {
+						covered += chance[h-1] // sums P(k = l) … P(k = h-1)
+						if h-l < hi-lo && covered >= confidence+1e-9 || h-l == hi-lo && covered > reached+1e-9 {
+							t.Fatalf("n=%d, %v of %v: [%d, %d] with %v chosen, but [%d, %d] covers %v", n, confidence, q, lo, hi, reached, l, h, covered)
+						}
 					}
 				}
-			}
-			if reached < confidence && (lo != 1 || hi != n) {
-				t.Fatalf("n=%d: %v reached of %v with [%d, %d]", n, reached, confidence, lo, hi)
+				if reached < confidence && (lo != 1 || hi != n) {
+					t.Fatalf("n=%d: %v reached of %v with [%d, %d]", n, reached, confidence, lo, hi)
+				}
 			}
 		}
 	}
+}
+
+func TestQuantileInterval(t *testing.T) {
+	values := make([]float64, 400)
+	for i := range values {
+		values[len(values)-1-i] = float64(i + 1)
+	}
+	got := QuantileInterval(values, 0.99, 0.95)
+	near(t, "center", got.Center, 396.01, 1e-9)
+	if got.Lo != 392 || got.Hi != 400 || math.Abs(got.Confidence-0.9613) > 1e-4 {
+		t.Errorf("%+v", got)
+	}
+	// A 99th percentile takes hundreds of values.
+	for n, enough := range map[int]bool{10: false, 200: false, 400: true} {
+		if got := QuantileInterval(values[:n], 0.99, 0.95); (got.Confidence >= 0.95) != enough {
+			t.Errorf("%d values: %+v", n, got)
+		}
+	}
+	near(t, "ten values", QuantileInterval(values[:10], 0.99, 0.95).Confidence, 1-math.Pow(0.99, 10), 1e-9)
 }
 
 func TestMedianIntervalOfFew(t *testing.T) {

@@ -1,0 +1,49 @@
+package stat
+
+import "math"
+
+// Change is how many times a new level is the base, with an interval. It is estimated on logarithms, because effects on speed
+// multiply: half and twice are equally far from none. Lo and Hi are NaN where so few values say nothing.
+type Change struct {
+	Ratio, Lo, Hi float64
+	// Confidence that [Lo, Hi] covers the true ratio.
+	Confidence float64
+	// Estimator names how it was estimated.
+	Estimator string
+	// N pairs, or values on the side that has fewer.
+	N int
+	// Spread is the standard deviation of the logarithm of one value, or of one pair where values are paired.
+	Spread float64
+}
+
+// Decision is what an interval allows to be said.
+type Decision int
+
+// The decisions. Undecided is the zero value: nothing is claimed that nobody proved.
+const (
+	Undecided Decision = iota
+	Same
+	Above // the new level is higher
+	Below // the new level is lower
+)
+
+func (d Decision) String() string { return [...]string{"undecided", "same", "above", "below"}[d] }
+
+// Decide says Same when the interval lies wholly within the margin (0.03: from 1/1.03 to 1.03), Above or Below when it excludes
+// "no change" and does not lie within, and Undecided otherwise.
+func (c Change) Decide(margin float64) Decision {
+	switch {
+	case !c.Known():
+		return Undecided
+	case c.Lo >= 1/(1+margin) && c.Hi <= 1+margin:
+		return Same
+	case c.Lo > 1:
+		return Above
+	case c.Hi < 1:
+		return Below
+	}
+	return Undecided
+}
+
+// Known says whether there is an interval at all.
+func (c Change) Known() bool { return !math.IsNaN(c.Lo) && !math.IsNaN(c.Hi) }

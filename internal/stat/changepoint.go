@@ -1,0 +1,264 @@
+package stat
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// ChangePoint is where a series changed its level.
+type ChangePoint struct {
+	// Index of the first value after the change.
+	Index int
+	// Change is the ratio of the level after over the level before, both up to the next change point on their side. Its interval
+	// has 95%, of this point alone; the split was chosen where the sides differ most, so the ratio is a little too far from one.
+	Change Change
+	// P is how often a family of series of these lengths without any change would show as much anywhere, at most.
+	P float64
+}
+
+// FewestBesides is how many values a change point has on either side. Fewer are a level that nobody has seen settle.
+const FewestBesides = 3
+
+// confidenceOfChange is that of the interval of one change point.
+const confidenceOfChange = 0.95
+
+// ChangeSearch finds where series of positive values in the order of time, one value a run, changed their level. Of all families of
+// series without a change, at most the share alpha gets any point in any series, whatever the distribution of the values is, as
+// long as a series' values are exchangeable: a slow drift or a wave is a change too, and comes out as steps.
+//
+// It is the hierarchical method of Matteson and James (the parts that differ most by their energy distance, tested by permutation, then
+// each part again), but for the parts: not only one split in two, but any stretch against the rest, as Olshen and Venkatraman do,
+// because a regression that was put right again hardly shows in any single split. Three things make the rate of false alarms
+// honest. The maximum is taken over all stretches in each permutation as it was in the data. The level is shared among the series, and in a series among the segments by
+// their lengths, so that all segments without a change together have at most alpha. And a p-value counts the observed order among
+// the permutations. A point at which the two sides can't be told apart once the search has found where they end is dropped. The energy
+// distance sees any change of the distribution: one of the spread alone, as from 1% to 10%, can come out as a point too.
+//
+// Distances are those of ranks, equal values ranked by chance: storage has heavy tails, and two runs of 24 at half the speed hide a
+// step of 5% from distances of the values themselves. Ranks also make the permutations the same for all series of a length. What
+// they can't tell is a change that few values follow at a small level, however large it is: FewestAfter says how many it takes.
+//
+// The permutations are drawn from a fixed seed, so the same series in the same order give the same points.
+//
+// Source: D. Matteson and N. James, "A nonparametric approach for multiple change point analysis of multivariate data", JASA 109
+// (2014); A. Olshen and E. Venkatraman, "Circular binary segmentation", Biostatistics 5 (2004). Apache Otava and its kin put a t test in the place of the permutations, which ignores that the split was chosen.
+type ChangeSearch struct {
+	level float64 // of one series
+	share float64 // of one series in alpha
+	draws *rand.Rand
+	// nulls are maxima of permutations by the number of values, ascending; made when first needed.
+	nulls map[int][]float64
+}
+
+// NewChangeSearch searches a family of so many series at a level of alpha for all of them together.
+func NewChangeSearch(alpha float64, series int) *ChangeSearch {
+	n := float64(max(1, series))
+	return &ChangeSearch{level: alpha / n, share: 1 / n, draws: rand.New(rand.NewPCG(1, 1)), nulls: map[int][]float64{}}
+}
+
+// ChangePoints of one series, in the order of time; none where a value is not positive.
+func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
+	if len(logsOf(values)) != len(values) {
+		return nil
+	}
+	points := s.split(nil, values, 0, len(values))
+	slices.SortFunc(points, func(a, b ChangePoint) int { return cmp.Compare(a.Index, b.Index) })
+	return settle(values, points)
+}
+
+// FewestAfter is how many values must follow a change, so large that no value is on the wrong side of it, to be found in a series of n;
+// 0 when no number is enough.
+func (s *ChangeSearch) FewestAfter(n int) int {
+	weights := newWeights(n)
+	for k := FewestBesides; k <= n/2; k++ {
+		low, high := pairSum(n-k), pairSum(k)
+		if s.p(n, weights.energy(k, high, pairSum(n)-low-high), s.level) <= s.level {
+			return k
+		}
+	}
+	return 0
+}
+
+// split looks for a stretch of values[from:to] that differs from the rest, cuts at the end of it where that explains more, and
+// goes on in both parts. The other end must prove itself there: it is often nothing but the place where the stretch looks best.
+func (s *ChangeSearch) split(points []ChangePoint, values []float64, from, to int) []ChangePoint {
+	n := to - from
+	if n < 2*FewestBesides {
+		return points
+	}
+	part := float64(n) / float64(len(values))
+	first, end, observed := mostDifferent(s.ranks(values[from:to]), newWeights(n))
+	p := s.p(n, observed, s.level*part)
+	if p > s.level*part {
+		return points
+	}
+	at := from + first
+	if first == 0 || end < n && cost(values[from:to], end) < cost(values[from:to], first) {
+		at = from + end
+	}
+	points = append(points, ChangePoint{Index: at, P: min(1, p/part/s.share)})
+	points = s.split(points, values, from, at)
+	return s.split(points, values, at, to)
+}
+
+// A split is a change when fewer than fewestReached permutations of all reach it, and more than that where the level is so high that
+// fewestPermutations would not be used: the more permutations there are, the less their chance decides.
+const (
+	fewestReached      = 10
+	fewestPermutations = 10000
+)
+
+// p is how often a permutation of n values reaches what was observed, from as many permutations as a decision at the level takes.
+func (s *ChangeSearch) p(n int, observed, level float64) float64 {
+	reached := max(fewestReached, math.Ceil(fewestPermutations*level))
+	need := int(math.Ceil(reached/level)) - 1
+	null := s.nulls[n]
+	if len(null) < need {
+		order, weights := make([]int, n), newWeights(n)
+		for i := range order {
+			order[i] = i
+		}
+		for len(null) < need {
+			s.draws.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
+			_, _, most := mostDifferent(order, weights)
+			null = append(null, most)
+		}
+		slices.Sort(null)
+		s.nulls[n] = null
+	}
+	below, _ := slices.BinarySearch(null, observed)
+	return float64(1+len(null)-below) / float64(1+len(null))
+}
+
+// ranks of the values, from 0; equal ones in a random order, without which chance would be left out of the permutations' count.
+func (s *ChangeSearch) ranks(values []float64) []int {
+	order := s.draws.Perm(len(values))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	out := make([]int, len(values))
+	for rank, i := range order {
+		out[i] = rank
+	}
+	return out
+}
+
+// mostDifferent is the stretch [first, end) of an order of the ranks 0 to n-1 that has the largest energy distance from the rest. Both
+// have FewestBesides values at least, and so has what is left on either side of the stretch, or nothing. The sums over pairs
+// are whole numbers, so that equal stretches are equal.
+func mostDifferent(ranks []int, w weights) (first, end int, largest float64) {
+	n := len(ranks)
+	within := make([]int, n) // sums over the pairs of ranks[i:j]
+	toAll := make([]int, n+1)
+	for j, r := range ranks {
+		toAll[j+1] = toAll[j] + r*(r+1)/2 + (n-1-r)*(n-r)/2
+	}
+	for j := 1; j < n; j++ { // ranks[j] joins all stretches that end before it
+		r, to := ranks[j], 0
+		for i := j - 1; i >= 0; i-- {
+			d := r - ranks[i]
+			to += max(d, -d)
+			within[i] += to
+		}
+		if n-j-1 < FewestBesides {
+			continue // what goes on to the end is the rest of what begins at the start
+		}
+		for i := 0; i <= j+1-FewestBesides; i++ {
+			if i > 0 && i < FewestBesides {
+				continue
+			}
+			if q := w.energy(j+1-i, within[i], toAll[j+1]-toAll[i]-2*within[i]); q > largest {
+				first, end, largest = i, j+1, q
+			}
+		}
+	}
+	return first, end, largest
+}
+
+// weights make an energy distance of sums over pairs, by the number of values in a stretch.
+type weights struct {
+	total           int
+	across          float64
+	inside, outside []float64
+}
+
+func newWeights(n int) weights {
+	w := weights{total: pairSum(n), across: 2 / float64(n), inside: make([]float64, n), outside: make([]float64, n)}
+	for k := 1; k < n; k++ {
+		m, rest := float64(k), float64(n-k)
+		w.inside[k], w.outside[k] = 2*rest/(m*float64(n)), 2*m/(rest*float64(n))
+	}
+	return w
+}
+
+// energy distance of a stretch of m values from the other n: m n/(m+n) (2 between - within - within the others), the means over all
+// pairs, a value with itself too. Scaled so, its mean without a change is the same for all stretches.
+func (w weights) energy(values, within, across int) float64 {
+	return w.across*float64(across) - w.inside[values]*float64(within) - w.outside[values]*float64(w.total-within-across)
+}
+
+// pairSum is the sum of the distances of all pairs of n neighbouring ranks.
+func pairSum(n int) int { return n * (n*n - 1) / 6 }
+
+// settle places and estimates the changes between the segments, and drops those that are none: the smallest first, because its
+// neighbours get longer segments when it goes.
+func settle(values []float64, points []ChangePoint) []ChangePoint {
+	logs := logsOf(values)
+	for {
+		for range points { // a point may move its neighbours
+			for i := range points {
+				from, to := neighbours(points, i, len(values))
+				points[i].Index = from + place(logs[from:to])
+			}
+		}
+		weakest, smallest := -1, math.Inf(1)
+		for i := range points {
+			from, to := neighbours(points, i, len(values))
+			c := ShiftChange(values[from:points[i].Index], values[points[i].Index:to], confidenceOfChange)
+			points[i].Change = c
+			if d := c.Decide(0); d != Above && d != Below && math.Abs(math.Log(c.Ratio)) < smallest {
+				weakest, smallest = i, math.Abs(math.Log(c.Ratio))
+			}
+		}
+		if weakest < 0 {
+			return points
+		}
+		points = slices.Delete(points, weakest, weakest+1)
+	}
+}
+
+// neighbours are where the segments on both sides of a point begin and end.
+func neighbours(points []ChangePoint, i, n int) (from, to int) {
+	from, to = 0, n
+	if i > 0 {
+		from = points[i-1].Index
+	}
+	if i+1 < len(points) {
+		to = points[i+1].Index
+	}
+	return from, to
+}
+
+// place is where a stretch with one change is best cut: where the distances of all values to the median of their side are least in sum.
+// Ranks tell that there is a change, and little of where, because to them the lowest value above a step is next to the highest one below.
+func place(logs []float64) int {
+	at, least := 0, math.Inf(1)
+	for k := FewestBesides; k <= len(logs)-FewestBesides; k++ {
+		if sum := cost(logs, k); sum < least {
+			at, least = k, sum
+		}
+	}
+	return at
+}
+
+// cost is what a cut leaves unexplained.
+func cost(values []float64, at int) float64 { return around(values[:at]) + around(values[at:]) }
+
+// around is the sum of the distances to the median.
+func around(values []float64) float64 {
+	middle, sum := Median(values), 0.0
+	for _, v := range values {
+		sum += math.Abs(v - middle)
+	}
+	return sum
+}

@@ -1,0 +1,115 @@
+package noise
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// The standard deviation of a run is the one asked for, or the noise of a benchmark would not be the one it names.
+func TestSpreadOfRuns(t *testing.T) {
+	const slow, gap = 0.2, 0.15
+	twoLevels := math.Sqrt(slow*(1-slow)) * -math.Log1p(-gap)
+	for _, c := range []struct {
+		model Model
+		sd    float64
+		// within which the measured one must lie; t3 has no fourth moment, sticky levels are few
+		slack float64
+	}{
+		{Gaussian(0.03), 0.03, 0.02}, {StudentT3(0.03), 0.03, 0.3},
+		{TwoMode(gap, slow, 0, 0), twoLevels, 0.03}, {TwoMode(gap, slow, 0, 0.9), twoLevels, 0.1},
+		{Rhythm("sf", gap, 0), -math.Log1p(-gap) / 2, 0.01},
+		{Autocorrelated(0.6, 0.03), 0.03, 0.05}, {Autocorrelated(0.9, 0.03), 0.03, 0.05}, {Wandering(0.5, 0.03), 0.03, 0.05},
+	} {
+		got := stat.StdDev(c.model.Runs(rand.New(rand.NewPCG(1, 1)), 20000), nil)
+		if math.Abs(got/c.sd-1) > c.slack {
+			t.Errorf("%s: standard deviation %v, want %v", c.model.Name, got, c.sd)
+		}
+	}
+}
+
+func TestStickyLevelsStay(t *testing.T) {
+	for _, c := range []struct{ stay, want float64 }{{0, 0.32}, {0.9, 0.032}} { // 2·0.2·0.8 change level, less those that stay
+		runs := TwoMode(0.15, 0.2, 0, c.stay).Runs(rand.New(rand.NewPCG(1, 1)), 20000)
+		changes := 0
+		for i := 1; i < len(runs); i++ {
+			if runs[i] != runs[i-1] {
+				changes++
+			}
+		}
+		if got := float64(changes) / float64(len(runs)); math.Abs(got-c.want) > 0.1*c.want {
+			t.Errorf("stay %v: the level changes in %v of the runs, want %v", c.stay, got, c.want)
+		}
+	}
+}
+
+func TestOrders(t *testing.T) {
+	drift := Drift(0.01, 0) // run i lies i·log(1.01) up, so a pair says which of its runs came first
+	up := math.Log(1.01)
+	for _, order := range []Order{RandomOrder, ABBA, FixedOrder} {
+		pairs := drift.Pairs(rand.New(rand.NewPCG(1, 1)), 1000, order)
+		swapped, opposite := 0, 0
+		for i, p := range pairs {
+			if math.Abs(math.Abs(p)-up) > 1e-9 {
+				t.Fatalf("%v: pair %d is %v, not two neighbours", order, i, p)
+			}
+			if p < 0 {
+				swapped++
+			}
+			if i%2 == 1 && p*pairs[i-1] < 0 {
+				opposite++
+			}
+		}
+		want := map[Order][2]int{RandomOrder: {500, 250}, ABBA: {500, 500}, FixedOrder: {0, 0}}[order]
+		if math.Abs(float64(swapped-want[0])) > 60 || math.Abs(float64(opposite-want[1])) > 60 {
+			t.Errorf("%v: %d of 1000 pairs swapped, %d of 500 blocks in opposite orders", order, swapped, opposite)
+		}
+	}
+}
+
+func TestRecordedTraces(t *testing.T) {
+	models, err := Recorded()
+	if err != nil || len(models) == 0 {
+		t.Fatalf("%d traces, %v", len(models), err)
+	}
+	for _, m := range models {
+		runs := m.Runs(rand.New(rand.NewPCG(1, 1)), 2000)
+		if center := slices.Sorted(slices.Values(runs))[1000]; math.Abs(center) > 0.01 {
+			t.Errorf("%s: the median is %v", m.Name, center)
+		}
+		if sd := stat.StdDev(runs, nil); sd < 0.001 || sd > 1 {
+			t.Errorf("%s: standard deviation %v", m.Name, sd)
+		}
+	}
+}
+
+func TestReplayKeepsTheOrder(t *testing.T) {
+	runs := Replay("three", []float64{1, 2, 4}).Runs(rand.New(rand.NewPCG(1, 1)), 7)
+	for i := 1; i < len(runs); i++ {
+		step := runs[i] - runs[i-1]
+		if math.Abs(step-math.Ln2) > 1e-12 && math.Abs(step+2*math.Ln2) > 1e-12 {
+			t.Errorf("runs %v", runs)
+		}
+	}
+}
+
+func TestBadTraces(t *testing.T) {
+	for _, text := range []string{"", "# nothing\niops\n", "iops\n1\nx\n", "iops\n0\n", "iops\n-3\n", "iops\nNaN\n"} {
+		if levels, err := parseTrace(text); err == nil {
+			t.Errorf("%q is read as %v", text, levels)
+		}
+	}
+}
+
+func FuzzParseTrace(f *testing.F) {
+	f.Add("# head\niops\n1\n2.5\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		levels, err := parseTrace(text)
+		if (err == nil) != (len(levels) > 0) {
+			t.Errorf("%q: %v, %v", text, levels, err)
+		}
+	})
+}

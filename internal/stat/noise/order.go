@@ -1,0 +1,44 @@
+package noise
+
+import "math/rand/v2"
+
+// Order is which of the two is measured first in a pair.
+type Order int
+
+// The orders. FixedOrder is the wrong one: whatever drifts is charged to the second.
+const (
+	RandomOrder Order = iota // drawn for each pair
+	ABBA                     // two pairs in opposite orders, the first of them drawn
+	FixedOrder               // the base always first
+)
+
+func (o Order) String() string { return [...]string{"random order", "ABBA", "fixed order"}[o] }
+
+// Samples are n pairs of runs of A against A in this order, as two samples of logarithms; a change is added to all of the second.
+func (m Model) Samples(r *rand.Rand, n int, order Order) (base, next []float64) {
+	runs := m.Runs(r, 2*n)
+	swapped := false
+	for i := range n {
+		switch {
+		case order == ABBA && i%2 == 1:
+			swapped = !swapped
+		case order != FixedOrder:
+			swapped = r.IntN(2) == 1
+		}
+		a, b := runs[2*i], runs[2*i+1]
+		if swapped {
+			a, b = b, a
+		}
+		base, next = append(base, a), append(next, b)
+	}
+	return base, next
+}
+
+// Pairs are the differences of the Samples: the logarithms of next/base, pair by pair.
+func (m Model) Pairs(r *rand.Rand, n int, order Order) []float64 {
+	base, next := m.Samples(r, n, order)
+	for i := range next {
+		next[i] -= base[i]
+	}
+	return next
+}

@@ -1,0 +1,126 @@
+package stat_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"headroom/internal/stat"
+	"headroom/internal/stat/noise"
+)
+
+// levels are n runs one after the other, as rates.
+func levels(m noise.Model, r *rand.Rand, n int) []float64 {
+	runs := m.Runs(r, n)
+	for i := range runs {
+		runs[i] = math.Exp(runs[i])
+	}
+	return runs
+}
+
+func differs(c stat.Change) bool {
+	d := c.Decide(0.03)
+	return d == stat.Above || d == stat.Below
+}
+
+// Two saved runs of one system, the repetitions of the second right after those of the first. Where repetitions don't depend on each other
+// a verdict is wrong as often as said. Where the noise comes in spells, as on the disks that were recorded, it is wrong more often,
+// for which the documents send people to pairs; intervals that take no notice of it are the negative control.
+func TestSimulatedSavedRuns(t *testing.T) {
+	models := []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.03), noise.TwoMode(0.15, 0.5, 0.003, 0), noise.TwoMode(0.15, 0.2, 0.003, 0)}
+	independent := len(models)
+	models = append(models, noise.Wandering(0.5, 0.03), noise.TwoMode(0.15, 0.5, 0.003, 0.5), noise.TwoMode(0.15, 0.2, 0.003, 0.9))
+	models = append(models, recorded(t)...)
+	spells, unaware, of := 0, 0, 0
+	for i, m := range models {
+		n := times(100, 5000)
+		r := rand.New(rand.NewPCG(10, uint64(i)))
+		line := ""
+		for _, size := range []int{3, 5, 10, 20} {
+			wrong, alone := 0, 0
+			for range n {
+				v := levels(m, r, 2*size)
+				if differs(stat.UnpairedChange(v[:size], v[size:], 0.95)) {
+					wrong++
+				}
+				if differs(stat.ShiftChange(v[:size], v[size:], 0.95)) {
+					alone++
+				}
+			}
+			line += fmt.Sprintf(", %d v %d: %.1f%%", size, size, percent(wrong, n))
+			if i < independent {
+				atMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
+			} else if size == 20 {
+				spells, unaware, of = spells+wrong, unaware+alone, of+n
+			}
+		}
+		t.Logf("figure: two saved runs of one system, %s: wrong%s, n=%d", m.Name, line[1:], n)
+	}
+	t.Logf("figure: two saved runs of 20, noise in spells: wrong %.1f%%, by ranks alone %.1f%%, n=%d", percent(spells, of), percent(unaware, of), of)
+	if percent(unaware, of) < 15 || percent(spells, of) > 10 {
+		t.Errorf("%.1f%% are wrong where noise comes in spells, %.1f%% by ranks alone", percent(spells, of), percent(unaware, of))
+	}
+}
+
+// Two or three values a side show no modes, and the interval allows for a jump of 15%. Levels farther apart than that are a negative
+// control: suites of eight cells with a wrong verdict, where a tenth of the runs have half the speed.
+func TestSimulatedSavedRunsOfFewValues(t *testing.T) {
+	n := times(100, 4000)
+	m := noise.TwoMode(0.5, 0.1, 0.003, 0)
+	for i, size := range []int{2, 3, 4} {
+		r := rand.New(rand.NewPCG(12, uint64(i)))
+		wrong := 0
+		for range n {
+			found := false
+			for range 8 {
+				v := levels(m, r, 2*size)
+				found = found || differs(stat.UnpairedChange(v[:size], v[size:], stat.FamilyWise(0.05, 8)))
+			}
+			if found {
+				wrong++
+			}
+		}
+		t.Logf("figure: 8 cells of two saved runs of one system, %s: any wrong of %d v %d: %.1f%%, n=%d", m.Name, size, size, percent(wrong, n), n)
+		if size > 2 {
+			atMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
+		} else if percent(wrong, n) < 5 {
+			t.Errorf("only %.1f%% are wrong; this simulation can't tell", percent(wrong, n))
+		}
+	}
+}
+
+// Runs that were repeated until their median was known to a precision chose their numbers by what they saw. It does next to nothing to
+// the comparison of two of them, or of one with a run of a fixed number.
+func TestSimulatedSavedRunsToAPrecision(t *testing.T) {
+	stopped := func(m noise.Model, r *rand.Rand, half float64) []float64 {
+		values := levels(m, r, 100)
+		for n := 8; n < len(values); n++ {
+			if i := stat.MedianSequence(values[:n], 0.95); i.Known() && max(i.Hi-i.Center, i.Center-i.Lo) <= half*i.Center {
+				return values[:n]
+			}
+		}
+		return values
+	}
+	for i, m := range []noise.Model{noise.Gaussian(0.01), noise.Gaussian(0.03), noise.StudentT3(0.03), noise.TwoMode(0.15, 0.5, 0.003, 0),
+		noise.TwoMode(0.15, 0.2, 0.01, 0)} {
+		n := times(20, 3000)
+		r := rand.New(rand.NewPCG(11, uint64(i)))
+		for _, half := range []float64{0.01, 0.03} {
+			both, one := 0, 0
+			for range n {
+				a := stopped(m, r, half)
+				if claims(stat.UnpairedChange(a, stopped(m, r, half), 0.95)) {
+					both++
+				}
+				if claims(stat.UnpairedChange(a, levels(m, r, 5), 0.95)) {
+					one++
+				}
+			}
+			t.Logf("figure: saved runs stopped at half-width %g%%, %s: any difference claimed of two of them %.1f%%, of one and 5 repetitions %.1f%%, n=%d",
+				100*half, m.Name, percent(both, n), percent(one, n), n)
+			atMost(t, fmt.Sprint(m.Name, ", two stopped at ", half), both, n, 0.05)
+			atMost(t, fmt.Sprint(m.Name, ", one stopped at ", half), one, n, 0.05)
+		}
+	}
+}

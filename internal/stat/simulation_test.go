@@ -1,0 +1,337 @@
+package stat_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"headroom/internal/stat"
+	"headroom/internal/stat/noise"
+)
+
+// The simulations ask of known changes under known noise whether decisions keep what they promise. `go test` runs each a few times, with
+// bounds that allow for it; scripts/bench sets HEADROOM_SIMULATE=whole and prints the figures that docs/statistics.md quotes.
+
+// times is how often a simulation runs: few in a test, whole in the benchmark.
+func times(few, whole int) int {
+	if os.Getenv("HEADROOM_SIMULATE") == "whole" {
+		return whole
+	}
+	return few
+}
+
+// atMost fails where the share of n is above the limit by more than chance allows (three standard errors of n draws at the limit).
+func atMost(t *testing.T, what string, count, n int, limit float64) {
+	t.Helper()
+	if share := float64(count) / float64(n); share > limit+3*math.Sqrt(limit*(1-limit)/float64(n)) {
+		t.Errorf("%s: %.2f%% of %d, at most %g%% promised", what, 100*share, n, 100*limit)
+	}
+}
+
+// mostPairs is as far as anybody looks.
+const mostPairs = 200
+
+// untilStop looks at a comparison after every pair until stop says so, and gives what it saw last.
+func untilStop(logs []float64, alpha float64, stop func(stat.Change) bool) stat.Change {
+	return untilStopEvery(1, logs, alpha, stop)
+}
+
+// untilStopEvery looks after every so many pairs: two, where pairs are measured in blocks ABBA.
+func untilStopEvery(pairs int, logs []float64, alpha float64, stop func(stat.Change) bool) stat.Change {
+	for n := pairs; ; n += pairs {
+		c := stat.PairedChange(logs[:n], alpha)
+		if n+pairs > len(logs) || stop(c) {
+			return c
+		}
+	}
+}
+
+// claims says that a difference is claimed, be it small.
+func claims(c stat.Change) bool { return c.Known() && (c.Lo > 1 || c.Hi < 1) }
+
+func decides(margin float64) func(stat.Change) bool {
+	return func(c stat.Change) bool { return c.Decide(margin) != stat.Undecided }
+}
+
+// precise stops when the interval reaches no farther than half (0.01: 1%) from the estimate.
+func precise(half float64) func(stat.Change) bool {
+	return func(c stat.Change) bool { return c.Known() && c.Hi/c.Ratio <= 1+half }
+}
+
+type trial struct {
+	model noise.Model
+	order noise.Order
+	// broken marks a negative control: what the comparison is not protected from, and must be seen to fail.
+	broken bool
+}
+
+func (c trial) String() string { return c.model.Name + ", " + c.order.String() }
+
+func recorded(t *testing.T) []noise.Model {
+	t.Helper()
+	models, err := noise.Recorded()
+	if err != nil || len(models) == 0 {
+		t.Fatalf("%d recorded traces, %v", len(models), err)
+	}
+	return models
+}
+
+// steadyModels are the kinds of noise that do not drift.
+func steadyModels(t *testing.T) []noise.Model {
+	t.Helper()
+	models := []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.03)}
+	for _, slow := range []float64{0.5, 0.2, 0.1} {
+		models = append(models, noise.TwoMode(0.15, slow, 0.003, 0), noise.TwoMode(0.15, slow, 0.01, 0))
+	}
+	models = append(models, noise.TwoMode(0.15, 0.5, 0.003, 0.5), noise.TwoMode(0.15, 0.2, 0.003, 0.9))
+	for _, phi := range []float64{0.3, 0.6, 0.9} {
+		models = append(models, noise.Autocorrelated(phi, 0.03))
+	}
+	models = append(models, noise.Wandering(0.5, 0.03))
+	return append(models, recorded(t)...)
+}
+
+func trials(t *testing.T) []trial {
+	t.Helper()
+	var all []trial
+	for _, m := range steadyModels(t) {
+		all = append(all, trial{m, noise.ABBA, false})
+	}
+	for _, m := range recorded(t) {
+		all = append(all, trial{m, noise.RandomOrder, false})
+	}
+	return append(all,
+		trial{noise.TwoMode(0.15, 0.5, 0.003, 0), noise.RandomOrder, false},
+		trial{noise.Drift(0.005, 0.01), noise.RandomOrder, false},
+		trial{noise.Drift(0.005, 0.01), noise.ABBA, false},
+		trial{noise.Drift(0.01, 0.001), noise.ABBA, false},
+		trial{noise.Rhythm("sf", 0.15, 0.003), noise.ABBA, false},
+		trial{noise.Drift(0.005, 0.01), noise.FixedOrder, true},
+		trial{noise.Drift(0.01, 0.001), noise.RandomOrder, true},
+		trial{noise.Rhythm("sf", 0.15, 0.003), noise.RandomOrder, true},
+		trial{noise.Rhythm("sff", 0.15, 0.003), noise.ABBA, true},
+		trial{noise.Rhythm("sffs", 0.15, 0.003), noise.ABBA, true},
+		trial{noise.Rhythm("sfff", 0.15, 0.003), noise.ABBA, false},
+	)
+}
+
+// A against A, looking after every pair up to 200: any claim is wrong.
+func TestSimulatedSameAgainstItself(t *testing.T) {
+	for i, c := range trials(t) {
+		n := times(100, 5000)
+		r := rand.New(rand.NewPCG(1, uint64(i)))
+		wrong, peeking := 0, 0
+		for range n {
+			base, next := c.model.Samples(r, mostPairs, c.order)
+			if peeks(base[:50], next[:50]) {
+				peeking++
+			}
+			for p := range next {
+				next[p] -= base[p]
+			}
+			if claims(untilStop(next, 0.05, claims)) {
+				wrong++
+			}
+		}
+		t.Logf("figure: A against A, %s: wrong %.1f%%, benchstat's test after every pair up to 50 %.1f%%, n=%d%s",
+			c, percent(wrong, n), percent(peeking, n), n, map[bool]string{true: " (negative control)"}[c.broken])
+		if !c.broken {
+			atMost(t, c.String(), wrong, n, 0.05)
+		} else if percent(wrong, n) < 6 {
+			t.Errorf("%s: wrong %.1f%%; the negative control must be seen to fail", c, percent(wrong, n))
+		}
+	}
+}
+
+func percent(count, of int) float64 { return 100 * float64(count) / float64(of) }
+
+// peeks says that a Mann-Whitney test (normal approximation with continuity correction, which agrees with the exact one from 5 a side) gives
+// p < 0.05 after some pair from the fifth on.
+func peeks(base, next []float64) bool {
+	above := 0.0 // pairs of values of which next is above
+	for i := range base {
+		for j := range i {
+			above += oneIfAbove(next[i], base[j]) + oneIfAbove(next[j], base[i])
+		}
+		above += oneIfAbove(next[i], base[i])
+		if n := float64(i + 1); n >= 5 && (math.Abs(above-n*n/2)-0.5)/math.Sqrt(n*n*(2*n+1)/12) > 1.96 {
+			return true
+		}
+	}
+	return false
+}
+
+func oneIfAbove(a, b float64) float64 {
+	switch {
+	case a > b:
+		return 1
+	case a == b:
+		return 0.5
+	}
+	return 0
+}
+
+// Over the cells of a suite, each with its share of the error, any wrong claim spoils it.
+func TestSimulatedSuiteOfSame(t *testing.T) {
+	kinds := []struct {
+		name   string
+		models []noise.Model
+	}{
+		{"Gaussian, 3%", []noise.Model{noise.Gaussian(0.03)}},
+		{"Student t3, 3%", []noise.Model{noise.StudentT3(0.03)}},
+		{"two levels, half of runs slow", []noise.Model{noise.TwoMode(0.15, 0.5, 0.003, 0)}},
+		{"two levels, a fifth of runs slow", []noise.Model{noise.TwoMode(0.15, 0.2, 0.003, 0)}},
+		{"every model in turn", steadyModels(t)},
+	}
+	for _, cells := range []int{8, 144} {
+		for k, kind := range kinds {
+			n := map[int]int{8: times(25, 2000), 144: times(2, 400)}[cells]
+			r := rand.New(rand.NewPCG(2, uint64(k)))
+			spoiled := 0
+			for range n {
+				for cell := range cells {
+					logs := kind.models[cell%len(kind.models)].Pairs(r, mostPairs, noise.ABBA)
+					if claims(untilStop(logs, 0.05/float64(cells), claims)) {
+						spoiled++
+						break
+					}
+				}
+			}
+			t.Logf("figure: suite of %d cells, %s: any wrong in %.1f%% of the suites, n=%d", cells, kind.name, percent(spoiled, n), n)
+			atMost(t, fmt.Sprintf("%d cells, %s", cells, kind.name), spoiled, n, 0.05)
+		}
+	}
+}
+
+// How many pairs a decision takes.
+func TestSimulatedPairsToAVerdict(t *testing.T) {
+	for _, c := range []struct{ effect, sd, margin, most float64 }{
+		{0.02, 0.01, 0.01, 10}, {0.10, 0.09, 0.03, 24},
+		{0, 0.01, 0.03, 9}, {0.05, 0.01, 0.03, 6}, {0.05, 0.03, 0.03, 13}, {0.10, 0.03, 0.03, 7}, {0.30, 0.03, 0.03, 5},
+	} {
+		n := times(400, 5000)
+		r := rand.New(rand.NewPCG(3, 3))
+		var pairs, inBlocks []int
+		right := 0
+		for range n {
+			logs := withEffect(noise.Gaussian(c.sd).Pairs(r, mostPairs, noise.ABBA), c.effect)
+			inBlocks = append(inBlocks, untilStopEvery(2, logs, 0.05, decides(c.margin)).N)
+			change := untilStop(logs, 0.05, decides(c.margin))
+			pairs = append(pairs, change.N)
+			if isRight(change.Decide(c.margin), c.effect, c.margin) {
+				right++
+			}
+		}
+		slices.Sort(pairs)
+		slices.Sort(inBlocks)
+		t.Logf("figure: %g%% at %g%% noise, margin %g%%: %d pairs in the median, %d in nine of ten, %d in the median by blocks of two, right %.1f%%, n=%d",
+			100*c.effect, 100*c.sd, 100*c.margin, pairs[n/2], pairs[n*9/10], inBlocks[n/2], percent(right, n), n)
+		if float64(pairs[n/2]) > c.most {
+			t.Errorf("a change of %v at %v noise takes %d pairs, promised are %v", c.effect, c.sd, pairs[n/2], c.most)
+		}
+		atMost(t, "wrong", n-right, n, 0.05)
+	}
+}
+
+func withEffect(logs []float64, effect float64) []float64 {
+	for i := range logs {
+		logs[i] += math.Log1p(effect)
+	}
+	return logs
+}
+
+// isRight says that a verdict is true of an effect that is not negative.
+func isRight(d stat.Decision, effect, margin float64) bool {
+	return d == stat.Same && effect <= margin || d == stat.Above && effect > 0
+}
+
+// The mix of a day's work, against 20 pairs each.
+func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
+	const most, margin = 20, 0.03
+	n := times(300, 5000)
+	type plan struct {
+		name                               string
+		pairs, easy, easyN, decided, wrong int
+	}
+	plans := []*plan{{name: "until the verdict"}, {name: "until the verdict or hopeless"},
+		{name: "the same by blocks of two"}, {name: "20 pairs, t"}, {name: "20 v 20, Mann-Whitney"}}
+	r := rand.New(rand.NewPCG(4, 4))
+	for _, sd := range []float64{0.01, 0.03} {
+		for _, effect := range []float64{0, 0.02, 0.05, 0.10, 0.30} {
+			easy := effect >= 0.10 || sd == 0.01 && effect == 0.05
+			count := func(p *plan, pairs int, d stat.Decision) {
+				p.pairs += pairs
+				if easy {
+					p.easy += pairs
+					p.easyN++
+				}
+				if d != stat.Undecided {
+					p.decided++
+					if !isRight(d, effect, margin) {
+						p.wrong++
+					}
+				}
+			}
+			before := make([]plan, len(plans))
+			for i, p := range plans {
+				before[i] = *p
+			}
+			for range n {
+				base, next := noise.Gaussian(sd).Samples(r, most, noise.ABBA)
+				withEffect(next, effect)
+				logs := make([]float64, most)
+				for i := range logs {
+					logs[i] = next[i] - base[i]
+				}
+				patient := untilStop(logs, 0.05, decides(margin))
+				count(plans[0], patient.N, patient.Decide(margin))
+				ends := func(c stat.Change) bool { return c.Decide(margin) != stat.Undecided || stat.Hopeless(c, margin, most) }
+				quick := untilStop(logs, 0.05, ends)
+				count(plans[1], quick.N, quick.Decide(margin))
+				blocks := untilStopEvery(2, logs, 0.05, ends)
+				count(plans[2], blocks.N, blocks.Decide(margin))
+				count(plans[3], most, stat.PairedOnce(logs, 0.95).Decide(margin))
+				lo, hi := hodgesLehmann(base, next)
+				count(plans[4], most, stat.Change{Lo: math.Exp(lo), Hi: math.Exp(hi)}.Decide(margin))
+			}
+			line := ""
+			for i, p := range plans {
+				line += fmt.Sprintf("; %s: %.1f pairs, decided %.0f%%", p.name, float64(p.pairs-before[i].pairs)/float64(n), percent(p.decided-before[i].decided, n))
+			}
+			t.Logf("figure: %g%% at %g%% noise%s", 100*effect, 100*sd, line)
+		}
+	}
+	all := 10 * n
+	for _, p := range plans {
+		t.Logf("figure: mix, %s: %.1f%% of 20 pairs each, %.1f%% where it is easy, decided %.1f%%, wrong %.2f%%, n=%d",
+			p.name, percent(p.pairs, all*most), percent(p.easy, p.easyN*most), percent(p.decided, all), percent(p.wrong, all), all)
+	}
+	fixed := plans[3]
+	for _, p := range plans[:3] {
+		if percent(p.pairs, all*most) > 45 || percent(p.easy, p.easyN*most) > 27 {
+			t.Errorf("%s takes %.1f%% of the fixed plan, %.1f%% where it is easy", p.name, percent(p.pairs, all*most), percent(p.easy, p.easyN*most))
+		}
+		if p.wrong > fixed.wrong+3*int(math.Sqrt(float64(fixed.wrong)+1)) {
+			t.Errorf("%s is wrong %d times, the fixed plan %d", p.name, p.wrong, fixed.wrong)
+		}
+	}
+	if plans[1].decided < plans[0].decided*97/100 {
+		t.Errorf("giving up where it is hopeless decides %d, going on %d", plans[1].decided, plans[0].decided)
+	}
+}
+
+// hodgesLehmann is the interval for a shift that goes with a Mann-Whitney test of 20 against 20 at 5%: the 128th smallest and largest of
+// the 400 differences (the test rejects for U up to 127).
+func hodgesLehmann(base, next []float64) (lo, hi float64) {
+	var shifts []float64
+	for _, a := range base {
+		for _, b := range next {
+			shifts = append(shifts, b-a)
+		}
+	}
+	slices.Sort(shifts)
+	return shifts[127], shifts[len(shifts)-128]
+}
