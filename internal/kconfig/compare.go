@@ -1,0 +1,117 @@
+package kconfig
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Change is an option that two configurations give different values.
+type Change struct {
+	Option string
+	// A and B are the values; "n" where a configuration does not mention the option.
+	A, B string
+	// InA and InB say whether the configuration mentions it. One that does not belongs to a kernel that does not know
+	// the option, or has off what the option depends on.
+	InA, InB bool
+}
+
+// Kind is "added" when only b mentions the option, "removed" when only a does, else "changed".
+func (c Change) Kind() string {
+	switch {
+	case !c.InA:
+		return "added"
+	case !c.InB:
+		return "removed"
+	}
+	return "changed"
+}
+
+// Compare lists the options that differ, by name. An option that is not mentioned is "n", so "not set" on one side and not
+// mentioned on the other is no difference; "m" and "y" are one. Names are compared as they stand; use Pair before for
+// options that were renamed between the two kernels.
+func Compare(a, b Config) []Change {
+	var found []Change
+	for name, value := range a {
+		if other, in := b.value(name); value != other {
+			found = append(found, Change{Option: name, A: value, B: other, InA: true, InB: in})
+		}
+	}
+	for name, value := range b {
+		if _, in := a[name]; !in && value != "n" {
+			found = append(found, Change{Option: name, A: "n", B: value, InB: true})
+		}
+	}
+	slices.SortFunc(found, func(x, y Change) int { return strings.Compare(x.Option, y.Option) })
+	return found
+}
+
+func (c Config) value(name string) (value string, in bool) {
+	if value, in = c[name]; in {
+		return value, true
+	}
+	return "n", false
+}
+
+// Diffconfig writes the difference in the format of the kernel's scripts/diffconfig: what only a has, what changed, what
+// only b has, each by name. With merge it writes what turns a into b as lines of a configuration, as diffconfig -m does.
+//
+//	-SLUB_CPU_PARTIAL y
+//	 PREEMPT_NONE y -> n
+//	+MITIGATION_ITS y
+//
+// Unlike Compare, the script tells "not set" from not mentioned. A Config has no quotes; they are put back around whatever
+// is no number, hexadecimal number, y, m or n, so a string that is only a number loses its own.
+//
+// Source: the kernel's scripts/diffconfig.
+func Diffconfig(w io.Writer, a, b Config, merge bool) error {
+	out := bufio.NewWriter(w)
+	line := func(format, mergeName, mergeValue string, args ...any) {
+		switch {
+		case !merge:
+			fmt.Fprintf(out, format+"\n", args...)
+		case mergeValue == "n":
+			fmt.Fprintf(out, "# CONFIG_%s is not set\n", mergeName)
+		case mergeValue != "":
+			fmt.Fprintf(out, "CONFIG_%s=%s\n", mergeName, mergeValue)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if _, in := b[name]; !in {
+			line("-%s %s", name, "", name, quote(a[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if other, in := b[name]; in && a[name] != other {
+			line(" %s %s -> %s", name, quote(other), name, quote(a[name]), quote(other))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		if _, in := a[name]; !in {
+			line("+%s %s", name, quote(b[name]), name, quote(b[name]))
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing the difference of two configurations: %w", err)
+	}
+	return nil
+}
+
+// quote writes a value as a configuration does.
+func quote(value string) string {
+	if value == "y" || value == "m" || value == "n" || isNumber(value) {
+		return value
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+}
+
+func isNumber(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	if hex, ok := strings.CutPrefix(s, "0x"); ok {
+		return hex != "" && strings.Trim(hex, "0123456789abcdefABCDEF") == ""
+	}
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
+}

@@ -1,0 +1,99 @@
+// Package yamlfile reads YAML files that people write: every fault with its line and column, all of them at once, and a hint
+// for each. What the keys mean is the caller's.
+package yamlfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFile in bytes is far above what anyone writes by hand.
+const maxFile = 1 << 20
+
+// Reader collects the problems of one file while its values are asked for.
+type Reader struct {
+	// Name is the file's, for messages.
+	Name string
+	// Problems so far, in the order in which they were met.
+	Problems Problems
+}
+
+// Parse reads the file's one YAML document; nil when there is nothing to go on with.
+func (r *Reader) Parse(data []byte) *yaml.Node {
+	if len(data) > maxFile {
+		r.Add(0, 0, "", "the file is larger than 1 MiB")
+		return nil
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document, second yaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF), err == nil && len(document.Content) == 0:
+		r.Add(0, 0, "begin it with version: 1", "the file is empty")
+		return nil
+	case err != nil:
+		r.syntax(err)
+		return nil
+	}
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		r.Add(second.Line, second.Column, "delete it, or move it to a file of its own", "a second YAML document begins here")
+	case !errors.Is(err, io.EOF):
+		r.syntax(err)
+		return nil
+	}
+	return document.Content[0]
+}
+
+// Version checks the format's version, and says whether it makes sense to read on.
+func (r *Reader) Version(root *yaml.Node, entries []Entry, newest int) bool {
+	var value *yaml.Node
+	for _, e := range entries {
+		if e.Key == "version" {
+			value = e.Value
+		}
+	}
+	if value == nil {
+		if Resolve(root).Kind == yaml.MappingNode {
+			r.At(root, "begin the file with version: 1", "the format's version is missing")
+		}
+		return true
+	}
+	v, ok := r.Scalar(value, "version")
+	if !ok {
+		return true
+	}
+	n, err := strconv.Atoi(v)
+	switch {
+	case err == nil && n > newest:
+		// What else seems wrong may be right in that version.
+		r.Problems = nil
+		r.At(value, "update headroom", "the file is of version %d, and this headroom reads version %d", n, newest)
+		return false
+	case err != nil || n < 1:
+		r.At(value, "write version: 1", "version can't be %s", Quoted(v))
+	}
+	return true
+}
+
+// syntax reports an error of the YAML parser, which has the line in its text only: "yaml: line 3: did not find …".
+func (r *Reader) syntax(err error) {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 0
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
+		if digits, after, ok := strings.Cut(rest, ": "); ok {
+			if n, err := strconv.Atoi(digits); err == nil {
+				line, message = n, after
+			}
+		}
+	}
+	hint := "look at the indentation and the colons around this line"
+	if strings.Contains(message, "cannot start any token") {
+		hint = "indent with spaces, not tabs, and quote a value that begins with a special character"
+	}
+	r.Add(line, 0, hint, "not valid YAML: %s", message)
+}
