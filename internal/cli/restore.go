@@ -40,12 +40,12 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned) 
 	}
 	t := p.local()
 	var did []string
-	jobs, err := t.JobsBelow(a.Left.Jobs + "-")
+	jobs, err := t.JobsBelow(ctx, a.Left.Jobs + "-")
 	if err != nil {
 		return err
 	}
 	for _, id := range jobs {
-		if err := t.ClearJob(id); err != nil {
+		if err := t.ClearJob(ctx, id); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,8 @@ const sectorSize = 512
 type stack struct {
 	reader
 	mounts []mount
+	// known holds what was read of every block device at once; without it each question reads anew. See newInventory.
+	known *inventory
 }
 
 // layer is one block device of a stack, with what lies directly underneath.
@@ -54,7 +56,11 @@ func (s stack) byNumber(device string) (string, bool) {
 // writes "!" in /sys where a name has a slash: /dev/cciss/c0d0 is /sys/class/block/cciss!c0d0. In a container /dev may lack
 // the link from /dev/mapper, so those names are looked for in /sys.
 func (s stack) byNode(node string) (string, bool) {
-	if mapped, ok := strings.CutPrefix(node, "/dev/mapper/"); ok {
+	if mapped, ok := strings.CutPrefix(node, "/dev/mapper/"); ok && s.known != nil {
+		if name, ok := s.known.mapped[mapped]; ok {
+			return name, true
+		}
+	} else if ok {
 		for _, file := range s.glob("/sys/class/block/dm-*/dm/name") {
 			if name, err := s.text(file); err == nil && name == mapped {
 				return path.Base(path.Dir(path.Dir(file))), true
@@ -76,6 +82,11 @@ func (s stack) size(name string) int64 {
 
 // layer looks at one device.
 func (s stack) layer(name string) layer {
+	if s.known != nil {
+		if i, ok := s.known.index[name]; ok {
+			return s.known.devices[i].layer
+		}
+	}
 	l := layer{name: name, kind: "disk", below: s.names(class(name) + "/slaves")}
 	switch {
 	case s.exists(class(name) + "/partition"):
@@ -173,6 +184,12 @@ func (s stack) ofMount(m mount) []string {
 
 // ofBtrfs names all devices of the btrfs that one device belongs to: /sys/fs/btrfs/UUID/devices holds a link for each.
 func (s stack) ofBtrfs(member string) []string {
+	if s.known != nil {
+		if all := s.known.btrfs[member]; len(all) > 0 {
+			return all
+		}
+		return []string{member}
+	}
 	for _, one := range s.glob("/sys/fs/btrfs/*/devices/" + member) {
 		return s.names(path.Dir(one))
 	}
@@ -238,9 +255,12 @@ var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7
 // pciOf finds the PCI function that a disk hangs on, the last one in its path. An NVMe disk that can be reached over
 // several controllers has a virtual path; then it is the function of its first controller.
 func (s stack) pciOf(disk string) (string, bool) {
-	starts := append([]string{class(disk)}, s.glob(class(disk)+"/device/nvme[0-9]*")...)
+	starts := []string{class(disk)}
+	if strings.HasPrefix(disk, "nvme") {
+		starts = append(starts, s.glob(class(disk)+"/device/nvme[0-9]*")...)
+	}
 	for _, start := range starts {
-		full, err := s.resolve(start)
+		full, err := s.folder(start)
 		if err != nil {
 			continue
 		}
@@ -252,6 +272,16 @@ func (s stack) pciOf(disk string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// folder is where a path leads, from what was read before where that is known.
+func (s stack) folder(name string) (string, error) {
+	if disk, ok := strings.CutPrefix(name, class("")); ok && s.known != nil {
+		if i, ok := s.known.index[disk]; ok && s.known.devices[i].path != "" {
+			return s.known.devices[i].path, nil
+		}
+	}
+	return s.resolve(name)
 }
 
 // byInode names the block device behind a node by its device number, which is what counts; the name alone where the

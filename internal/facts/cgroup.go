@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -46,8 +47,10 @@ func collectCgroup(fsys fs.FS, _ Scope) []lab.Fact {
 			facts = append(facts, cpu.limits("cgroup.cpu.max", "-1", "cpu.cfs_quota_us"))
 		}
 		if hasMemory {
-			// Without a limit the file shows the largest number of whole pages.
-			facts = append(facts, memory.limits("cgroup.memory.max", "9223372036854771712", "memory.limit_in_bytes"))
+			facts = append(facts, memory.limits("cgroup.memory.max", "", "memory.limit_in_bytes"))
+		}
+		if cpus, ok := find("cpuset"); ok {
+			facts = append(facts, cpus.nearest("cgroup.cpuset", "cpuset.effective_cpus", "cpuset.cpus"))
 		}
 		return facts
 	}
@@ -59,7 +62,9 @@ func collectCgroup(fsys fs.FS, _ Scope) []lab.Fact {
 		g.limits("cgroup.io.max", "", "io.max"),
 		g.limits("cgroup.io.latency", "", "io.latency"),
 		g.limits("cgroup.io.weight", "default 100", "io.weight"),
-		g.limits("cgroup.cpu.max", "max 100000", "cpu.max"),
+		g.ioCost(),
+		g.limits("cgroup.cpu.max", "", "cpu.max"),
+		g.nearest("cgroup.cpuset", "cpuset.cpus.effective"),
 		g.limits("cgroup.memory.max", "max", "memory.max"),
 		g.limits("cgroup.memory.high", "max", "memory.high"))
 }
@@ -141,7 +146,7 @@ func (g controlGroup) limits(key, unlimited string, attributes ...string) lab.Fa
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return unknown(key, path.Join(dir, a), why(err))
 			}
-			if err != nil || text == "" || text == unlimited {
+			if err != nil || text == "" || text == unlimited || noLimit(a, text) {
 				continue
 			}
 			if len(attributes) > 1 {
@@ -158,4 +163,70 @@ func (g controlGroup) limits(key, unlimited string, attributes ...string) lab.Fa
 		return known(key, none, source)
 	}
 	return known(key, strings.Join(found, "; "), source)
+}
+
+// noLimit recognises what attributes show that set no limit, in more than one way: a quota of CPU has its period behind it, and
+// version 1's memory is the largest number of whole pages, which depends on the size of a page.
+//
+//	cpu.max:                 max 100000
+//	memory.limit_in_bytes:   9223372036854771712      (pages of 4 KiB; of 64 KiB: 9223372036854710272)
+func noLimit(attribute, text string) bool {
+	switch attribute {
+	case "cpu.max":
+		return firstWord(text) == "max"
+	case "memory.limit_in_bytes":
+		n, err := strconv.ParseInt(text, 10, 64)
+		return err == nil && n > 1<<62
+	}
+	return false
+}
+
+// ioCost names the disks for which the controller io.cost is switched on, with its settings. Only the real root of the
+// hierarchy has the file; in a container, what looks like the root has a file cgroup.type. Real contents:
+//
+//	8:16 enable=1 ctrl=auto rpct=95.00 rlat=75000 wpct=95.00 wlat=150000 min=50.00 max=150.00
+//	259:0 enable=0 ctrl=auto rpct=0.00 rlat=250000 wpct=0.00 wlat=250000 min=1.00 max=10000.00
+func (g controlGroup) ioCost() lab.Fact {
+	const key = "cgroup.io.cost"
+	source := path.Join(g.top, "io.cost.qos")
+	text, err := g.r.text(source)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && g.r.exists(path.Join(g.top, "cgroup.type")):
+		return unknown(key, source, "only the root of the hierarchy shows it, and this is a part of it")
+	case errors.Is(err, fs.ErrNotExist):
+		return known(key, none, source)
+	case err != nil:
+		return unknown(key, source, why(err))
+	}
+	var enabled []string
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == "enable=1" {
+			enabled = append(enabled, oneLine(line))
+		}
+	}
+	if len(enabled) == 0 {
+		return known(key, none, source)
+	}
+	return known(key, strings.Join(enabled, "; "), source)
+}
+
+// nearest is an attribute of the nearest group that has it: a controller that is not switched on for a group leaves what holds
+// above it.
+func (g controlGroup) nearest(key string, attributes ...string) lab.Fact {
+	first := path.Join(g.dir, attributes[0])
+	for dir := g.dir; ; dir = path.Dir(dir) {
+		for _, a := range attributes {
+			source := path.Join(dir, a)
+			text, err := g.r.text(source)
+			if err == nil && text != "" {
+				return known(key, oneLine(text), source)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return unknown(key, source, why(err))
+			}
+		}
+		if dir == g.top || dir == "/" || dir == "." {
+			return unknown(key, first, "no group here shows it")
+		}
+	}
 }

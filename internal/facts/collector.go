@@ -3,6 +3,7 @@ package facts
 import (
 	"context"
 	"io/fs"
+	"sync"
 	"time"
 
 	"headroom/internal/lab"
@@ -21,8 +22,36 @@ type Collector struct {
 // Scope is what a collector knows besides the files.
 type Scope struct {
 	Place lab.Place
+	// Files are the machine's files, for commands that depend on what there is.
+	Files fs.FS
 	// Printed is the output of the collectors' commands, by the command as lab.ShellQuote renders it.
 	Printed map[string]Printed
+	// shared is what several collectors need; nil makes each read its own.
+	shared *shared
+}
+
+// shared is what several collectors need and only one of them reads.
+type shared struct {
+	blocks     func() stack
+	processes  func() processes
+	interrupts func() nicInterrupts
+}
+
+func newShared(fsys fs.FS) *shared {
+	r := reader{fsys}
+	return &shared{
+		blocks:     sync.OnceValue(func() stack { return newInventory(fsys) }),
+		processes:  sync.OnceValue(func() processes { return readProcesses(r) }),
+		interrupts: sync.OnceValue(func() nicInterrupts { return readNICInterrupts(r) }),
+	}
+}
+
+// once is what is read once for all collectors of a snapshot, or for this one.
+func (in Scope) once(fsys fs.FS) *shared {
+	if in.shared != nil {
+		return in.shared
+	}
+	return newShared(fsys)
 }
 
 // Printed is what a command printed, or why it could not be carried out.
@@ -37,47 +66,79 @@ type Printed struct {
 func Collectors() []Collector {
 	return []Collector{
 		{Name: "os", Collect: collectOS},
-		{Name: "kernel", Collect: collectKernel},
+		{Name: "kernel", Commands: kernelCommands, Collect: collectKernel},
+		{Name: "config", Collect: collectConfig},
+		{Name: "modules", Collect: collectModules},
+		{Name: "sysctl", Collect: collectSysctl},
+		{Name: "dma", Collect: collectDMA},
 		{Name: "machine", Collect: collectMachine},
+		{Name: "raid", Commands: raidCommands, Collect: collectRAID},
+		{Name: "dimm", Collect: collectDIMMs},
 		{Name: "cpu", Collect: collectCPU},
 		{Name: "vulnerabilities", Collect: collectVulnerabilities},
+		{Name: "numa", Collect: collectNUMA},
 		{Name: "memory", Collect: collectMemory},
+		{Name: "slab", Collect: collectSlab},
 		{Name: "place", Collect: collectPlace},
 		{Name: "filesystem", Commands: spaceCommands, Collect: collectFilesystem},
 		{Name: "disks", Collect: collectDisks},
+		{Name: "all-disks", Collect: collectAllDisks},
+		{Name: "nvme", Commands: nvmeCommands, Collect: collectNVMe},
+		{Name: "volumes", Commands: volumeCommands, Collect: collectVolumes},
+		{Name: "zfs", Collect: collectZFS},
+		{Name: "iscsi", Collect: collectISCSI},
+		{Name: "mounts", Commands: mountCommands, Collect: collectMounts},
+		{Name: "pci", Collect: collectPCI},
 		{Name: "cgroup", Collect: collectCgroup},
+		{Name: "nics", Commands: nicCommands, Collect: collectNICs},
+		{Name: "ethtool", Commands: ethtoolCommands, Collect: collectEthtool},
+		{Name: "interrupts", Collect: collectNICInterrupts},
+		{Name: "tcp", Collect: collectTCP},
+		{Name: "routes", Commands: routeCommands, Collect: collectRoutes},
+		{Name: "infiniband", Collect: collectInfiniBand},
+		{Name: "nfs", Collect: collectNFS},
+		{Name: "nfsd", Collect: collectNFSServer},
 		{Name: "load", Collect: collectLoad},
+		{Name: "processes", Collect: collectProcesses},
 		{Name: "tools", Commands: toolCommands, Collect: collectTools},
 	}
 }
 
-// The time that a snapshot takes at most. A command gets half of it, so that a file system that hangs (stat on a dead NFS
-// server) leaves time for everything else.
-const (
-	snapshotLimit = time.Second
-	commandLimit  = 500 * time.Millisecond
-)
+// SnapshotLimit is the time that a snapshot takes at most.
+const SnapshotLimit = 3 * time.Second
 
-// Snapshot collects all facts of a target, with those of the place under test. It takes about a second at most, works
-// as any user and changes nothing. A collector that does not answer in time leaves the fact "collector.NAME", unknown.
-// The error says that the context was cancelled; nothing else stops a snapshot.
+// commandLimit is what a command may take of a snapshot's time: less, so that one that hangs (stat on a dead NFS server) leaves its
+// collector time for everything else.
+func commandLimit(snapshot time.Duration) time.Duration { return snapshot * 2 / 3 }
+
+// Snapshot collects all facts of a target, with those of the place under test, within SnapshotLimit.
 func Snapshot(ctx context.Context, t target.Target, place lab.Place) ([]lab.Fact, error) {
-	deadline := time.NewTimer(snapshotLimit)
+	return SnapshotWithin(ctx, SnapshotLimit, t, place)
+}
+
+// SnapshotWithin collects all facts of a target, with those of the place under test. It takes well under a second on an
+// ordinary machine and limit at most, works as any user and changes nothing. A collector that does not answer in time
+// leaves the fact "collector.NAME", unknown. The error says that the context was cancelled; nothing else stops a snapshot.
+func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place) ([]lab.Fact, error) {
+	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
+	commands, cancel := context.WithTimeout(ctx, commandLimit(limit))
+	defer cancel()
 	collectors := Collectors()
 	found := make([][]lab.Fact, len(collectors))
 	type answer struct {
 		index int
 		facts []lab.Fact
 	}
+	files := newShared(t.FS())
 	// The channel has room for every answer, so that a collector that is late can still end.
 	answers := make(chan answer, len(collectors))
 	for i, c := range collectors {
-		found[i] = []lab.Fact{unknown("collector."+c.Name, "", "did not answer within "+snapshotLimit.String())}
+		found[i] = []lab.Fact{unknown("collector."+c.Name, "", "did not answer within "+limit.String())}
 		go func() {
-			in := Scope{Place: place}
+			in := Scope{Place: place, Files: t.FS(), shared: files}
 			if c.Commands != nil {
-				in.Printed = runCommands(ctx, t, c.Commands(in))
+				in.Printed = runCommands(commands, t, c.Commands(in))
 			}
 			answers <- answer{i, c.Collect(t.FS(), in)}
 		}()
@@ -100,10 +161,33 @@ func Snapshot(ctx context.Context, t target.Target, place lab.Place) ([]lab.Fact
 	return all, nil
 }
 
-func runCommands(ctx context.Context, t target.Target, commands [][]string) map[string]Printed {
-	printed := make(map[string]Printed, len(commands))
-	for _, argv := range commands {
-		printed[lab.ShellQuote(argv)] = runCommand(ctx, t, argv)
+// inTime gives commands outside of a snapshot as long as they have in one.
+func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, set := ctx.Deadline(); set {
+		return ctx, func() {}
 	}
+	return context.WithTimeout(ctx, commandLimit(SnapshotLimit))
+}
+
+// runCommands carries out some commands, a few at a time: one that hangs keeps no other waiting. All together get the time
+// of one, so that where many are slow the collector still hears what the others said.
+func runCommands(ctx context.Context, t target.Target, commands [][]string) map[string]Printed {
+	ctx, cancel := inTime(ctx)
+	defer cancel()
+	printed := make(map[string]Printed, len(commands))
+	var lock sync.Mutex
+	var done sync.WaitGroup
+	room := make(chan struct{}, 8)
+	for _, argv := range commands {
+		room <- struct{}{}
+		done.Go(func() {
+			p := runCommand(ctx, t, argv)
+			lock.Lock()
+			printed[lab.ShellQuote(argv)] = p
+			lock.Unlock()
+			<-room
+		})
+	}
+	done.Wait()
 	return printed
 }

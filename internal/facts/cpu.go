@@ -2,6 +2,7 @@ package facts
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -13,27 +14,39 @@ import (
 const (
 	cpuInfoPath = "/proc/cpuinfo"
 	cpuDir      = "/sys/devices/system/cpu"
+	onlinePath  = cpuDir + "/online"
 )
 
 func collectCPU(fsys fs.FS, _ Scope) []lab.Fact {
 	r := reader{fsys}
 	info, err := r.cpuInfo()
 	facts := []lab.Fact{
+		cpuVendor(info, err),
 		cpuModel(r, info, err),
+		fromCPUInfo("cpu.family", info, err, "cpu family"),
 		fromCPUInfo("cpu.microcode", info, err, "microcode"),
+		cpuWords("cpu.flags", info, err, "flags", "Features"),
+		cpuWords("cpu.bugs", info, err, "bugs"),
+		pageTableIsolation(info, err),
 	}
 	facts = append(facts, topology(r)...)
 	return append(facts,
+		cpuCount(r, "cpu.present", cpuDir+"/present"),
+		r.fact("cpu.online", onlinePath),
+		offline(r),
 		r.fact("cpu.smt", cpuDir+"/smt/control"),
 		perPolicy(r, "cpu.governor", "scaling_governor", asIs),
 		perPolicy(r, "cpu.driver", "scaling_driver", asIs),
+		r.first("cpu.pstate", cpuDir+"/intel_pstate/status", cpuDir+"/amd_pstate/status"),
 		perPolicy(r, "cpu.energy_preference", "energy_performance_preference", asIs),
 		perPolicy(r, "cpu.frequency.max", "cpuinfo_max_freq", hertz),
 		perPolicy(r, "cpu.frequency.limit", "scaling_max_freq", hertz),
+		r.fact("cpu.frequency.min_percent", cpuDir+"/intel_pstate/min_perf_pct"),
 		boost(r),
 		r.fact("cpu.idle.driver", cpuDir+"/cpuidle/current_driver"),
 		r.first("cpu.idle.governor", cpuDir+"/cpuidle/current_governor", cpuDir+"/cpuidle/current_governor_ro"),
 		idleStates(r),
+		idleLatency(r),
 		r.list("cpu.isolated", cpuDir+"/isolated"),
 		r.list("cpu.nohz_full", cpuDir+"/nohz_full"),
 		allowedCPUs(r),
@@ -54,9 +67,16 @@ func collectVulnerabilities(fsys fs.FS, _ Scope) []lab.Fact {
 	return facts
 }
 
+// cpuInfo is what /proc/cpuinfo says first of each thing, which is the first CPU. The file of a machine with a thousand CPUs
+// is long, and the kernel writes it while it is read, so only its beginning is.
 func (r reader) cpuInfo() (map[string]string, error) {
-	text, err := r.text(cpuInfoPath)
-	return parseCPUInfo(text), err
+	f, err := r.fsys.Open(inside(cpuInfoPath))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	return parseCPUInfo(string(text)), err
 }
 
 // parseCPUInfo reads /proc/cpuinfo: the first value of each name. Which names there are depends on the architecture: arm64
@@ -85,6 +105,48 @@ func fromCPUInfo(key string, info map[string]string, err error, name string) lab
 		return unknown(key, cpuInfoPath, "the file does not say "+name)
 	}
 	return known(key, info[name], cpuInfoPath)
+}
+
+// armMakers are the makers of arm64 cores by the number that /proc/cpuinfo shows. Source: the kernel's
+// arch/arm64/include/asm/cputype.h.
+func armMakers() map[string]string {
+	return map[string]string{"0x41": "ARM", "0x42": "Broadcom", "0x43": "Cavium", "0x46": "Fujitsu", "0x48": "HiSilicon",
+		"0x4e": "NVIDIA", "0x50": "APM", "0x51": "Qualcomm", "0x53": "Samsung", "0x61": "Apple", "0x6d": "Microsoft",
+		"0xc0": "Ampere"}
+}
+
+func cpuVendor(info map[string]string, err error) lab.Fact {
+	maker := info["CPU implementer"]
+	if err != nil || maker == "" {
+		return fromCPUInfo("cpu.vendor", info, err, "vendor_id")
+	}
+	if name := armMakers()[maker]; name != "" {
+		maker = name
+	}
+	return known("cpu.vendor", oneLine(maker), cpuInfoPath)
+}
+
+// cpuWords is a line of words, by the first of several names that is there, as a list.
+func cpuWords(key string, info map[string]string, err error, names ...string) lab.Fact {
+	if err != nil {
+		return unknown(key, cpuInfoPath, why(err))
+	}
+	for _, name := range names {
+		if words, ok := info[name]; ok {
+			return listOf(key, strings.Fields(words), cpuInfoPath)
+		}
+	}
+	return unknown(key, cpuInfoPath, "the file does not say "+names[0])
+}
+
+// pageTableIsolation reads the flag pti. The file vulnerabilities/meltdown doesn't do: it says "Not affected" on a CPU that
+// has no such flaw, also when pti=on has switched isolation on there.
+func pageTableIsolation(info map[string]string, err error) lab.Fact {
+	flags := cpuWords("cpu.pti", info, err, "flags")
+	if flags.Unknown != "" {
+		return flags
+	}
+	return onOff("cpu.pti", slices.Contains(ParseList(flags.Value), "pti"), cpuInfoPath)
 }
 
 // cpuModel is the model name, on arm64 the four numbers that stand for one, with the board's name where firmware gives it.
@@ -119,13 +181,13 @@ func topology(r reader) []lab.Fact {
 		if n == 0 {
 			return unknown(key, source, "the kernel shows no topology")
 		}
-		return known(key, strconv.Itoa(n), source)
+		return whole(key, int64(n), source)
 	}
 	facts := []lab.Fact{count("cpu.sockets", len(packages)), count("cpu.cores", len(cores)), count("cpu.threads", threads)}
 	if text, err := r.text(cpuInfoPath); threads == 0 && err == nil {
 		// Every architecture that Go runs on has one such line a thread.
 		if n := strings.Count("\n"+text, "\nprocessor"); n > 0 {
-			facts[2] = known("cpu.threads", strconv.Itoa(n), cpuInfoPath)
+			facts[2] = whole("cpu.threads", int64(n), cpuInfoPath)
 		}
 	}
 	return facts
@@ -222,6 +284,51 @@ func idleStates(r reader) lab.Fact {
 		return unknown("cpu.idle.states", source, "the kernel shows no idle states")
 	}
 	return known("cpu.idle.states", strings.Join(states, ", "), source)
+}
+
+// idleLatency is the wake-up latency of the deepest idle state that the first CPU may enter, in microseconds.
+func idleLatency(r reader) lab.Fact {
+	const key, source = "cpu.idle.latency", cpuDir + "/cpu0/cpuidle"
+	deepest := int64(-1)
+	for _, dir := range r.glob(source + "/state*") {
+		latency, err := r.number(dir + "/latency")
+		if off, derr := r.text(dir + "/disable"); err != nil || derr == nil && off != "0" {
+			continue
+		}
+		deepest = max(deepest, latency)
+	}
+	if deepest < 0 {
+		return unknown(key, source, "the kernel shows no idle states in use")
+	}
+	return whole(key, deepest, source)
+}
+
+// cpuCount is the number of CPUs in a list such as "0-7,16".
+func cpuCount(r reader, key, source string) lab.Fact {
+	f := r.fact(key, source)
+	if f.Unknown != "" {
+		return f
+	}
+	set, err := parseCPUList(f.Value)
+	if err != nil {
+		return unknown(key, source, err.Error())
+	}
+	return whole(key, int64(set.count()), source)
+}
+
+// offline are the CPUs that are there but switched off. The kernel's own file cpu/offline also names numbers that no CPU
+// has, up to the number that it was built for, so it is taken as the difference of two others.
+func offline(r reader) lab.Fact {
+	const key, source = "cpu.offline", onlinePath
+	present, err := r.cpuSet(cpuDir + "/present")
+	if err != nil {
+		return unknown(key, cpuDir+"/present", why(err))
+	}
+	online, err := r.cpuSet(source)
+	if err != nil {
+		return unknown(key, source, why(err))
+	}
+	return known(key, present.without(online).String(), source)
 }
 
 // allowedCPUs are those that this process, and so the load, may run on.

@@ -138,12 +138,12 @@ func (s stack) disk(role, disk string) []lab.Fact {
 	facts := []lab.Fact{
 		known(role+".name", disk, "/sys/class/block"),
 		s.first(role+".model", dev+"/model"),
-		s.first(role+".serial", dir+"/serial", dev+"/serial", dev+"/nvme0/serial"),
+		s.serial(role+".serial", dir, dev),
 		s.first(role+".wwid", dir+"/wwid", dev+"/wwid"),
 		s.first(role+".firmware", dev+"/firmware_rev", dev+"/rev"),
 		s.sizeFact(role+".size", disk),
 		s.driver(role, disk),
-		s.first(role+".transport", dev+"/transport"),
+		s.transport(role, disk),
 		s.fact(role+".rotational", dir+"/queue/rotational"),
 		s.fact(role+".removable", dir+"/removable"),
 		chosen(s.fact(role+".queue.scheduler", dir+"/queue/scheduler")),
@@ -156,6 +156,43 @@ func (s stack) disk(role, disk string) []lab.Fact {
 	return append(facts, s.pci(role, disk)...)
 }
 
+// serial is the serial number where the driver shows it as text; of SCSI disks, in the page of the device's data that holds
+// it (vpd_pg80).
+func (s stack) serial(key, dir, dev string) lab.Fact {
+	f := s.first(key, dir+"/serial", dev+"/serial", dev+"/nvme0/serial")
+	if f.Unknown == "" {
+		return f
+	}
+	page := dev + "/vpd_pg80"
+	data, err := fs.ReadFile(s.fsys, inside(page))
+	if err != nil {
+		return f
+	}
+	if text := parseSerialPage(data); text != "" {
+		return known(key, text, page)
+	}
+	return f
+}
+
+// parseSerialPage reads the page Unit Serial Number: a header of four bytes (kind of device, page 80, length), then ASCII
+// padded with spaces.
+//
+//	00 80 00 14 57 44 2d 57 43 43 34 45 31 30 31 32 33 34 35 …
+//
+// Source: SCSI Primary Commands (SPC-4), Unit Serial Number VPD page; the kernel shows it in drivers/scsi/scsi_sysfs.c.
+func parseSerialPage(data []byte) string {
+	if len(data) < 4 || data[1] != 0x80 {
+		return ""
+	}
+	text := strings.Trim(string(data[4:min(len(data), 4+int(data[2])<<8+int(data[3]))]), " \x00")
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' {
+			return "" // not what the standard allows
+		}
+	}
+	return text
+}
+
 // driver names the driver that carries the disk's I/O: that of the NVMe controller, of the disk itself (sd, virtio_blk), or,
 // for an NVMe disk with several paths, of its first controller.
 func (s stack) driver(role, disk string) lab.Fact {
@@ -165,9 +202,13 @@ func (s stack) driver(role, disk string) lab.Fact {
 		links = append(links, "/sys/bus/pci/devices/"+address+"/driver")
 	}
 	for _, l := range links {
-		if full, err := s.resolve(l); err == nil {
-			return known(role+".driver", path.Base(full), l)
+		if to, err := fs.ReadLink(s.fsys, inside(l)); err == nil {
+			return known(role+".driver", path.Base(to), l)
 		}
+	}
+	// A controller across a network has no driver in /sys: its module is named for the transport.
+	if t := s.transport(role, disk); strings.HasPrefix(disk, "nvme") && t.Unknown == "" && t.Value != "pcie" {
+		return known(role+".driver", "nvme_"+t.Value, t.Source)
 	}
 	return unknown(role+".driver", dev+"/driver", "the device shows no driver")
 }
@@ -176,7 +217,7 @@ func (s stack) driver(role, disk string) lab.Fact {
 func (s stack) hardwareQueues(role, disk string) lab.Fact {
 	dir := class(disk) + "/mq"
 	if n := len(s.names(dir)); n > 0 {
-		return known(role+".queue.hardware", strconv.Itoa(n), dir)
+		return whole(role+".queue.hardware", int64(n), dir)
 	}
 	return unknown(role+".queue.hardware", dir, "the device shows no hardware queues")
 }
@@ -196,15 +237,37 @@ func (s stack) pci(role, disk string) []lab.Fact {
 		}
 	}
 	dir := "/sys/bus/pci/devices/" + address
-	return []lab.Fact{
-		known(role+".pci.address", address, class(disk)),
-		s.fact(role+".pci.link.speed", dir+"/current_link_speed"),
-		s.fact(role+".pci.link.width", dir+"/current_link_width"),
-		s.fact(role+".pci.link.max_speed", dir+"/max_link_speed"),
-		s.fact(role+".pci.link.max_width", dir+"/max_link_width"),
-		s.fact(role+".numa_node", dir+"/numa_node"),
-		s.iommuType(role, dir),
+	facts := append([]lab.Fact{known(role+".pci.address", address, class(disk))}, s.links(role+".pci", dir)...)
+	return append(facts, s.fact(role+".numa_node", dir+"/numa_node"), s.iommuType(role, dir))
+}
+
+// links are the speed and the width of a function's link, now and at most.
+func (r reader) links(role, dir string) []lab.Fact {
+	sleeps := r.asleep(dir)
+	var facts []lab.Fact
+	for _, l := range [][2]string{{"speed", "current_link_speed"}, {"width", "current_link_width"},
+		{"max_speed", "max_link_speed"}, {"max_width", "max_link_width"}} {
+		key, file := role+".link."+l[0], dir+"/"+l[1]
+		if sleeps {
+			facts = append(facts, unknown(key, file, asleep))
+		} else {
+			facts = append(facts, r.link(key, file))
+		}
 	}
+	return facts
+}
+
+// link is a speed or a width of a PCI Express link. A function inside a processor or a chipset has none: the kernel then
+// prints "Unknown" or a width of 0 or 255. One that has lost its power answers with all bits set, a width of 63.
+func (r reader) link(key, file string) lab.Fact {
+	f := r.fact(key, file)
+	if f.Value == "63" {
+		return unknown(key, file, "the device does not answer: all bits are set")
+	}
+	if f.Value == "Unknown" || f.Value == "Unknown speed" || f.Value == "0" || f.Value == "255" {
+		return unknown(key, file, "the function has no link of its own")
+	}
+	return f
 }
 
 // iommuType is the kind of DMA translation: "DMA" flushes after every unmapping (strict), "DMA-FQ" in batches (lazy),

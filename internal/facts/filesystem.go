@@ -107,7 +107,7 @@ func collectFilesystem(fsys fs.FS, in Scope) []lab.Fact {
 			facts = append(facts, unknown(f.key, lab.ShellQuote(command), err.Error()))
 			continue
 		}
-		facts = append(facts, known(f.key, strconv.FormatInt(f.value, 10), lab.ShellQuote(command)))
+		facts = append(facts, whole(f.key, f.value, lab.ShellQuote(command)))
 	}
 	return facts
 }

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"errors"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -11,20 +12,29 @@ import (
 const (
 	releasePath = "/proc/sys/kernel/osrelease"
 	preemptPath = "/sys/kernel/debug/sched/preempt"
+	cmdlinePath = "/proc/cmdline"
 )
 
-func collectKernel(fsys fs.FS, _ Scope) []lab.Fact {
+func collectKernel(fsys fs.FS, in Scope) []lab.Fact {
 	r := reader{fsys}
+	major, minor := versionNumbers(r)
 	return []lab.Fact{
 		r.fact("kernel.release", releasePath),
 		r.fact("kernel.version", "/proc/sys/kernel/version"),
-		r.since("kernel.arch", "/proc/sys/kernel/arch", 6, 1),
-		r.list("kernel.cmdline", "/proc/cmdline"),
+		major, minor,
+		architecture(r, in),
+		r.list("kernel.cmdline", cmdlinePath),
 		tainted(r),
+		lockdown(r),
 		preemption(r),
 		r.list("kernel.lsm", "/sys/kernel/security/lsm"),
+		livePatches(r),
 		r.since("kernel.io_uring_disabled", "/proc/sys/kernel/io_uring_disabled", 6, 6),
 		r.fact("kernel.aio_max_nr", "/proc/sys/fs/aio-max-nr"),
+		r.fact("kernel.aio_nr", "/proc/sys/fs/aio-nr"),
+		tracer(r),
+		kernelProbes(r),
+		r.fact("kernel.nmi_watchdog", "/proc/sys/kernel/nmi_watchdog"),
 		r.fact("boot.id", "/proc/sys/kernel/random/boot_id"),
 		uptime(r),
 		r.fact("clock.source", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
@@ -32,8 +42,97 @@ func collectKernel(fsys fs.FS, _ Scope) []lab.Fact {
 		r.fact("nvme.poll_queues", "/sys/module/nvme/parameters/poll_queues"),
 		r.fact("nvme.default_ps_max_latency_us", "/sys/module/nvme_core/parameters/default_ps_max_latency_us"),
 		r.fact("nvme.multipath", "/sys/module/nvme_core/parameters/multipath"),
-		iommuGroups(r),
+		chosen(r.fact("pcie.aspm.policy", "/sys/module/pcie_aspm/parameters/policy")),
 	}
+}
+
+// versionNumbers are the first two numbers of the release, for rules that hold from some version on.
+func versionNumbers(r reader) (major, minor lab.Fact) {
+	f := r.fact("kernel.major", releasePath)
+	if f.Unknown == "" {
+		a, b, ok := kernelVersion(f.Value)
+		if ok {
+			return whole("kernel.major", int64(a), releasePath), whole("kernel.minor", int64(b), releasePath)
+		}
+		f = unknown("kernel.major", releasePath, "the release does not begin with two numbers: "+oneLine(f.Value))
+	}
+	return f, unknown("kernel.minor", releasePath, f.Unknown)
+}
+
+// lockdown is how far root is kept from the kernel: "[none] integrity confidentiality".
+func lockdown(r reader) lab.Fact {
+	f := chosen(r.fact("kernel.lockdown", "/sys/kernel/security/lockdown"))
+	if lsm, err := r.text("/sys/kernel/security/lsm"); err == nil && f.Unknown != "" && !hasOption(lsm, "lockdown") {
+		return known(f.Key, none, "/sys/kernel/security/lsm")
+	}
+	return f
+}
+
+// livePatches lists the folders of /sys/kernel/livepatch, which is there only when the kernel can be patched.
+func livePatches(r reader) lab.Fact {
+	const key, dir = "kernel.livepatches", "/sys/kernel/livepatch"
+	entries, err := fs.ReadDir(r.fsys, inside(dir))
+	if errors.Is(err, fs.ErrNotExist) && r.exists("/sys/kernel/mm") {
+		return known(key, none, dir)
+	}
+	if err != nil {
+		return unknown(key, dir, why(err))
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return listOf(key, names, dir)
+}
+
+// tracer is what the kernel's own tracing does. The older place below debugfs is looked at only where something is mounted on
+// it, or on kernels before 4.1, where it is a plain folder: newer ones mount tracefs there when somebody looks. Source: the
+// kernel's Documentation/ABI/obsolete/automount-tracefs-debugfs.
+func tracer(r reader) lab.Fact {
+	const old = "/sys/kernel/debug/tracing"
+	files := []string{"/sys/kernel/tracing/current_tracer"}
+	major, minor, ok := 0, 0, false
+	if release, err := r.text(releasePath); err == nil {
+		major, minor, ok = kernelVersion(release)
+	}
+	m, mounted := mountOf(newStack(r).mounts, old)
+	if mounted && m.point == old || ok && (major < 4 || major == 4 && minor < 1) {
+		files = append(files, old+"/current_tracer")
+	}
+	return r.first("kernel.tracer", files...)
+}
+
+// kernelProbes counts the kprobes set, a line each:
+//
+//	ffffffff8111d4e0  k  do_sys_openat2+0x0    [FTRACE]
+//	ffffffffc02d1000  r  nvme_queue_rq+0x0  nvme [DISABLED]
+func kernelProbes(r reader) lab.Fact {
+	const key, source = "kernel.kprobes", "/sys/kernel/debug/kprobes/list"
+	text, err := r.text(source)
+	if err != nil {
+		return unknown(key, source, why(err))
+	}
+	n := 0
+	if text != "" {
+		n = strings.Count(text, "\n") + 1
+	}
+	return whole(key, int64(n), source)
+}
+
+func unameMachine() []string { return []string{"uname", "-m"} }
+
+func kernelCommands(Scope) [][]string { return [][]string{unameMachine()} }
+
+// architecture is what uname -m says. Kernels before 6.1 have no file for it.
+func architecture(r reader, in Scope) lab.Fact {
+	f := r.since("kernel.arch", "/proc/sys/kernel/arch", 6, 1)
+	if f.Unknown == "" {
+		return f
+	}
+	if p := in.lookup(unameMachine()); p.Failed == "" && p.Stdout != "" {
+		return known(f.Key, p.Stdout, lab.ShellQuote(unameMachine()))
+	}
+	return f
 }
 
 // taintLetters are the flags of /proc/sys/kernel/tainted, bit 0 first. Source: the kernel's
@@ -60,7 +159,7 @@ func tainted(r reader) lab.Fact {
 }
 
 // preemption finds the preemption mode: what the scheduler says (root, debugfs), else the command line, else the build. A
-// kernel built with PREEMPT_DYNAMIC that says nothing else could be in any mode.
+// kernel built with PREEMPT_DYNAMIC begins with the mode that its configuration names and can be switched by root later.
 //
 //	/sys/kernel/debug/sched/preempt:  none voluntary (full) lazy
 //	/proc/sys/kernel/version:         #1 SMP PREEMPT_DYNAMIC Debian 6.1.170-1 (2026-04-03)
@@ -72,19 +171,25 @@ func preemption(r reader) lab.Fact {
 		mode, _, _ = strings.Cut(mode, ")")
 		return known(key, mode, preemptPath)
 	}
-	cmdline, _ := r.text("/proc/cmdline")
-	for word := range strings.FieldsSeq(cmdline) {
-		if mode, ok := strings.CutPrefix(word, "preempt="); ok {
-			return known(key, mode, "/proc/cmdline")
-		}
-	}
 	const versionPath = "/proc/sys/kernel/version"
 	version, verr := r.text(versionPath)
+	if strings.Contains(version, "PREEMPT_RT") {
+		return known(key, "rt", versionPath)
+	}
+	if mode, ok := r.argument("preempt"); ok && mode != "" {
+		return known(key, mode, cmdlinePath)
+	}
+	if config, source, cerr := r.buildConfig(); cerr == nil {
+		for _, c := range [][2]string{{"PREEMPT_RT", "rt"}, {"PREEMPT_LAZY", "lazy"}, {"PREEMPT_NONE", "none"},
+			{"PREEMPT_VOLUNTARY", "voluntary"}, {"PREEMPT", "full"}} {
+			if config[c[0]] == "y" {
+				return known(key, c[1], source)
+			}
+		}
+	}
 	switch {
 	case verr != nil:
 		return unknown(key, versionPath, why(verr))
-	case strings.Contains(version, "PREEMPT_RT"):
-		return known(key, "rt", versionPath)
 	case strings.Contains(version, "PREEMPT_DYNAMIC") && err != nil:
 		return unknown(key, preemptPath, "set at boot, and the place to read it: "+why(err))
 	case strings.Contains(version, "PREEMPT_DYNAMIC"):
@@ -95,6 +200,22 @@ func preemption(r reader) lab.Fact {
 	return known(key, "none or voluntary", versionPath)
 }
 
+// argument is the value of a boot argument, the last one when it is given several times, as the kernel itself takes it. Dashes
+// and underscores are the same to the kernel.
+func (r reader) argument(name string) (value string, found bool) {
+	text, _ := r.text(cmdlinePath)
+	for word := range strings.FieldsSeq(text) {
+		if word == "--" {
+			break // the rest is for init
+		}
+		key, v, _ := strings.Cut(word, "=")
+		if strings.ReplaceAll(key, "-", "_") == strings.ReplaceAll(name, "-", "_") {
+			value, found = v, true
+		}
+	}
+	return value, found
+}
+
 // uptime is the seconds since boot: the first of the two numbers of /proc/uptime, "350735.47 234388.90".
 func uptime(r reader) lab.Fact {
 	f := r.fact("boot.uptime", "/proc/uptime")
@@ -102,18 +223,11 @@ func uptime(r reader) lab.Fact {
 	return f
 }
 
-// iommuGroups counts the groups that devices are in; none means that DMA is not translated.
-func iommuGroups(r reader) lab.Fact {
-	const dir = "/sys/kernel/iommu_groups"
-	if !r.exists(dir) {
-		return unknown("iommu.groups", dir, "no such file here")
-	}
-	return known("iommu.groups", strconv.Itoa(len(r.names(dir))), dir)
-}
-
 func collectOS(fsys fs.FS, _ Scope) []lab.Fact {
 	r := reader{fsys}
 	return append(osRelease(r),
+		proxmox(r),
+		bootLoader(r),
 		r.fact("host.name", "/proc/sys/kernel/hostname"),
 		privileged(r))
 }

@@ -3,6 +3,7 @@ package facts
 import (
 	"bytes"
 	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,71 @@ func collectLoad(fsys fs.FS, _ Scope) []lab.Fact {
 	for _, resource := range []string{"cpu", "io", "memory"} {
 		facts = append(facts, pressure(r, resource))
 	}
-	return facts
+	return append(facts, steal(r), throttled(r), swapped(r))
+}
+
+// steal is the share of all CPU time since boot that the hypervisor gave to others while this machine wanted to run.
+func steal(r reader) lab.Fact {
+	const key = "load.steal"
+	text, err := r.text(statPath)
+	if err != nil {
+		return unknown(key, statPath, why(err))
+	}
+	all, _ := parseStat([]byte(text))
+	sum := all.User + all.Nice + all.System + all.Idle + all.IOWait + all.IRQ + all.SoftIRQ + all.Steal
+	if sum <= 0 {
+		return unknown(key, statPath, "the file has no line of all CPUs")
+	}
+	return known(key, strconv.FormatFloat(all.Steal/sum, 'g', 4, 64), statPath)
+}
+
+// throttled adds up how often cores were slowed by heat; threads of a core show the core's number, so each counts once.
+// Only Intel's driver counts.
+func throttled(r reader) lab.Fact {
+	const key, source = "load.throttled", cpuDir + "/cpu*/thermal_throttle/core_throttle_count"
+	var sum int64
+	var counted bool
+	for _, file := range throttleFiles(r) {
+		if path.Base(source) != path.Base(file) {
+			continue // the package's own count
+		}
+		if n, err := r.number(file); err == nil && n >= 0 {
+			sum, counted = sum+n, true
+		}
+	}
+	if !counted {
+		return unknown(key, source, "the kernel counts it on Intel's CPUs only")
+	}
+	return whole(key, sum, source)
+}
+
+// swapped adds up the pages that were swapped in and out.
+//
+//	pswpin 128
+//	pswpout 40961
+func swapped(r reader) lab.Fact {
+	const key = "load.swapped"
+	text, err := r.text(vmStatPath)
+	if err != nil {
+		return unknown(key, vmStatPath, why(err))
+	}
+	var sum uint64
+	found := 0
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name != "pswpin" && name != "pswpout" {
+			continue
+		}
+		pages, err := strconv.ParseUint(value, 10, 62)
+		if err != nil {
+			continue
+		}
+		sum += pages
+		if found++; found == 2 {
+			return known(key, strconv.FormatUint(sum, 10), vmStatPath)
+		}
+	}
+	return unknown(key, vmStatPath, "the file does not say pswpin and pswpout; the kernel may be built without swap")
 }
 
 // pressure is the share of the last ten seconds in which some task was held up.

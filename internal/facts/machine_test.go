@@ -2,13 +2,16 @@ package facts
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,17 +26,21 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// machine is a saved machine: a text archive in testdata read as a target. Its files are the archive's files; four
+// machine is a saved machine: a text archive in testdata read as a target. Its files are the archive's files; six
 // sections stand for what an archive can't hold:
 //
 //	files    small files, "path = content" a line
+//	bytes    files that are no text, "path = hexadecimal digits" a line
 //	links    symbolic links, "path -> where" a line
 //	folders  empty folders
 //	nodes    device nodes, "b 259:0 /dev/nvme0n1" a line (b block, c character)
 //	closed   files that may not be opened by this user
 //
-// A file named "$ command" is what that command prints; every other command is not installed. The archive's comment
-// says what it is and names the place to measure and a folder for a store.
+// A word in front of a file's name says how its text became bytes: "arguments proc/7/cmdline" has an argument a line,
+// "hex" is written in hexadecimal, "gzip" is packed.
+//
+// A file named "$ command" is what that command prints, or "exit status N: " and what it prints when it fails; every other
+// command is not installed. The archive's comment says what it is and names the place to measure and a folder for a store.
 type machine struct {
 	name         string
 	place, store string
@@ -90,10 +97,42 @@ func readMachine(t testing.TB, file string) *machine {
 			continue
 		}
 		if !m.section(t, f) {
-			m.files[f.Name] = &fstest.MapFile{Data: f.Data, Mode: 0o444}
+			name, data := encoded(t, f)
+			m.files[name] = &fstest.MapFile{Data: data, Mode: 0o444}
 		}
 	}
 	return m
+}
+
+// encoded is the content of a file that a text archive can't hold as it is.
+func encoded(t testing.TB, f txtar.File) (name string, data []byte) {
+	t.Helper()
+	how, name, ok := strings.Cut(f.Name, " ")
+	if !ok {
+		return f.Name, f.Data
+	}
+	switch how {
+	case "arguments":
+		return name, bytes.ReplaceAll(f.Data, []byte("\n"), []byte{0})
+	case "hex":
+		data, err := hex.DecodeString(strings.Join(strings.Fields(string(f.Data)), ""))
+		if err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		return name, data
+	case "gzip":
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write(f.Data); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return name, b.Bytes()
+	}
+	t.Fatalf("%s: not a way to write a file", f.Name)
+	return "", nil
 }
 
 // section reads one of the sections that are no files.
@@ -109,6 +148,13 @@ func (m *machine) section(t testing.TB, f txtar.File) bool {
 				t.Fatalf("%s: not a file: %q", m.name, text)
 			}
 			put(name, &fstest.MapFile{Data: []byte(content + "\n"), Mode: 0o444})
+		case "bytes":
+			name, digits, _ := strings.Cut(text, " = ")
+			data, err := hex.DecodeString(digits)
+			if err != nil || len(data) == 0 {
+				t.Fatalf("%s: not a file of bytes: %q: %v", m.name, text, err)
+			}
+			put(name, &fstest.MapFile{Data: data, Mode: 0o444})
 		case "links":
 			name, to, ok := strings.Cut(text, " -> ")
 			if !ok {
@@ -135,7 +181,21 @@ func (m *machine) section(t testing.TB, f txtar.File) bool {
 			return false
 		}
 	}
-	return f.Name == "files" || f.Name == "links" || f.Name == "folders" || f.Name == "nodes" || f.Name == "closed"
+	return f.Name == "files" || f.Name == "bytes" || f.Name == "links" || f.Name == "folders" || f.Name == "nodes" || f.Name == "closed"
+}
+
+// snapshot reads everything that the machine says, and the place under test.
+func (m *machine) snapshot(t testing.TB) (lab.Place, []lab.Fact) {
+	t.Helper()
+	place, err := ResolvePlace(t.Context(), m, m.place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := Snapshot(t.Context(), m, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return place, facts
 }
 
 func (m *machine) Name() string { return "local" }
@@ -146,6 +206,10 @@ func (m *machine) Run(_ context.Context, argv ...string) (target.Output, error) 
 	if !ok {
 		return target.Output{}, &lab.Error{What: "can't run " + argv[0], Command: argv,
 			Err: errors.New("executable file not found in $PATH")}
+	}
+	if status, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(status, "exit status ") {
+		code, err := strconv.Atoi(strings.TrimPrefix(status, "exit status "))
+		return target.Output{Stderr: []byte(rest), ExitCode: code}, err
 	}
 	return target.Output{Stdout: []byte(text)}, nil
 }

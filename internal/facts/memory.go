@@ -2,6 +2,7 @@ package facts
 
 import (
 	"io/fs"
+	"math"
 	"strconv"
 	"strings"
 
@@ -21,20 +22,26 @@ func collectMemory(fsys fs.FS, _ Scope) []lab.Fact {
 		case !ok:
 			return unknown(key, source, "the file does not say "+name)
 		}
-		return known(key, strconv.FormatInt(bytes, 10), source)
+		return whole(key, bytes, source)
 	}
 	return []lab.Fact{
 		amount("memory.total", "MemTotal"),
 		amount("memory.available", "MemAvailable"),
 		amount("memory.swap", "SwapTotal"),
+		swapUsed(info, err),
+		compressedSwap(r),
 		chosen(r.fact("memory.transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled")),
+		chosen(r.fact("memory.transparent_hugepage.defrag", "/sys/kernel/mm/transparent_hugepage/defrag")),
+		hugePages(r),
 		r.fact("memory.dirty_ratio", "/proc/sys/vm/dirty_ratio"),
 		r.fact("memory.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio"),
 		r.fact("memory.dirty_bytes", "/proc/sys/vm/dirty_bytes"),
 		r.fact("memory.dirty_background_bytes", "/proc/sys/vm/dirty_background_bytes"),
-		nodes(r),
-		r.fact("numa.balancing", "/proc/sys/kernel/numa_balancing"),
-		lockedMemory(r),
+		r.fact("memory.swappiness", "/proc/sys/vm/swappiness"),
+		r.fact("memory.zone_reclaim", "/proc/sys/vm/zone_reclaim_mode"),
+		samePages(r),
+		limit(r, "limit.locked_memory", "Max locked memory"),
+		limit(r, "limit.open_files", "Max open files"),
 	}
 }
 
@@ -65,32 +72,96 @@ func chosen(f lab.Fact) lab.Fact {
 	return f
 }
 
-func nodes(r reader) lab.Fact {
-	const pattern = "/sys/devices/system/node/node[0-9]*"
-	if n := len(r.glob(pattern)); n > 0 {
-		return known("numa.nodes", strconv.Itoa(n), pattern)
+func swapUsed(info map[string]int64, err error) lab.Fact {
+	const key, source = "memory.swap.used", "/proc/meminfo"
+	total, ok := info["SwapTotal"]
+	free, freeOK := info["SwapFree"]
+	switch {
+	case err != nil:
+		return unknown(key, source, why(err))
+	case !ok || !freeOK || free > total:
+		return unknown(key, source, "the file does not say SwapTotal and SwapFree")
 	}
-	return unknown("numa.nodes", pattern, "the kernel shows no nodes; it may be built without NUMA")
+	return whole(key, total-free, source)
 }
 
-// lockedMemory is how much memory this process may lock, in bytes or "unlimited"; io_uring needs it before 5.12, and
-// so does fio's option mem=.
+// compressedSwap says whether any swap lies on zram: memory that looks like a disk.
+func compressedSwap(r reader) lab.Fact {
+	const key, source = "memory.zram", "/proc/swaps"
+	text, err := r.text(source)
+	if err != nil {
+		return unknown(key, source, why(err))
+	}
+	for _, name := range parseSwaps(text) {
+		if strings.HasPrefix(name, "/dev/zram") {
+			return known(key, "on", source)
+		}
+	}
+	return known(key, "off", source)
+}
+
+// parseSwaps reads what is swapped to, from /proc/swaps.
+//
+//	Filename				Type		Size		Used		Priority
+//	/dev/nvme0n1p3                          partition	8388604		0		-2
+//	/dev/zram0                              partition	4194300		12288		100
+func parseSwaps(text string) []string {
+	var names []string
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) == 5 && f[0] != "Filename" {
+			names = append(names, f[0])
+		}
+	}
+	return names
+}
+
+// hugePages are the bytes in reserved huge pages of every size: the folders are called hugepages-2048kB.
+func hugePages(r reader) lab.Fact {
+	const key, dir = "memory.hugepages", "/sys/kernel/mm/hugepages"
+	entries, err := fs.ReadDir(r.fsys, inside(dir))
+	if err != nil {
+		return unknown(key, dir, why(err))
+	}
+	var total int64
+	for _, e := range entries {
+		size, ok := strings.CutPrefix(e.Name(), "hugepages-")
+		kib, serr := strconv.ParseInt(strings.TrimSuffix(size, "kB"), 10, 64)
+		pages, perr := r.number(dir + "/" + e.Name() + "/nr_hugepages")
+		if !ok || serr != nil || perr != nil || kib < 1 || pages < 0 || pages > math.MaxInt64/1024/kib {
+			return unknown(key, dir+"/"+e.Name(), "the size or the number of pages can't be read")
+		}
+		total += kib * 1024 * pages
+	}
+	return whole(key, total, dir)
+}
+
+// samePages says whether pages of equal content are being merged; 2 means that merging is being undone.
+func samePages(r reader) lab.Fact {
+	f := r.fact("memory.ksm", "/sys/kernel/mm/ksm/run")
+	if f.Unknown == "" {
+		f = onOff(f.Key, f.Value == "1", f.Source)
+	}
+	return f
+}
+
+// limit is what this process may use of something, or "unlimited". Of memory it may lock, io_uring needs some before 5.12, and
+// fio's option mem= does.
 //
 //	Limit                     Soft Limit           Hard Limit           Units
 //	Max locked memory         8388608              8388608              bytes
 //	Max open files            20000                20000                files
-func lockedMemory(r reader) lab.Fact {
-	const key, source = "limit.locked_memory", "/proc/self/limits"
+func limit(r reader, key, name string) lab.Fact {
+	const source = "/proc/self/limits"
 	text, err := r.text(source)
 	if err != nil {
 		return unknown(key, source, why(err))
 	}
 	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, "Max locked memory"); ok {
+		if rest, ok := strings.CutPrefix(line, name); ok {
 			if f := strings.Fields(rest); len(f) > 0 {
 				return known(key, f[0], source)
 			}
 		}
 	}
-	return unknown(key, source, "the file has no line Max locked memory")
+	return unknown(key, source, "the file has no line "+name)
 }

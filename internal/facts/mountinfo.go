@@ -20,6 +20,8 @@ type mount struct {
 	kind        string
 	source      string
 	super       string
+	// under is set by dataMounts: the type of a file system above this one that might not answer.
+	under string
 }
 
 // parseMountInfo reads /proc/PID/mountinfo. Fields: mount ID, parent ID, device, root, mount point, options, any number
@@ -32,7 +34,9 @@ type mount struct {
 func parseMountInfo(data []byte) []mount {
 	var mounts []mount
 	for line := range bytes.Lines(data) {
-		f := strings.Fields(string(line))
+		// One space stands between two fields; other white space (a no-break space) can be part of a name, and a source can
+		// be empty.
+		f := strings.Split(strings.TrimRight(string(line), "\n"), " ")
 		dash := 6
 		for dash < len(f) && f[dash] != "-" {
 			dash++
@@ -69,42 +73,66 @@ func unescape(s string) string {
 
 func octal(c byte) bool { return c >= '0' && c <= '7' }
 
-// mountOf finds the mount that an absolute path without links lies on. It walks the path as the kernel does, from the
+// mountTable finds mounts without looking at each of them.
+type mountTable struct {
+	mounts []mount
+	// index tells where a mount is, by its ID.
+	index map[string]int
+	// over is the newest mount at a point of another mount, by the other's ID and the point.
+	over map[[2]string]int
+	root int // -1 when it is out of sight
+}
+
+func newMountTable(mounts []mount) mountTable {
+	t := mountTable{mounts: mounts, index: make(map[string]int, len(mounts)), over: make(map[[2]string]int, len(mounts)), root: -1}
+	for i, m := range mounts {
+		t.index[m.id] = i
+	}
+	for i, m := range mounts {
+		if m.parent != m.id {
+			t.over[[2]string{m.parent, m.point}] = i
+		}
+		// The mount on "/" whose own parent is out of sight.
+		if _, seen := t.index[m.parent]; t.root < 0 && m.point == "/" && (m.parent == m.id || !seen) {
+			t.root = i
+		}
+	}
+	return t
+}
+
+// mountOf finds the mount that an absolute path without links lies on.
+func mountOf(mounts []mount, name string) (mount, bool) {
+	t := newMountTable(mounts)
+	i, ok := t.at(name)
+	if !ok {
+		return mount{}, false
+	}
+	return t.mounts[i], true
+}
+
+// at is the index of the mount that an absolute path without links lies on. It walks the path as the kernel does, from the
 // root mount into the children of the mount it is in. Taking the longest mount point that is a prefix would be wrong
 // where something is mounted over a parent folder and hides older mounts below.
-func mountOf(mounts []mount, name string) (mount, bool) {
-	at, ok := rootMount(mounts)
-	if !ok {
-		return longestPrefix(mounts, name)
+func (t mountTable) at(name string) (int, bool) {
+	if t.root < 0 {
+		return longestPrefix(t.mounts, name)
 	}
-	at = descend(mounts, at, "/")
+	at := t.descend(t.root, "/")
 	for i := 1; i <= len(name); i++ {
 		if i == len(name) || name[i] == '/' {
-			at = descend(mounts, at, name[:i])
+			at = t.descend(at, name[:i])
 		}
 	}
 	return at, true
 }
 
-// rootMount is the mount on "/" whose own parent is out of sight.
-func rootMount(mounts []mount) (mount, bool) {
-	seen := make(map[string]bool, len(mounts))
-	for _, m := range mounts {
-		seen[m.id] = true
-	}
-	for _, m := range mounts {
-		if m.point == "/" && (m.parent == m.id || !seen[m.parent]) {
-			return m, true
-		}
-	}
-	return mount{}, false
-}
+// maxOver is how many mounts at one point are followed: nobody stacks so many, but a table that is forged could hold a ring.
+const maxOver = 256
 
-// descend enters what is mounted at a point of a mount, and what is mounted over that, and so on. It takes at most one
-// step a mount, because a table cut off or forged could hold a ring.
-func descend(mounts []mount, at mount, point string) mount {
-	for range mounts {
-		child, ok := childAt(mounts, at, point)
+// descend enters what is mounted at a point of a mount, and what is mounted over that, and so on.
+func (t mountTable) descend(at int, point string) int {
+	for range maxOver {
+		child, ok := t.over[[2]string{t.mounts[at].id, point}]
 		if !ok {
 			break
 		}
@@ -113,20 +141,11 @@ func descend(mounts []mount, at mount, point string) mount {
 	return at
 }
 
-func childAt(mounts []mount, at mount, point string) (mount, bool) {
-	for i := len(mounts) - 1; i >= 0; i-- {
-		if m := mounts[i]; m.parent == at.id && m.point == point && m.id != at.id {
-			return m, true
-		}
-	}
-	return mount{}, false
-}
-
 // longestPrefix serves a table without a visible root, as a chroot has it.
-func longestPrefix(mounts []mount, name string) (best mount, ok bool) {
-	for _, m := range mounts {
-		if below(name, m.point) && (!ok || len(m.point) >= len(best.point)) {
-			best, ok = m, true
+func longestPrefix(mounts []mount, name string) (best int, ok bool) {
+	for i, m := range mounts {
+		if below(name, m.point) && (!ok || len(m.point) >= len(mounts[best].point)) {
+			best, ok = i, true
 		}
 	}
 	return best, ok

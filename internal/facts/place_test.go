@@ -136,3 +136,39 @@ not a mount
 		}
 	}
 }
+
+// A local disk in a folder of a server can't be asked for its size without asking the server first.
+func TestMountsBelowAServerAreNotAsked(t *testing.T) {
+	mounts := dataMounts(parseMountInfo([]byte(`20 1 0:20 / / rw - nfs4 files:/root rw
+21 20 8:1 / /scratch rw - ext4 /dev/sda1 rw
+22 20 0:30 / /net rw - nfs4 files:/net rw
+23 22 8:2 / /net/disk rw - ext4 /dev/sda2 rw
+24 23 8:3 / /net/disk/more rw - xfs /dev/sda3 rw
+25 20 0:31 / /auto rw - autofs systemd-1 rw
+26 25 8:4 / /auto rw - vfat /dev/sda4 rw
+`)))
+	got := strings.Join(spacesCommand(mounts)[4:], " ")
+	if want := "/scratch /auto"; got != want {
+		t.Errorf("asked are %s, want %s", got, want)
+	}
+	for _, m := range mounts {
+		if want := strings.HasPrefix(m.point, "/net/"); (m.under == "nfs4") != want {
+			t.Errorf("%s lies under %q", m.point, m.under)
+		}
+	}
+}
+
+// The kernel escapes blanks and tabs, but no other white space, and it prints an empty source as nothing.
+func TestMountInfoOddNames(t *testing.T) {
+	mounts := parseMountInfo([]byte("30 1 8:1 / /srv/my\u00a0data rw shared:1 - ext4 /dev/sda1 rw,noatime\n" +
+		"31 1 0:40 / /srv/none rw - tmpfs  rw,size=4k\n"))
+	if len(mounts) != 2 {
+		t.Fatalf("%+v", mounts)
+	}
+	if m := mounts[0]; m.point != "/srv/my\u00a0data" || m.source != "/dev/sda1" || m.super != "rw,noatime" {
+		t.Errorf("%+v", m)
+	}
+	if m := mounts[1]; m.source != "" || m.super != "rw,size=4k" || m.kind != "tmpfs" {
+		t.Errorf("%+v", m)
+	}
+}

@@ -17,9 +17,6 @@ import (
 // reader reads small files of one file system. Paths are absolute, as they stand in a fact's source.
 type reader struct{ fsys fs.FS }
 
-// none is the value of a list that was read and is empty.
-const none = "none"
-
 // text is a file without the white space around it.
 func (r reader) text(name string) (string, error) {
 	data, err := fs.ReadFile(r.fsys, inside(name))
@@ -78,6 +75,46 @@ func (r reader) list(key, name string) lab.Fact {
 	return r.fact(key, name)
 }
 
+// wholeIn is a file that holds one whole number. What it holds instead is kept as the reason why nothing is known.
+func (r reader) wholeIn(key, name string) lab.Fact {
+	f := r.fact(key, name)
+	if f.Unknown != "" {
+		return f
+	}
+	if _, err := strconv.ParseInt(f.Value, 10, 64); err != nil {
+		return unknown(key, name, "not a whole number: "+strconv.Quote(shortened(f.Value)))
+	}
+	return f
+}
+
+// switchIn is a file that holds a flag.
+func (r reader) switchIn(key, name string) lab.Fact {
+	f := r.fact(key, name)
+	if f.Unknown != "" {
+		return f
+	}
+	if _, ok := ParseFlag(f.Value); !ok {
+		return unknown(key, name, "neither on nor off: "+strconv.Quote(shortened(f.Value)))
+	}
+	return f
+}
+
+// textIn is a file that holds one line of text.
+func (r reader) textIn(key, name string) lab.Fact {
+	return oneLiner(r.fact(key, name))
+}
+
+// oneLiner keeps the first line of a fact's value.
+func oneLiner(f lab.Fact) lab.Fact {
+	if f.Unknown != "" {
+		return f
+	}
+	if f.Value = shortened(f.Value); f.Value == "" {
+		f.Unknown = "the file holds nothing that can be printed"
+	}
+	return f
+}
+
 // first is the text of the first of several files that can be read and holds something; which one exists depends on
 // the kind of device. When there is none the reason is the one that says most: that a file was there but closed.
 func (r reader) first(key string, names ...string) lab.Fact {
@@ -127,14 +164,6 @@ func kernelVersion(release string) (major, minor int, ok bool) {
 	}
 	minor, err = strconv.Atoi(second[0])
 	return major, minor, err == nil
-}
-
-func known(key, value, source string) lab.Fact {
-	return lab.Fact{Key: key, Value: value, Source: source}
-}
-
-func unknown(key, source, reason string) lab.Fact {
-	return lab.Fact{Key: key, Source: source, Unknown: reason}
 }
 
 // why turns an error of reading into the reason that a fact carries.
@@ -202,13 +231,29 @@ func (r reader) resolve(name string) (string, error) {
 
 // runCommand carries out a read-only command and keeps why it failed as one line.
 func runCommand(ctx context.Context, t target.Target, argv []string) Printed {
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	ctx, cancel := inTime(ctx)
 	defer cancel()
-	out, err := t.Run(ctx, argv...)
+	type answer struct {
+		out target.Output
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		out, err := t.Run(ctx, argv...)
+		answers <- answer{out, err}
+	}()
+	var out target.Output
+	var err error
+	select {
+	case a := <-answers:
+		out, err = a.out, a.err
+	case <-ctx.Done():
+		// A process that waits for a device that does not answer can't be killed, and nothing is to wait for it, too.
+	}
 	p := Printed{Stdout: strings.TrimSpace(string(out.Stdout))}
 	switch {
 	case ctx.Err() != nil:
-		p.Failed = argv[0] + " did not end within " + commandLimit.String()
+		p.Failed = argv[0] + " did not end in time"
 	case err != nil:
 		p.Failed = err.Error()
 	case out.ExitCode != 0:

@@ -3,6 +3,7 @@ package facts
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,15 +17,38 @@ import (
 type Redactor struct {
 	// secrets are values to hide wherever they stand, the longest first.
 	secrets []string
+	// guests are names of virtual machines, which stand in About and may be too short to look for anywhere else.
+	guests map[string]bool
+	index  Index
 }
 
 // NewRedactor learns from facts what is to be hidden, in facts and in other text of the same run (paths, command lines).
 func NewRedactor(facts []lab.Fact) Redactor {
-	var r Redactor
+	r := Redactor{guests: map[string]bool{}, index: NewIndex()}
+	learn := func(values ...string) {
+		for _, v := range values {
+			// A short one would be found inside ordinary words.
+			if len(v) >= 4 && v != "localhost" && v != none {
+				r.secrets = append(r.secrets, v)
+			}
+		}
+	}
 	for _, f := range facts {
-		// A short one would be found inside ordinary words.
-		if secret(f.Key) && len(f.Value) >= 4 && f.Value != "localhost" && f.Value != none {
-			r.secrets = append(r.secrets, f.Value)
+		if !r.index.secret(f.Key) {
+			continue
+		}
+		learn(f.Value)
+		for _, word := range ParseList(f.Value) {
+			learn(word, bareAddress(word))
+		}
+		if f.Key == "host.name" {
+			// The first part of a full name stands by itself in other places: volume groups, boot arguments.
+			short, _, _ := strings.Cut(f.Value, ".")
+			learn(short)
+		}
+		if f.Key == "guest.name" {
+			learn(f.About)
+			r.guests[f.About] = true
 		}
 	}
 	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) })
@@ -32,41 +56,110 @@ func NewRedactor(facts []lab.Fact) Redactor {
 	return r
 }
 
-// secret says whether a fact's whole value names something.
-func secret(key string) bool {
-	switch key {
-	case "host.name", "boot.id":
+// secret says whether a fact's whole value names something, as the catalogue marks it.
+func (x Index) secret(key string) bool {
+	d, _ := x.Lookup(key)
+	switch d.Mark {
+	case Identity, Address, Name:
 		return true
 	}
+	// A target of the device mapper and other parts of the place under test are one family.
 	last := key[strings.LastIndexByte(key, '.')+1:]
 	return last == "serial" || last == "wwid" || last == "uuid" || last == "mac"
 }
 
-// Patterns of names that can stand anywhere in a text. An IPv4 address must not follow a letter or a digit, and only
-// values that hold addresses are searched for one, because version numbers look alike.
+// bareAddress is the IP address in "192.0.2.1/24", "192.0.2.1:3260" and "[2001:db8::1]:3260"; other text stays as it is.
+func bareAddress(text string) string {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Addr().String()
+	}
+	if p, err := netip.ParseAddrPort(text); err == nil {
+		return p.Addr().String()
+	}
+	return text
+}
+
+// Patterns of names that can stand anywhere in a text. An InfiniBand adapter has a hardware address of 8 or 20 bytes. An IPv4
+// address must not follow a letter or a digit, and only values that hold addresses are searched for one, because version
+// numbers look alike. Some network interfaces are named after their MAC address: enx0123456789ab (systemd.net-naming-scheme(7)).
 var (
 	uuidPattern = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
-	macPattern  = regexp.MustCompile(`(?i)\b[0-9a-f]{2}(:[0-9a-f]{2}){5}\b`)
+	macPattern  = regexp.MustCompile(`(?i)\b[0-9a-f]{2}(:[0-9a-f]{2}){5,19}\b`)
 	hexPattern  = regexp.MustCompile(`(?i)\b(0x|eui\.|nguid\.|naa\.|wwn-0x|t10\.)[0-9a-f]{16,32}\b`)
+	macName     = regexp.MustCompile(`\b(en|ib|wl|ww|sl)x[0-9a-f]{12}`)
 	cgroupID    = regexp.MustCompile(`\b[0-9a-f]{32,64}\b`)
 	ipv4Pattern = regexp.MustCompile(`\b(\d{1,3}\.){3}\d{1,3}\b`)
+	// A boot server hands over the MAC address with dashes, the type of hardware in front: BOOTIF=01-02-00-5e-10-00-01.
+	bootMAC = regexp.MustCompile(`(?i)\bBOOTIF=([0-9a-f]{2}-){6,20}[0-9a-f]{2}\b`)
+	// The folders that belong to one person each. Source: hier(7); udisks mounts below the other two.
+	homePattern = regexp.MustCompile(`(/home/|/run/media/|/media/)([^/\s,:;"'\\()\[\]{}]+)`)
+	// Users among the options of mounts: mount.cifs(8), mount.ceph(8), and uname of the kernel's 9p.
+	userOption = regexp.MustCompile(`\b(username|user|uname|domain|name)=([^,\s]+)`)
+	// Boot arguments of a root on a network: dracut.cmdline(7), mount.cifs(8).
+	loginArgument = regexp.MustCompile(`(?i)\b([a-z0-9._-]*(password|passwd|secret|token|username|initiator))=([^,\s]+)`)
+	// netroot=iscsi:USER:PASSWORD@SERVER:...
+	loginInRoot = regexp.MustCompile(`\biscsi:[^@\s]+@`)
+	// Names of iSCSI (RFC 3720) and of NVMe subsystems and hosts.
+	qualifiedName = regexp.MustCompile(`\b[in]qn\.[0-9]{4}-[0-9]{2}\.[^\s,;"'\\]+`)
+	// What may be an IPv6 address, together with all that could belong to it.
+	colonWord = regexp.MustCompile(`[0-9A-Za-z]*:[0-9A-Za-z:.]*`)
 )
 
 // Text hides names in any text.
 func (r Redactor) Text(s string) string {
 	for _, secret := range r.secrets {
-		if strings.Contains(s, secret) {
-			s = strings.ReplaceAll(s, secret, hidden(secret))
-		}
+		s = hideWord(s, secret)
 	}
-	for _, p := range []*regexp.Regexp{uuidPattern, macPattern, hexPattern, cgroupID} {
+	for _, p := range []*regexp.Regexp{qualifiedName, uuidPattern, macPattern, macName, hexPattern, cgroupID} {
 		s = p.ReplaceAllStringFunc(s, hidden)
 	}
-	return s
+	s = homePattern.ReplaceAllStringFunc(s, func(found string) string {
+		at := strings.LastIndexByte(found, '/') + 1
+		if strings.HasPrefix(found[at:], hiddenPrefix) {
+			return found
+		}
+		return found[:at] + hidden(found[at:])
+	})
+	s = bootMAC.ReplaceAllStringFunc(s, hiddenValue)
+	if strings.Count(s, ":") < 2 {
+		return s
+	}
+	return colonWord.ReplaceAllStringFunc(s, hiddenIPv6)
+}
+
+// hideWord hides a name where it stands by itself: a host called "client" is not hidden in "clientaddr=", a serial number is
+// in "nvme-MODEL_SERIAL-part1".
+func hideWord(s, name string) string {
+	var b strings.Builder
+	for done := 0; ; {
+		i := strings.Index(s[done:], name)
+		if i < 0 {
+			b.WriteString(s[done:])
+			return b.String()
+		}
+		start, end := done+i, done+i+len(name)
+		b.WriteString(s[done:start])
+		if alphanumeric(s, start-1) || alphanumeric(s, end) {
+			b.WriteString(name)
+		} else {
+			b.WriteString(hidden(name))
+		}
+		done = end
+	}
+}
+
+// alphanumeric says whether there is a letter or a digit at a place in a text.
+func alphanumeric(s string, i int) bool {
+	if i < 0 || i >= len(s) {
+		return false
+	}
+	c := s[i] | 0x20
+	return c >= 'a' && c <= 'z' || s[i] >= '0' && s[i] <= '9'
 }
 
 // Fact hides names in a fact.
 func (r Redactor) Fact(f lab.Fact) lab.Fact {
+	f.About, f.Source = r.about(f), r.Text(f.Source)
 	if f.Unknown != "" {
 		f.Unknown = r.Text(f.Unknown)
 		return f
@@ -74,29 +167,59 @@ func (r Redactor) Fact(f lab.Fact) lab.Fact {
 	if strings.HasSuffix(f.Key, ".sha256") {
 		return f // it names a build of a program, not a thing that somebody owns
 	}
-	if secret(f.Key) && f.Value != "" && f.Value != none {
+	if r.index.secret(f.Key) && f.Value != "" && f.Value != none {
 		f.Value = hidden(f.Value)
 		return f
 	}
 	switch f.Key {
-	case "kernel.cmdline", "filesystem.options", "filesystem.super_options":
+	case "filesystem.options", "filesystem.super_options", "mount.options":
+		f.Value = userOption.ReplaceAllStringFunc(f.Value, hiddenValue)
 		f.Value = ipv4Pattern.ReplaceAllStringFunc(f.Value, hiddenAddress)
-	case "filesystem.source":
+	case "kernel.cmdline":
+		f.Value = loginArgument.ReplaceAllStringFunc(f.Value, hiddenValue)
+		f.Value = loginInRoot.ReplaceAllStringFunc(f.Value, func(login string) string {
+			if login = strings.TrimSuffix(strings.TrimPrefix(login, "iscsi:"), "@"); !strings.HasPrefix(login, hiddenPrefix) {
+				login = hidden(login)
+			}
+			return "iscsi:" + login + "@"
+		})
+		f.Value = ipv4Pattern.ReplaceAllStringFunc(f.Value, hiddenAddress)
+	case "filesystem.source", "mount.source":
 		f.Value = hideServer(f.Value)
 	}
-	f.Value, f.Source = r.Text(f.Value), r.Text(f.Source)
+	if strings.HasPrefix(f.Key, "module.") { // netconsole's parameter holds both ends
+		f.Value = ipv4Pattern.ReplaceAllStringFunc(f.Value, hiddenAddress)
+	}
+	f.Value = r.Text(f.Value)
 	return f
 }
 
-// hideServer hides the server in the source of a network file system: "files.example:/export", "//files/share". A device
-// ("/dev/sda") and a pool ("tank/data") have none.
+// about hides names in what a fact is about.
+func (r Redactor) about(f lab.Fact) string {
+	guest, drive, isDrive := strings.Cut(f.About, "/")
+	if class := ClassOf(f.Key); class == "drive" && isDrive && r.guests[guest] {
+		return hidden(guest) + "/" + r.Text(drive)
+	} else if class == "guest" && r.guests[f.About] {
+		return hidden(f.About)
+	}
+	return r.Text(f.About)
+}
+
+// hideServer hides the server in the source of a network file system: "files.example:/export", "//files/share",
+// "me@files.example:" (sshfs), "me@0b1f….fs=/" (Ceph). A device ("/dev/sda") and a pool ("tank/data") have none.
 func hideServer(source string) string {
 	if rest, ok := strings.CutPrefix(source, "//"); ok {
 		server, share, _ := strings.Cut(rest, "/")
 		return "//" + hidden(server) + "/" + share
 	}
 	if server, export, ok := strings.Cut(source, ":/"); ok && !strings.Contains(server, "/") {
-		return hidden(server) + ":/" + export
+		return hidden(strings.Trim(server, "[]")) + ":/" + export
+	}
+	if server, export, ok := strings.Cut(source, ":"); ok && server != "" && !strings.Contains(server, "/") {
+		return hidden(server) + ":" + export
+	}
+	if user, rest, ok := strings.Cut(source, "@"); ok && user != "" && !strings.Contains(user, "/") {
+		return hidden(user) + "@" + rest
 	}
 	return source
 }
@@ -111,11 +234,23 @@ func Redact(facts []lab.Fact) []lab.Fact {
 	return out
 }
 
+// hiddenPrefix begins what stands for a name.
+const hiddenPrefix = "hidden-"
+
 // hidden is eight hexadecimal digits that stand for a name. The prefix keeps them from being looked up in tables of plain
 // hashes.
 func hidden(name string) string {
 	sum := sha256.Sum256([]byte("headroom:" + name))
-	return "hidden-" + hex.EncodeToString(sum[:4])
+	return hiddenPrefix + hex.EncodeToString(sum[:4])
+}
+
+// hiddenValue hides what stands behind the equals sign, once.
+func hiddenValue(setting string) string {
+	name, value, _ := strings.Cut(setting, "=")
+	if strings.HasPrefix(value, hiddenPrefix) {
+		return setting
+	}
+	return name + "=" + hidden(value)
 }
 
 // hiddenAddress leaves the addresses that name nobody.
@@ -124,4 +259,18 @@ func hiddenAddress(address string) string {
 		return address
 	}
 	return hidden(address)
+}
+
+// hiddenIPv6 hides a word that is an IPv6 address. Words like "0000:41:00.0" and "12:30:59" are none.
+func hiddenIPv6(word string) string {
+	text := strings.TrimRight(word, ".")
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		text = strings.TrimRight(text, ":")
+		a, err = netip.ParseAddr(text)
+	}
+	if err != nil || !a.Is6() || a.IsLoopback() || a.IsUnspecified() {
+		return word
+	}
+	return hidden(text) + word[len(text):]
 }

@@ -14,40 +14,60 @@ import (
 
 func fioVersion() []string { return []string{"fio", "--version"} }
 
-func toolCommands(Scope) [][]string { return [][]string{fioVersion()} }
+func iperfVersion() []string { return []string{"iperf3", "--version"} }
 
-// collectTools names the load generator by its version and by a hash: distributions patch fio and build it with different
+func toolCommands(Scope) [][]string { return [][]string{fioVersion(), iperfVersion()} }
+
+// collectTools names the load generators by their version and by a hash: distributions patch fio and build it with different
 // engines under the same version.
 func collectTools(fsys fs.FS, in Scope) []lab.Fact {
 	r := reader{fsys}
-	const key = "tool.fio.version"
-	source := lab.ShellQuote(fioVersion())
-	p := in.lookup(fioVersion())
-	version := known(key, strings.TrimPrefix(p.Stdout, "fio-"), source)
-	switch {
-	case p.Failed != "":
-		version = unknown(key, source, p.Failed)
-	case p.Stdout == "":
-		version = unknown(key, source, "fio printed nothing")
+	return []lab.Fact{
+		toolVersion(in, "tool.fio.version", fioVersion()), hashOf(r, "fio"),
+		toolVersion(in, "tool.iperf3.version", iperfVersion()), hashOf(r, "iperf3"),
 	}
-	return []lab.Fact{version, hashOf(r, "fio")}
 }
 
-// hashOf finds a program the way it is found when it is started, and hashes it.
+// toolVersion finds the version in what a tool prints about itself.
+//
+//	fio-3.39
+//	iperf 3.16 (cJSON 1.7.15)
+func toolVersion(in Scope, key string, argv []string) lab.Fact {
+	source := lab.ShellQuote(argv)
+	p := in.lookup(argv)
+	first, _, _ := strings.Cut(p.Stdout, "\n")
+	version := strings.TrimPrefix(strings.TrimSpace(first), "fio-")
+	if rest, ok := strings.CutPrefix(version, "iperf "); ok {
+		version, _, _ = strings.Cut(rest, " ")
+	}
+	switch version = oneLine(version); {
+	case p.Failed != "":
+		return unknown(key, source, p.Failed)
+	case version == "":
+		return unknown(key, source, argv[0]+" printed nothing")
+	}
+	return known(key, version, source)
+}
+
+// hashOf finds a program the way it is found when it is started, and hashes it. A folder of PATH that is closed to this user
+// is passed over then, too; it is the reason only where no other folder has the program.
 func hashOf(r reader, program string) lab.Fact {
 	key := "tool." + program + ".sha256"
+	best := unknown(key, program, "no program of that name lies in the folders of PATH")
 	for _, dir := range searchPath(r) {
 		file := path.Join(dir, program)
 		sum, err := sha256Of(r, file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			return unknown(key, file, why(err))
+		if err == nil {
+			return known(key, sum, file)
 		}
-		return known(key, sum, file)
+		if best.Source == program {
+			best = unknown(key, file, why(err))
+		}
 	}
-	return unknown(key, program, "no program of that name lies in the folders of PATH")
+	return best
 }
 
 func sha256Of(r reader, file string) (string, error) {

@@ -14,12 +14,15 @@ func collectMachine(fsys fs.FS, _ Scope) []lab.Fact {
 	const dmi = "/sys/class/dmi/id"
 	return []lab.Fact{
 		hypervisor(r),
+		emulated(r),
 		container(r),
 		r.fact("machine.vendor", dmi+"/sys_vendor"),
 		r.first("machine.product", dmi+"/product_name", "/proc/device-tree/model"),
 		r.fact("machine.board", dmi+"/board_name"),
 		r.fact("machine.bios.version", dmi+"/bios_version"),
 		r.fact("machine.bios.date", dmi+"/bios_date"),
+		r.first("machine.serial", dmi+"/product_serial", "/proc/device-tree/serial-number"),
+		managementController(r),
 	}
 }
 
@@ -77,6 +80,25 @@ func hypervisor(r reader) lab.Fact {
 		return unknown(key, dmi, "neither firmware tables nor a device tree are there")
 	}
 	return known(key, none, dmi)
+}
+
+// emulated says whether the CPU is a program that imitates one (QEMU's TCG), so that no rate measured on it is that of hardware.
+// QEMU names such a CPU itself, unless it was told to imitate a certain model:
+//
+//	model name	: QEMU TCG CPU version 2.5+
+func emulated(r reader) lab.Fact {
+	const key = "vm.emulated"
+	info, err := r.cpuInfo()
+	model, ok := info["model name"]
+	switch {
+	case err != nil:
+		return unknown(key, cpuInfoPath, why(err))
+	case !ok:
+		return unknown(key, cpuInfoPath, "the CPU has no model name there")
+	case strings.HasPrefix(model, "QEMU TCG CPU"):
+		return known(key, "on", cpuInfoPath)
+	}
+	return known(key, "off", cpuInfoPath)
 }
 
 // container names what this process is contained in, by the marks that the common engines leave.

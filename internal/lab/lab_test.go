@@ -67,8 +67,8 @@ func TestErrorsSayWhatWhereAndTheWayOut(t *testing.T) {
 
 func TestMetricsKnowTheirUnit(t *testing.T) {
 	for name, want := range map[string]MetricInfo{
-		IOPS(Read): {PerSecond, Higher}, Bandwidth(Write): {BytesPerSecond, Higher}, Latency(Sync, "p99"): {Seconds, Lower},
-		"read.submit_latency.mean": {Seconds, Lower}, "cpu.user": {Share, Lower}, "cpu.per_io": {PerOperation, Lower}, "elapsed": {Seconds, Lower},
+		IOPS(Read): {Unit: PerSecond, Better: Higher}, Bandwidth(Write): {Unit: BytesPerSecond, Better: Higher}, Latency(Sync, "p99"): {Unit: Seconds, Better: Lower},
+		"read.submit_latency.mean": {Unit: Seconds, Better: Lower}, "cpu.user": {Unit: Share, Better: Lower}, "cpu.per_io": {Unit: PerOperation, Better: Lower}, "elapsed": {Unit: Seconds, Better: Lower},
 	} {
 		if got := Metric(name); got != want {
 			t.Errorf("Metric(%q) = %v, want %v", name, got, want)

@@ -12,7 +12,16 @@ const (
 	Seconds        Unit = "s"
 	Share          Unit = "1"    // a part of one: CPU share, cache hit share
 	PerOperation   Unit = "s/op" // CPU seconds an operation
+	JoulesPerOp    Unit = "J/op" // energy an operation
 	Count          Unit = "count"
+)
+
+// What an operation costs: CPU time of the load's own process, of the host of a guest (all its threads), and energy of the
+// processors and their memory.
+const (
+	CPUPerIO     = "cpu.per_io"
+	HostCPUPerIO = "host_cpu.per_io"
+	EnergyPerIO  = "energy.per_io"
 )
 
 // Better says which way a metric improves.
@@ -48,32 +57,36 @@ type Quantile struct {
 	Q    float64
 }
 
-// MetricInfo is what is known of a metric from its name alone.
+// MetricInfo is what is known of a metric: from its name alone, or because the suite that names it says so.
 type MetricInfo struct {
-	Unit   Unit
-	Better Better
+	Unit   Unit   `json:"unit"`
+	Better Better `json:"better"`
+	// Decides marks the metrics of a cell's own that comparisons decide on.
+	Decides bool `json:"decides,omitempty"`
 }
 
 // Metric describes a metric by its name, "direction.quantity[.part]":
 //
 //	read.iops, write.bandwidth, read.latency.mean, sync.latency.p99, read.submit_latency.mean,
-//	cpu.user, cpu.system (shares of one core, summed over jobs), cpu.per_io, elapsed
+//	cpu.user, cpu.system (shares of one core, summed over jobs), cpu.per_io, host_cpu.per_io, energy.per_io, elapsed
 //
 // An unknown name is a count that should be high, so that a metric newer than this program still shows.
 func Metric(name string) MetricInfo {
 	switch {
 	case strings.HasSuffix(name, ".iops"):
-		return MetricInfo{PerSecond, Higher}
+		return MetricInfo{Unit: PerSecond, Better: Higher}
 	case strings.HasSuffix(name, ".bandwidth"):
-		return MetricInfo{BytesPerSecond, Higher}
+		return MetricInfo{Unit: BytesPerSecond, Better: Higher}
 	case strings.Contains(name, "latency."), name == "elapsed":
-		return MetricInfo{Seconds, Lower}
-	case name == "cpu.per_io":
-		return MetricInfo{PerOperation, Lower}
+		return MetricInfo{Unit: Seconds, Better: Lower}
+	case name == CPUPerIO, name == HostCPUPerIO:
+		return MetricInfo{Unit: PerOperation, Better: Lower}
+	case name == EnergyPerIO:
+		return MetricInfo{Unit: JoulesPerOp, Better: Lower}
 	case strings.HasPrefix(name, "cpu."):
-		return MetricInfo{Share, Lower}
+		return MetricInfo{Unit: Share, Better: Lower}
 	default:
-		return MetricInfo{Count, Higher}
+		return MetricInfo{Unit: Count, Better: Higher}
 	}
 }
 

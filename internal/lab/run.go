@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -49,17 +50,115 @@ type Run struct {
 	SuiteText string `json:"suite_text,omitempty"`
 	Order     string `json:"order,omitempty"`
 	Seed      uint64 `json:"seed,omitempty"`
-	// Repetitions asked for of each cell, unless the cell says otherwise; a run that was cut off has fewer.
+	// Repetitions asked for of each cell, unless the cell says otherwise, or the least of them with a precision or a budget; a
+	// run that was cut off has fewer.
 	Repetitions int `json:"repetitions,omitempty"`
+	// Precision asked for: how far an interval may reach from its median, as a share of it (0.03). Budget of time for all
+	// repetitions, in seconds. 0 where none was asked for.
+	Precision float64 `json:"precision,omitempty"`
+	Budget    float64 `json:"budget,omitempty"`
+	// Anytime says that what was measured decided how often to repeat, so that only intervals that hold at all looks together
+	// cover what they say.
+	Anytime bool `json:"anytime,omitempty"`
 	// Pause between two loads, in seconds.
 	Pause float64 `json:"pause,omitempty"`
+	// Pair is the same in the two runs of one live comparison, whose repetitions were measured in turns; their blocks number the
+	// pairs. It is the ID of the base. Terms are those of the comparison.
+	Pair  string `json:"pair,omitempty"`
+	Terms *Terms `json:"terms,omitempty"`
 	// AsPublished is set when the run did what the suite's source did, faults included.
 	AsPublished bool `json:"as_published,omitempty"`
+
+	// Experiment says what was varied; nil for a run that varies nothing.
+	Experiment *Experiment `json:"experiment,omitempty"`
 
 	Targets  []RunTarget `json:"targets"`
 	Arms     []Arm       `json:"arms"`
 	Cells    []Cell      `json:"cells"`
 	Warnings []Warning   `json:"warnings,omitempty"`
+}
+
+// Terms are what a comparison was to be decided by, settled before anything was measured.
+type Terms struct {
+	// Margin within which two levels are the same: 0.03 is 3%.
+	Margin float64 `json:"margin"`
+	// Alpha bounds the probability that any of the claims is wrong, all of them together.
+	Alpha float64 `json:"alpha"`
+	// Claims is how many there are: the deciding metrics of all cells.
+	Claims int `json:"claims"`
+	// Metrics that decide, where the user named them; lab.Primary otherwise.
+	Metrics []string `json:"metrics,omitempty"`
+	// Pairs that a cell is given at most to reach its verdict, and Confirm how many follow it.
+	Pairs   int `json:"pairs"`
+	Confirm int `json:"confirm"`
+	// Earlier are what Pairs was before the comparison was gone on with.
+	Earlier []int `json:"earlier_pairs,omitempty"`
+}
+
+// Experiment is what a run with several arms varies, and on what terms it is decided, settled before anything was measured.
+type Experiment struct {
+	// Kind is the verb: "sweep", "ablate".
+	Kind string `json:"kind"`
+	// Factors in the order in which they are shown.
+	Factors []Varied `json:"factors"`
+	// Baseline is the arm that the others are held against; Reference is one that is no level of the factor (the same disk
+	// on the host), empty for none. Both are IDs of arms.
+	Baseline  string `json:"baseline"`
+	Reference string `json:"reference,omitempty"`
+	// Margin within which two levels are the same, Alpha bounds the probability that any claim is wrong.
+	Margin float64 `json:"margin"`
+	Alpha  float64 `json:"alpha"`
+	// Blocks is how many times all arms are visited at most, Fewest how many times at least.
+	Blocks int `json:"blocks"`
+	Fewest int `json:"fewest,omitempty"`
+	// Share of the best level's result that a level must reach to be enough: 0.9.
+	Share float64 `json:"share,omitempty"`
+	// Keep are the settings that must stay as they are.
+	Keep []string `json:"keep,omitempty"`
+	// Commands are those of exec: factors, by their names.
+	Commands map[string]SettingCommands `json:"commands,omitempty"`
+}
+
+// Noun is what the experiment is called: "sweep", "ablation".
+func (e Experiment) Noun() string {
+	if e.Kind == "ablate" {
+		return "ablation"
+	}
+	return e.Kind
+}
+
+// Title is the experiment in a few words: "sweep of queue:scheduler", "ablation of 5 settings".
+func (e Experiment) Title() string {
+	var names []string
+	for _, f := range e.Factors {
+		if !slices.Contains(names, f.Factor) {
+			names = append(names, f.Factor)
+		}
+	}
+	if len(names) == 1 {
+		return e.Noun() + " of " + names[0]
+	}
+	return fmt.Sprintf("%s of %d settings", e.Noun(), len(names))
+}
+
+// SettingCommands are the user's own commands that change a setting. {level} stands for the level to set, {old} for the one to put back;
+// Verify prints the level in effect.
+type SettingCommands struct {
+	Apply  []string `json:"apply"`
+	Verify []string `json:"verify"`
+	Undo   []string `json:"undo"`
+}
+
+// Varied is one factor of an experiment.
+type Varied struct {
+	// Factor is its name with its scheme: "sysctl:vm.dirty_ratio".
+	Factor string `json:"factor"`
+	// Levels that are tried, in the order in which they are shown. The word "found" stands for what was there before.
+	Levels []string `json:"levels"`
+	// Needs says what it takes to change the level: "nothing", "remount", "reload", "reboot".
+	Needs string `json:"needs"`
+	// Found is the level before the experiment, where it could be read.
+	Found string `json:"found,omitempty"`
 }
 
 // RunTarget is a target in a run, by role, with what was measured on it.
@@ -94,6 +193,9 @@ type Place struct {
 	Disks []string `json:"disks,omitempty"`
 	// Filesystem is the type of the file system that a directory is on ("ext4"); empty for a device.
 	Filesystem string `json:"filesystem,omitempty"`
+	// Members are the devices of a place that is several of them, which are loaded at the same time by a job each. Path has them
+	// with commas between, Resolved is empty, and Size is that of the smallest.
+	Members []string `json:"members,omitempty"`
 }
 
 // Arm is the part of a run at one combination of factor levels on one target. A run that varies nothing has
@@ -109,14 +211,20 @@ type Cell struct {
 	ID  string `json:"id"`
 	Arm string `json:"arm"`
 	Job string `json:"job"`
-	// Engine is the load generator that carries the cell out: "fio".
+	// Engine carries the cell out: the load generator "fio", or "exec", which runs any command.
 	Engine string `json:"engine"`
+	// Command of the engine "exec"; nil for the others.
+	Command *Command `json:"command,omitempty"`
+	// Metrics are the cell's own, which its suite names: what Metric can't know of them.
+	Metrics map[string]MetricInfo `json:"metrics,omitempty"`
 	// Params are the load generator's own parameters by its own names, as strings: rw, bs, iodepth, ….
 	// An import has those that the output named.
 	Params map[string]string `json:"params"`
+	// Environment are variables that its arm sets for the load, "NAME=value", sorted.
+	Environment []string `json:"environment,omitempty"`
 	// Steps in the order in which they are carried out before, as and after the load.
 	Steps []Step `json:"steps,omitempty"`
-	// Repetitions that were planned; 0 for an import.
+	// Repetitions that were planned, at least; 0 for an import.
 	Repetitions int `json:"repetitions,omitempty"`
 	// Latency by direction, of all repetitions together, where the repetitions do not carry their own: an import of ten
 	// thousand repetitions has their bins in the raw files, and here their sum.
@@ -128,9 +236,10 @@ type Cell struct {
 // Step is one thing done for a repetition of a cell.
 type Step string
 
-// The steps a job can have. Discard and Fill write to a device; Layout writes the scratch file; Load is
-// the measurement; CleanUp removes what Layout made.
+// The steps a job can have. Discard and Fill write to a device; Layout writes the scratch file; Prepare is a command's own
+// preparation; Load is the measurement; CleanUp removes what Layout made, or is a command's own.
 const (
+	Prepare Step = "prepare"
 	Discard Step = "discard"
 	Fill    Step = "fill"
 	Layout  Step = "layout"
@@ -150,6 +259,11 @@ type Repetition struct {
 	// import does not say.
 	Block    int `json:"block,omitempty"`
 	Position int `json:"position,omitempty"`
+	// Confirms is set where the cell of a live comparison had its verdict already: what was measured did not steer when to
+	// stop.
+	Confirms bool `json:"confirms,omitempty"`
+	// Did is what was done before the load, step by step as a dry run lists it: settings, boots, layout, fill.
+	Did []string `json:"did,omitempty"`
 	// After is the cell that ran just before this one; empty for the first.
 	After string `json:"after,omitempty"`
 	// Layout says what the load found: which file or fill, when it was written, how much of it.
@@ -158,6 +272,9 @@ type Repetition struct {
 	Start time.Time `json:"start,omitzero"`
 	// Seconds the load took, as the load generator reports it.
 	Seconds float64 `json:"seconds,omitempty"`
+	// Took is how many seconds the repetition took with its pause and its preparation, but without a layout or fill that other
+	// repetitions share.
+	Took float64 `json:"took,omitempty"`
 	// Command as executed, one element an argument.
 	Command []string `json:"command,omitempty"`
 	// Values by metric name, in base units. What was not measured is absent, never zero.
@@ -200,7 +317,10 @@ type Histogram struct {
 // Fact is one observed property of a target: a key, a value and where it was read, or the reason why it
 // is unknown. A blank value with no reason is a value that really is blank.
 type Fact struct {
-	Key     string `json:"fact"`
+	Key string `json:"fact"`
+	// About names the thing among several of its class that the fact is about, as the kernel does: "nvme0n1" for
+	// disk.queue.scheduler, "eth0.100" for nic.mtu, "/srv" for mount.options. Empty for the machine as a whole.
+	About   string `json:"about,omitempty"`
 	Value   string `json:"value,omitempty"`
 	Source  string `json:"source,omitempty"`
 	Unknown string `json:"unknown,omitempty"`
@@ -260,6 +380,8 @@ type Leftovers struct {
 	Jobs string `json:"jobs,omitempty"`
 	// Scratch files, by absolute path.
 	Scratch []string `json:"scratch,omitempty"`
+	// Folders that commands work in, by absolute path.
+	Folders []string `json:"folders,omitempty"`
 	// Devices that hold test data.
 	Devices []string `json:"devices,omitempty"`
 }

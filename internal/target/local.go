@@ -74,7 +74,7 @@ func (l *Local) ReadFiles(_ context.Context, paths ...string) (map[string]File, 
 // alone, which then decides what becomes of the job.
 func (l *Local) Start(_ context.Context, spec JobSpec) (Job, error) {
 	dir := filepath.Join(l.jobs, spec.ID)
-	if err := ownFolder(l.jobs); err != nil {
+	if err := PrivateFolder(l.jobs); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -98,7 +98,7 @@ func (l *Local) Start(_ context.Context, spec JobSpec) (Job, error) {
 	cmd := exec.Command(spec.Argv[0], spec.Argv[1:]...)
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.Env = environment(os.Environ())
+	cmd.Env = append(environment(os.Environ()), spec.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if spec.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(spec.Stdin)
@@ -113,9 +113,9 @@ func (l *Local) Start(_ context.Context, spec JobSpec) (Job, error) {
 	return j, nil
 }
 
-// ownFolder makes the folder of the jobs. It lies where every user may create names, so one that is there already must
+// PrivateFolder makes the folder of the jobs. It lies where every user may create names, so one that is there already must
 // be a real folder of this user's own, or another user could read and steer the jobs.
-func ownFolder(dir string) error {
+func PrivateFolder(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -189,7 +189,11 @@ func (j *localJob) Tail(_ context.Context, name string, n int64) ([]byte, error)
 }
 
 func (j *localJob) Kill(ctx context.Context, grace time.Duration) error {
-	_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGTERM)
+	select {
+	case <-j.done: // its number may be another's by now
+	default:
+		_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGTERM)
+	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -198,7 +202,7 @@ func (j *localJob) Kill(ctx context.Context, grace time.Duration) error {
 	case <-timer.C:
 	}
 	// What the command started can outlive it, so the processes are looked for by their folder, not by their parent.
-	if err := killBelow(j.dir); err != nil {
+	if err := KillBelow(j.dir); err != nil {
 		return err
 	}
 	select {
@@ -212,16 +216,16 @@ func (j *localJob) Kill(ctx context.Context, grace time.Duration) error {
 func (j *localJob) Remove(context.Context) error { return os.RemoveAll(j.dir) }
 
 // ClearJob ends whatever a crashed headroom left running under a job's ID, and deletes its folder.
-func (l *Local) ClearJob(id string) error {
+func (l *Local) ClearJob(_ context.Context, id string) error {
 	dir := filepath.Join(l.jobs, id)
-	if err := killBelow(dir); err != nil {
+	if err := KillBelow(dir); err != nil {
 		return err
 	}
 	return os.RemoveAll(dir)
 }
 
 // JobsBelow lists the IDs of the jobs whose folders are still there and begin with prefix.
-func (l *Local) JobsBelow(prefix string) ([]string, error) {
+func (l *Local) JobsBelow(_ context.Context, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(l.jobs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -235,10 +239,10 @@ func (l *Local) JobsBelow(prefix string) ([]string, error) {
 	return ids, err
 }
 
-// killBelow kills every process whose working directory is dir or below it. A job's processes are found this
+// KillBelow kills every process whose working directory is dir or below it. A job's processes are found this
 // way and not by a recorded process ID because the record could not be written before the process exists, and
 // because IDs are used again. It looks again until none is found: a process may be forking meanwhile.
-func killBelow(dir string) error {
+func KillBelow(dir string) error {
 	for range 50 {
 		pids, err := processesBelow(dir)
 		if err != nil {

@@ -91,13 +91,13 @@ func TestAJobRunsInItsFolderAndIsFetched(t *testing.T) {
 	if tail, err := job.Tail(t.Context(), "stdout", 6); err != nil || string(tail) != "folder" {
 		t.Errorf("tail %q, %v", tail, err)
 	}
-	if ids, err := l.JobsBelow("R-"); err != nil || len(ids) != 1 {
+	if ids, err := l.JobsBelow(t.Context(), "R-"); err != nil || len(ids) != 1 {
 		t.Errorf("%v, %v", ids, err)
 	}
 	if err := job.Remove(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if ids, err := l.JobsBelow(""); err != nil || len(ids) != 0 {
+	if ids, err := l.JobsBelow(t.Context(), ""); err != nil || len(ids) != 0 {
 		t.Errorf("left: %v, %v", ids, err)
 	}
 }
@@ -126,14 +126,14 @@ func TestClearJobNeedsOnlyTheID(t *testing.T) {
 	l := newLocal(t)
 	job := start(t, l, "R-1", "sleep", "1000")
 	other := NewLocal(l.jobs)
-	if err := other.ClearJob("R-1"); err != nil {
+	if err := other.ClearJob(t.Context(), "R-1"); err != nil {
 		t.Fatal(err)
 	}
 	await(t, job)
 	if _, err := os.Stat(job.Dir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
-	if err := other.ClearJob("R-2"); err != nil {
+	if err := other.ClearJob(t.Context(), "R-2"); err != nil {
 		t.Errorf("a job that never was: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package target is where commands run: this machine, and later SSH hosts, QEMU guests and pods.
+// Package target is where commands run: this machine, SSH hosts, and later QEMU guests and pods.
 //
 // It is the only package (with its children) that starts processes. A command is always an argument vector;
 // a target that must cross a shell quotes each argument. Powers that only some targets have (boot with these
@@ -53,10 +53,68 @@ type JobSpec struct {
 	// ID must be unique on the target and fit for a file name.
 	ID   string
 	Argv []string
+	// Env are variables added to the environment of the command, "NAME=value".
+	Env []string
 	// Stdin is given to the command through a file; nil for none.
 	Stdin []byte
 	// Files are written into the job's folder before it starts.
 	Files map[string][]byte
+}
+
+// Leftovers are the detached jobs that a crashed headroom has left on a target.
+type Leftovers interface {
+	// JobsBelow lists the IDs of the jobs whose folders are still there and begin with prefix.
+	JobsBelow(ctx context.Context, prefix string) ([]string, error)
+	// ClearJob ends whatever still runs under a job's ID, and deletes its folder.
+	ClearJob(ctx context.Context, id string) error
+}
+
+// Booter is a target whose machine can be started anew in another way.
+type Booter interface {
+	// Boot starts the machine anew as the spec says and returns when commands can be run on it. The zero spec starts it as it
+	// starts by itself. A machine that does not come back is an error with a clear end, never an endless wait.
+	Boot(ctx context.Context, spec BootSpec) error
+}
+
+// BootSpec says what is different from how the machine starts by itself.
+type BootSpec struct {
+	// Arguments are added to the kernel's command line: "slub_debug=FZPU", "quiet".
+	Arguments []string
+	// Without are the names of arguments that are left out: "mitigations".
+	Without []string
+	// Kernel as the target names kernels: a path, an installed version; empty for its own.
+	Kernel string
+	// Machine are settings of a virtual machine, by name: iothreads, queues, cache, aio, cpus, iommu.
+	Machine map[string]string
+}
+
+// Receiver is a target that files can be copied to.
+type Receiver interface {
+	// Receive writes a file with this mode, in a folder of the target's own that is gone when the target is closed; it returns
+	// the path there. A name of two parts, "ID/name", says which folder: ClearJob of that ID removes it, too, after a crash.
+	Receive(ctx context.Context, name string, data []byte, mode fs.FileMode) (string, error)
+}
+
+// Clock is a target whose clock need not be that of this machine.
+type Clock interface {
+	// ClockOffset estimates how far the target's clock is ahead, give or take the uncertainty.
+	ClockOffset(ctx context.Context) (offset, uncertainty time.Duration, err error)
+}
+
+// Caveats is a target that knows of itself what a user should hear before a load is started.
+type Caveats interface {
+	Caveats(ctx context.Context) []string
+}
+
+// Disposable is a target with devices that were made for it and go with it.
+type Disposable interface {
+	// MadeBlank says whether a device, by its path there, is one of them. It was blank at first; what is on it is headroom's own.
+	MadeBlank(ctx context.Context, device string) (bool, error)
+}
+
+// Closer is a target that holds something (a connection, a guest) which must be given back.
+type Closer interface {
+	Close() error
 }
 
 // JobState says how far a job is.

@@ -33,6 +33,11 @@ func Latency(seconds float64) string {
 	return scaled(seconds*1e9, 1000, []string{"ns", "µs", "ms", "s", "ks"}, " ")
 }
 
+// Energy prints joules: 82.1 µJ, 1.3 mJ.
+func Energy(joules float64) string {
+	return scaled(joules*1e9, 1000, []string{"nJ", "µJ", "mJ", "J", "kJ"}, " ")
+}
+
 // Percent prints a share with the digits that its size deserves: 0.04%, 1.2%, 62%.
 func Percent(share float64) string {
 	p := share * 100
@@ -111,6 +116,19 @@ func ParseBytes(s string) (int64, error) {
 		return 0, fmt.Errorf("%q is not an amount of bytes; write 4k, 1M or 10g", s)
 	}
 	return int64(v), nil
+}
+
+// ParseShare reads a part of a whole, above none and below all of it: 3% or 0.03.
+func ParseShare(s string) (float64, error) {
+	digits, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v < 1) {
+		return 0, fmt.Errorf("%q is no share above 0 and below 100%%", s)
+	}
+	return v, nil
 }
 
 // ParseDuration reads a time in fio's notation: 60, 60s, 5m, 1h, 500ms, 20us; a bare number is seconds.

@@ -1,0 +1,264 @@
+package facts
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// collectAllDisks says of every disk what collectDisks says of those under test, and how it is attached.
+func collectAllDisks(fsys fs.FS, in Scope) []lab.Fact {
+	s := in.once(fsys).blocks()
+	disks := s.wholeDisks()
+	used := s.used()
+	irqs := diskInterrupts(s, disks, in.once(fsys).interrupts().counts.names)
+	return spread(len(disks), func(i int) []lab.Fact {
+		d := disks[i]
+		facts := s.disk("disk", d.name)
+		if partOf(d.path, scsiHost) == "" {
+			// Only SCSI knows a depth of its own; elsewhere the queue's number of requests is all there is.
+			facts = slices.DeleteFunc(facts, func(f lab.Fact) bool { return f.Key == "disk.queue_depth" && f.Unknown != "" })
+		}
+		facts = append(facts, s.attachment(d)...)
+		facts = append(facts,
+			s.diskHolders(d.name, used),
+			s.fact("disk.integrity", class(d.name)+"/integrity/format"),
+			s.fact("disk.alignment_offset", class(d.name)+"/alignment_offset"),
+			s.misaligned(d.name),
+			irqs[d.name])
+		if strings.HasPrefix(d.name, "nvme") {
+			facts = append(facts, s.namespace(d)...)
+		}
+		return about(d.name, facts...)
+	})
+}
+
+// attachment says how a SCSI disk is attached: the driver of its host and the speed of its cable.
+func (s stack) attachment(d blockDevice) []lab.Fact {
+	host := partOf(d.path, scsiHost)
+	if host == "" {
+		return nil
+	}
+	facts := []lab.Fact{s.fact("disk.host.driver", "/sys/class/scsi_host/"+host+"/proc_name")}
+	if l, ok := s.cable(d.path); ok {
+		facts = append(facts, l)
+	}
+	return facts
+}
+
+// Parts of a disk's path in /sys/devices that tell how it is attached.
+var (
+	scsiHost  = regexp.MustCompile(`^host\d+$`)
+	ataPort   = regexp.MustCompile(`^ata(\d+)$`)
+	sasDevice = regexp.MustCompile(`^end_device-[0-9:]+$`)
+)
+
+// partOf finds the first part of a path that matches.
+func partOf(full string, pattern *regexp.Regexp) string {
+	for part := range strings.SplitSeq(full, "/") {
+		if pattern.MatchString(part) {
+			return part
+		}
+	}
+	return ""
+}
+
+// cable is the speed of a SATA or SAS link. A SAS port of several lanes shows its first. Source: the kernel's
+// Documentation/ABI/testing/sysfs-ata and drivers/scsi/scsi_transport_sas.c.
+//
+//	/sys/class/ata_link/link3/sata_spd:                       6.0 Gbps
+//	/sys/class/sas_phy/phy-0:0:5/negotiated_linkrate:         12.0 Gbit
+func (s stack) cable(full string) (lab.Fact, bool) {
+	const key = "disk.link"
+	if port := ataPort.FindStringSubmatch(partOf(full, ataPort)); port != nil {
+		return s.fact(key, "/sys/class/ata_link/link"+port[1]+"/sata_spd"), true
+	}
+	device := partOf(full, sasDevice)
+	if device == "" {
+		return lab.Fact{}, false
+	}
+	// The port that the device hangs on holds a link for each of its lanes.
+	before, _, _ := strings.Cut(full, "/"+device)
+	for _, name := range s.names(before) {
+		if strings.HasPrefix(name, "phy-") {
+			return s.fact(key, "/sys/class/sas_phy/"+name+"/negotiated_linkrate"), true
+		}
+	}
+	return unknown(key, before, "the port shows no lanes"), true
+}
+
+// transport is how a disk is reached. NVMe controllers say it; of other disks the path in /sys tells.
+//
+//	/sys/class/nvme/nvme4/transport:                                        tcp
+//	/sys/class/sas_device/end_device-0:0:5/target_port_protocols:           ssp
+//	…/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sdc                 (SATA)
+func (s stack) transport(role, disk string) lab.Fact {
+	key, dev := role+".transport", class(disk)+"/device"
+	f := s.fact(key, dev+"/transport")
+	if f.Unknown == "" {
+		return f
+	}
+	if strings.HasPrefix(disk, "nvme") {
+		for _, file := range s.glob(dev + "/nvme[0-9]*/transport") {
+			return s.fact(key, file)
+		}
+		return f
+	}
+	full, err := s.folder(class(disk))
+	if err != nil {
+		return f
+	}
+	for _, t := range []struct {
+		word string
+		part *regexp.Regexp
+	}{
+		{"usb", usbPart}, {"virtio", virtioPart}, {"iscsi", iscsiSession}, {"fc", remotePort}, {"sas", sasDevice},
+		{"sata", ataPort}, {"mmc", mmcPart}, {"xen", xenPart}, {"hyperv", vmbusPart},
+	} {
+		part := partOf(full, t.part)
+		if part == "" {
+			continue
+		}
+		if t.word == "sas" {
+			const protocols = "/target_port_protocols"
+			text, err := s.text("/sys/class/sas_device/" + part + protocols)
+			if err == nil && (strings.Contains(text, "sata") || strings.Contains(text, "stp")) {
+				return known(key, "sata", "/sys/class/sas_device/"+part+protocols)
+			}
+		}
+		return known(key, t.word, class(disk))
+	}
+	return unknown(key, class(disk), "its place in /sys does not tell")
+}
+
+var (
+	usbPart      = regexp.MustCompile(`^usb\d+$`)
+	virtioPart   = regexp.MustCompile(`^virtio\d+$`)
+	iscsiSession = regexp.MustCompile(`^session\d+$`)
+	remotePort   = regexp.MustCompile(`^rport-[0-9:-]+$`)
+	mmcPart      = regexp.MustCompile(`^mmc\d+$`)
+	xenPart      = regexp.MustCompile(`^vbd-\d+$`)
+	vmbusPart    = regexp.MustCompile(`^VMBUS:`)
+)
+
+// diskHolders names what lies on a disk and its partitions: the devices made of them, and those that are mounted or
+// swapped to.
+func (s stack) diskHolders(disk string, used map[string]bool) lab.Fact {
+	held := s.holders(disk, used)
+	for _, p := range s.known.partitions[disk] {
+		held = append(held, s.holders(p, used)...)
+	}
+	return listOf("disk.holders", distinct(held), class(disk)+"/holders")
+}
+
+// distinct keeps the first of each.
+func distinct(list []string) []string {
+	var kept []string
+	seen := make(map[string]bool, len(list))
+	for _, v := range list {
+		if !seen[v] {
+			kept = append(kept, v)
+		}
+		seen[v] = true
+	}
+	return kept
+}
+
+// misaligned names the partitions that do not start on a multiple of what the disk likes best: its optimal size, else the
+// smallest that it writes without reading first.
+func (s stack) misaligned(disk string) lab.Fact {
+	const key = "disk.partitions.misaligned"
+	queue := class(disk) + "/queue/"
+	physical, err := s.number(queue + "physical_block_size")
+	if err != nil {
+		return unknown(key, queue+"physical_block_size", why(err))
+	}
+	minimum, _ := s.number(queue + "minimum_io_size")
+	optimal, _ := s.number(queue + "optimal_io_size")
+	grain := grain(physical, minimum, optimal)
+	var off []string
+	for _, p := range s.known.partitions[disk] {
+		start, err := s.number(class(p) + "/start")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // mmcblk0boot0 lies in the folder of mmcblk0, too, and is memory of its own
+		}
+		if err != nil {
+			return unknown(key, class(p)+"/start", why(err))
+		}
+		if start%max(1, grain/sectorSize) != 0 {
+			off = append(off, p)
+		}
+	}
+	return listOf(key, off, class(disk)+"/*/start")
+}
+
+// grain is what a partition should start on a multiple of, in bytes. Some disks and USB adapters report the largest transfer
+// that they take as the optimal one, 65535 sectors or 4095 pages; nothing can be aligned to that, and it is left out.
+func grain(physical, minimum, optimal int64) int64 {
+	g := max(physical, minimum, sectorSize)
+	for _, unit := range []int64{sectorSize, 4096} {
+		if n := optimal / unit; optimal%unit == 0 && n > 255 && n&(n+1) == 0 {
+			return g
+		}
+	}
+	if optimal > 0 && optimal%sectorSize == 0 {
+		return optimal
+	}
+	return g
+}
+
+// namespace says of an NVMe namespace what /sys tells without asking the drive.
+//
+//	/sys/class/nvme-subsystem/nvme-subsys3/iopolicy:                  numa
+//	/sys/class/nvme/nvme0/power/pm_qos_latency_tolerance_us:          100000
+func (s stack) namespace(d blockDevice) []lab.Fact {
+	controllers := s.controllers(d)
+	source := class(d.name) + "/device"
+	facts := []lab.Fact{
+		whole("disk.nvme.paths", int64(max(len(d.paths), 1)), "/sys/class/block"),
+		transfer(s.fact("disk.nvme.max_transfer", class(d.name)+"/queue/max_hw_sectors_kb")),
+	}
+	if len(d.paths) == 0 && len(controllers) > 1 {
+		facts[0] = whole("disk.nvme.paths", int64(len(controllers)), source)
+	}
+	if len(controllers) > 0 {
+		facts = append(facts, s.fact("disk.nvme.power_state", controllers[0]+"/power/pm_qos_latency_tolerance_us"))
+	}
+	if strings.Contains(d.path, "/nvme-subsystem/") {
+		facts = append(facts, s.fact("disk.nvme.io_policy", source+"/iopolicy"))
+	}
+	return facts
+}
+
+// transfer turns KiB into bytes.
+func transfer(f lab.Fact) lab.Fact {
+	if n, err := strconv.ParseInt(f.Value, 10, 64); err == nil && n < 1<<50 {
+		f.Value = strconv.FormatInt(n*1024, 10)
+	}
+	return f
+}
+
+// nvmeController matches a controller's folder: "nvme0", not "nvme0n1" and not "nvme-subsys0".
+var nvmeController = regexp.MustCompile(`^nvme\d+$`)
+
+// controllers are the folders of the controllers that lead to a namespace. The namespace's device is its controller, or
+// its subsystem, which has a link for each of its controllers.
+func (s stack) controllers(d blockDevice) []string {
+	parent := path.Dir(d.path)
+	if nvmeController.MatchString(path.Base(parent)) {
+		return []string{parent}
+	}
+	var found []string
+	for _, name := range s.names(parent) {
+		if nvmeController.MatchString(name) {
+			found = append(found, parent+"/"+name)
+		}
+	}
+	return found
+}

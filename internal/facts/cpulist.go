@@ -1,0 +1,134 @@
+package facts
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// cpuSet is a set of CPU numbers, a bit each.
+type cpuSet []uint64
+
+// parseCPUList reads the way in which the kernel writes sets of CPUs; an empty text is an empty set. Source: the kernel's
+// Documentation/core-api/printk-formats.rst, "bitmap and its derivatives".
+//
+//	0-7
+//	0-15,32-47
+//	3,5,9-11
+func parseCPUList(text string) (cpuSet, error) {
+	var set cpuSet
+	for part := range strings.SplitSeq(strings.TrimSpace(text), ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		to := from
+		if isRange && err == nil {
+			to, err = strconv.Atoi(last)
+		}
+		if err != nil || from < 0 || to < from || to >= maxCPUs {
+			return nil, fmt.Errorf("not a list of CPUs: %s", oneLine(part))
+		}
+		for len(set) <= to/64 {
+			set = append(set, 0)
+		}
+		for word := from / 64; word <= to/64; word++ {
+			mask := ^uint64(0)
+			if word == from/64 {
+				mask &= ^uint64(0) << (from % 64)
+			}
+			if word == to/64 {
+				mask &= ^uint64(0) >> (63 - to%64)
+			}
+			set[word] |= mask
+		}
+	}
+	return set, nil
+}
+
+// cpuSet reads a file that holds a list of CPUs.
+func (r reader) cpuSet(name string) (cpuSet, error) {
+	text, err := r.text(name)
+	if err != nil {
+		return nil, err
+	}
+	return parseCPUList(text)
+}
+
+func (s cpuSet) count() int {
+	n := 0
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// without are the CPUs of s that are not in other.
+func (s cpuSet) without(other cpuSet) cpuSet {
+	left := make(cpuSet, len(s))
+	for i, word := range s {
+		if left[i] = word; i < len(other) {
+			left[i] &^= other[i]
+		}
+	}
+	return left
+}
+
+// with are the CPUs of either.
+func (s cpuSet) with(other cpuSet) cpuSet {
+	all := make(cpuSet, max(len(s), len(other)))
+	copy(all, s)
+	for i, word := range other {
+		all[i] |= word
+	}
+	return all
+}
+
+// and are the CPUs of both.
+func (s cpuSet) and(other cpuSet) cpuSet {
+	both := make(cpuSet, min(len(s), len(other)))
+	for i := range both {
+		both[i] = s[i] & other[i]
+	}
+	return both
+}
+
+// each calls do with every number, in order.
+func (s cpuSet) each(do func(cpu int)) {
+	for i, word := range s {
+		for ; word != 0; word &= word - 1 {
+			do(i*64 + bits.TrailingZeros64(word))
+		}
+	}
+}
+
+// String writes the set as the kernel does, an empty one as "none".
+func (s cpuSet) String() string {
+	var parts []string
+	first, last := -1, -2
+	end := func() {
+		switch {
+		case last < first:
+		case first == last:
+			parts = append(parts, strconv.Itoa(first))
+		default:
+			parts = append(parts, strconv.Itoa(first)+"-"+strconv.Itoa(last))
+		}
+	}
+	s.each(func(cpu int) {
+		if cpu != last+1 || first < 0 {
+			if first >= 0 {
+				end()
+			}
+			first = cpu
+		}
+		last = cpu
+	})
+	if first < 0 {
+		return none
+	}
+	end()
+	return strings.Join(parts, ",")
+}

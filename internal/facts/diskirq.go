@@ -1,0 +1,88 @@
+package facts
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// diskInterrupts says for each disk how many CPUs its interrupts may go to. All disks of one controller share the answer.
+func diskInterrupts(s stack, disks []blockDevice, names map[int]string) map[string]lab.Fact {
+	const key = "disk.irq.cpus"
+	online, _ := s.cpuSet(onlinePath)
+	virtio := virtioInterrupts(names)
+	left := maxInterrupts
+	answers := make(map[string]lab.Fact, len(disks))
+	ofController := map[string]lab.Fact{}
+	for _, d := range disks {
+		c := controllerOf(s, d)
+		f, done := ofController[c]
+		switch {
+		case done:
+		case c == "":
+			f = unknown(key, interruptsPath, "the disk's own interrupts can't be told: it hangs on no PCI function")
+		default:
+			numbers := controllerInterrupts(s.reader, c, names, virtio)
+			if left -= len(numbers); left < 0 {
+				f = unknown(key, interruptsPath, fmt.Sprintf("the disks have more than %d interrupts together, which are too many "+
+					"to look at each", maxInterrupts))
+				break
+			}
+			f = controllerCPUs(s.reader, numbers, online)
+		}
+		ofController[c], answers[d.name] = f, f
+	}
+	return answers
+}
+
+// controllerOf names what raises a disk's interrupts: its PCI function, or the virtio device that lies on no PCI bus.
+func controllerOf(s stack, d blockDevice) string {
+	if address, ok := s.pciOf(d.name); ok {
+		return address
+	}
+	return partOf(d.path, virtioPart)
+}
+
+// adminQueue matches the interrupts that carry no data: the admin queue of an NVMe controller, a virtio device's changes of
+// configuration.
+var adminQueue = regexp.MustCompile(`^nvme\d+q0$|^virtio\d+-config$`)
+
+// virtioInterrupts are the numbers of the interrupts of virtio devices, which name them "virtio1-req.0".
+func virtioInterrupts(names map[int]string) map[string][]int {
+	found := map[string][]int{}
+	for irq, name := range names {
+		if device, _, _ := strings.Cut(name, "-"); virtioPart.MatchString(device) {
+			found[device] = append(found[device], irq)
+		}
+	}
+	return found
+}
+
+// controllerInterrupts are the numbers of a controller's interrupts, without those that carry no data where there are others.
+func controllerInterrupts(r reader, controller string, names map[int]string, virtio map[string][]int) []int {
+	all := virtio[controller]
+	if !virtioPart.MatchString(controller) {
+		all = functionInterrupts(r, controller)
+	}
+	data := slices.DeleteFunc(slices.Clone(all), func(irq int) bool { return adminQueue.MatchString(names[irq]) })
+	if len(data) == 0 {
+		return all
+	}
+	return data
+}
+
+// controllerCPUs counts the CPUs that a controller's interrupts may go to.
+func controllerCPUs(r reader, irqs []int, online cpuSet) lab.Fact {
+	const key = "disk.irq.cpus"
+	if len(irqs) == 0 {
+		return unknown(key, interruptsPath, "no interrupts of its controller were found")
+	}
+	sets, err := affinities(r, irqs)
+	if err != nil {
+		return unknown(key, affinitySource, why(err))
+	}
+	return interruptCPUs(key, sets, online)
+}

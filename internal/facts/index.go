@@ -1,0 +1,47 @@
+package facts
+
+import "strings"
+
+// underTestRole is the part that stands for the thing in the keys of a run's own place.
+const underTestRole = ".under-test"
+
+// Index finds definitions without a walk through the catalogue for each of ten thousand facts. Whoever looks up more than
+// one key makes one. The zero Index knows no key.
+type Index struct {
+	exact    map[string]Definition
+	families []Definition
+}
+
+// NewIndex makes an index of the whole catalogue.
+func NewIndex() Index {
+	catalogue := Catalogue()
+	x := Index{exact: make(map[string]Definition, len(catalogue))}
+	for _, d := range catalogue {
+		if strings.HasSuffix(d.Key, ".*") {
+			x.families = append(x.families, d)
+			continue
+		}
+		x.exact[d.Key] = d
+	}
+	return x
+}
+
+// Lookup finds the definition of a key: by itself, by the family that it belongs to, or, for the place under test, by
+// the key of any disk ("disk.under-test.2.queue.scheduler" is a "disk.queue.scheduler").
+func (x Index) Lookup(key string) (Definition, bool) {
+	if before, after, ok := strings.Cut(key, underTestRole); ok {
+		key = before + "." + strings.TrimLeft(after, ".0123456789")
+	}
+	if d, ok := x.exact[key]; ok {
+		return d, true
+	}
+	for _, d := range x.families {
+		if strings.HasPrefix(key, strings.TrimSuffix(d.Key, "*")) {
+			return d, true
+		}
+	}
+	return Definition{}, false
+}
+
+// Lookup finds the definition of one key. For many see NewIndex.
+func Lookup(key string) (Definition, bool) { return NewIndex().Lookup(key) }

@@ -1,0 +1,154 @@
+package facts
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// collectDMA reads how devices reach memory: IOMMUs, bounce buffers, and what is given to virtual machines.
+func collectDMA(fsys fs.FS, _ Scope) []lab.Fact {
+	r := reader{fsys}
+	facts := []lab.Fact{iommuGroups(r), iommuUnits(r), iommuDefault(r), vfioGroups(r)}
+	facts = append(facts, swiotlb(r)...)
+	return append(facts, kvm(r)...)
+}
+
+// iommuGroups counts the groups that devices are in; none means that DMA is not translated.
+func iommuGroups(r reader) lab.Fact {
+	const dir = "/sys/kernel/iommu_groups"
+	if !r.exists(dir) {
+		return unknown("iommu.groups", dir, "no such file here")
+	}
+	return whole("iommu.groups", int64(len(r.names(dir))), dir)
+}
+
+func iommuUnits(r reader) lab.Fact {
+	const dir = "/sys/class/iommu"
+	entries, err := fs.ReadDir(r.fsys, inside(dir))
+	if err != nil {
+		return unknown("iommu.units", dir, why(err))
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return sorted("iommu.units", names, dir)
+}
+
+// iommuDefault is the type of domain that devices get when nobody asks for another one, as the kernel was built. Source: the
+// kernel's drivers/iommu/Kconfig (IOMMU_DEFAULT_DMA_STRICT and its neighbours, in this form since 5.14).
+func iommuDefault(r reader) lab.Fact {
+	const key = "iommu.default"
+	config, source, err := r.buildConfig()
+	if err != nil {
+		return unknown(key, source, "the build's configuration: "+why(err))
+	}
+	for _, c := range [][2]string{{"IOMMU_DEFAULT_PASSTHROUGH", "passthrough"}, {"IOMMU_DEFAULT_DMA_STRICT", "strict"},
+		{"IOMMU_DEFAULT_DMA_LAZY", "lazy"}} {
+		if config[c[0]] == "y" {
+			return known(key, c[1], source)
+		}
+	}
+	if config["IOMMU_SUPPORT"] != "y" {
+		return known(key, none, source)
+	}
+	return unknown(key, source, "the configuration names no type; kernels before 5.14 left it to each driver")
+}
+
+// vfioGroups counts the groups that are in the hands of VFIO: those of functions bound to vfio-pci, and the nodes that
+// drivers of one kind of device (mlx5_vfio_pci, …) make.
+func vfioGroups(r reader) lab.Fact {
+	const key, drivers, nodes = "iommu.vfio_groups", "/sys/bus/pci/drivers", "/dev/vfio"
+	groups := map[string]bool{}
+	for _, function := range r.names(drivers + "/vfio-pci") {
+		if !isPCIAddress(function) {
+			continue
+		}
+		if to, err := r.resolve(path.Join(drivers, "vfio-pci", function, "iommu_group")); err == nil {
+			groups[path.Base(to)] = true
+		}
+	}
+	for _, name := range r.names(nodes) {
+		if _, err := strconv.Atoi(name); err == nil {
+			groups[name] = true
+		}
+	}
+	if len(groups) == 0 && !r.exists(drivers) && !r.exists(nodes) {
+		return unknown(key, drivers, "no such file here")
+	}
+	return whole(key, int64(len(groups)), drivers+"/vfio-pci")
+}
+
+// isPCIAddress tells an address ("0000:41:00.0") from the other entries of a driver's folder.
+func isPCIAddress(name string) bool {
+	domain, rest, ok := strings.Cut(name, ":")
+	return ok && len(domain) >= 4 && len(rest) == len("41:00.0") && rest[2] == ':' && rest[5] == '.'
+}
+
+// slabSize is the unit of the bounce buffers' counters: IO_TLB_SIZE of the kernel's include/linux/swiotlb.h.
+const slabSize = 2048
+
+// swiotlb reads the bounce buffers that DMA goes through when a device can't reach the memory itself.
+func swiotlb(r reader) []lab.Fact {
+	const dir = "/sys/kernel/debug/swiotlb"
+	bytes := func(key, name string) lab.Fact {
+		f := r.fact(key, dir+"/"+name)
+		if f.Unknown != "" {
+			return f
+		}
+		slabs, err := strconv.ParseInt(f.Value, 10, 64)
+		if err != nil || slabs < 0 || slabs > 1<<40 {
+			return unknown(key, f.Source, "not a number of buffers: "+oneLine(f.Value))
+		}
+		return whole(key, slabs*slabSize, f.Source)
+	}
+	return []lab.Fact{bytes("swiotlb.size", "io_tlb_nslabs"), bytes("swiotlb.used", "io_tlb_used"), swiotlbForced(r)}
+}
+
+// swiotlbForced says whether every DMA is bounced: because the boot argument asks for it, or because the machine is a
+// confidential guest, whose memory devices can't read. The flags sev and sev_es stand on hosts as well; only with
+// "hypervisor" do they speak of a guest.
+func swiotlbForced(r reader) lab.Fact {
+	const key = "swiotlb.forced"
+	argument, given := r.argument("swiotlb")
+	if given && hasOption(argument, "force") {
+		return known(key, "on", cmdlinePath)
+	}
+	info, err := r.cpuInfo()
+	if err != nil {
+		return unknown(key, cpuInfoPath, why(err))
+	}
+	flags := strings.Fields(info["flags"])
+	if slices.Contains(flags, "hypervisor") {
+		for _, f := range []string{"tdx_guest", "sev_snp", "sev_es", "sev"} {
+			if slices.Contains(flags, f) {
+				return known(key, "on", cpuInfoPath)
+			}
+		}
+	}
+	if _, err := r.text(cmdlinePath); err != nil {
+		return unknown(key, cmdlinePath, why(err))
+	}
+	return known(key, "off", cmdlinePath)
+}
+
+// kvm says whether virtual machines can run here, and how KVM is set.
+func kvm(r reader) []lab.Fact {
+	const key, device = "kvm.loaded", "/sys/devices/virtual/misc/kvm"
+	loaded := onOff(key, true, device)
+	switch {
+	case r.exists(device), r.exists("/dev/kvm"):
+	case !r.exists("/sys/devices/virtual"):
+		loaded = unknown(key, device, "no such file here")
+	default:
+		loaded.Value = "off"
+	}
+	const parameters = "/sys/module/kvm/parameters/"
+	return []lab.Fact{loaded, r.fact("kvm.nx_huge_pages", parameters+"nx_huge_pages"),
+		r.fact("kvm.halt_poll_ns", parameters+"halt_poll_ns")}
+}

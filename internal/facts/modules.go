@@ -1,0 +1,95 @@
+package facts
+
+import (
+	"io/fs"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+const (
+	modulesPath = "/proc/modules"
+	modulesDir  = "/sys/module"
+)
+
+// maxParameters is the number of module parameters that are read at most. Machines with everything loaded have 2,000.
+const maxParameters = 20000
+
+// setAtLoad stands behind the source of a parameter that nobody can write to once the module is there. Where such a one
+// changes all the same, the module counts something in it.
+const setAtLoad = " (read-only)"
+
+// collectModules lists the modules that are loaded and every parameter that can be read, of those built in, too. A
+// parameter that can only be written is left out: it has no value.
+func collectModules(fsys fs.FS, _ Scope) []lab.Fact {
+	r := reader{fsys}
+	facts := []lab.Fact{loadedModules(r)}
+	for _, module := range r.names(modulesDir) {
+		dir := modulesDir + "/" + module + "/parameters"
+		for _, parameter := range r.names(dir) {
+			if len(facts) > maxParameters {
+				return facts
+			}
+			if parameterSkipped(module, parameter) {
+				continue
+			}
+			f, ok := r.setting("module."+module+"."+parameter, dir+"/"+parameter)
+			if !ok {
+				continue
+			}
+			if info, err := fs.Stat(fsys, inside(dir+"/"+parameter)); err == nil && info.Mode().Perm()&0o222 == 0 {
+				f.Source += setAtLoad
+			}
+			facts = append(facts, f)
+		}
+	}
+	return facts
+}
+
+// parameterSkipped leaves out what names one machine, and the counters of modules that keep them among their parameters.
+func parameterSkipped(module, parameter string) bool {
+	switch module + "." + parameter {
+	case "nfs.nfs4_unique_id", "spl.spl_hostid":
+		return true
+	}
+	return strings.HasPrefix(module, "damon_") && (strings.HasPrefix(parameter, "nr_") || strings.HasPrefix(parameter, "bytes_") ||
+		parameter == "kdamond_pid" || strings.HasPrefix(parameter, "estimated_") || strings.HasPrefix(parameter, "memory_idle_"))
+}
+
+func loadedModules(r reader) lab.Fact {
+	text, err := r.text(modulesPath)
+	if err != nil {
+		return unknown("kernel.modules", modulesPath, why(err))
+	}
+	return sorted("kernel.modules", parseModules(text), modulesPath)
+}
+
+// parseModules reads the names in /proc/modules.
+//
+//	nvme 65536 4 - Live 0x0000000000000000
+//	nvme_core 245760 6 nvme, Live 0x0000000000000000
+//	zfs 6647808 6 - Live 0x0000000000000000 (POE)
+func parseModules(text string) []string {
+	var names []string
+	for line := range strings.Lines(text) {
+		if name, _, ok := strings.Cut(line, " "); ok && name != "" && name == oneLine(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// setting is a small file of /proc/sys or /sys/module as a fact on one line; false when the file is only there to be
+// written to.
+func (r reader) setting(key, name string) (lab.Fact, bool) {
+	text, err := r.text(name)
+	if err == nil {
+		return known(key, orNone(text), name), true
+	}
+	if info, serr := fs.Stat(r.fsys, inside(name)); serr == nil {
+		if mode := info.Mode().Perm(); mode&0o222 != 0 && mode&0o444 == 0 {
+			return lab.Fact{}, false
+		}
+	}
+	return unknown(key, name, why(err)), true
+}

@@ -1,0 +1,133 @@
+package facts
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+const (
+	nfsdDir       = "/proc/fs/nfsd"
+	nfsdStatsPath = "/proc/net/rpc/nfsd"
+)
+
+// collectNFSServer is what this machine serves over NFS; nothing where the server is not loaded.
+func collectNFSServer(fsys fs.FS, _ Scope) []lab.Fact {
+	r := reader{fsys}
+	if len(r.names(nfsdDir)) == 0 && !r.exists(nfsdStatsPath) {
+		return nil
+	}
+	t := &thing{}
+	t.add(nfsdThreads(r))
+	ports, err := r.text(nfsdDir + "/portlist")
+	if err != nil {
+		t.add(unknown("nfsd.ports", nfsdDir+"/portlist", why(err)))
+	} else {
+		t.add(listOf("nfsd.ports", parsePortList(ports), nfsdDir+"/portlist"))
+	}
+	exports(r, t)
+	return t.facts
+}
+
+// nfsdThreads are read where only root may, or else from the statistics, whose line "th" begins with the number:
+//
+//	rc 0 1247 90371
+//	th 8 0 0.000 0.000 0.000 0.000 0.000 0.000 0.000 0.000 0.000 0.000
+//	net 91618 0 91618 3
+//
+// Source: the kernel's fs/nfsd/stats.c.
+func nfsdThreads(r reader) lab.Fact {
+	const key = "nfsd.threads"
+	f := r.wholeIn(key, nfsdDir+"/threads")
+	if f.Unknown == "" {
+		return f
+	}
+	text, err := r.text(nfsdStatsPath)
+	if err != nil {
+		return f
+	}
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "th" {
+			if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				return whole(key, n, nfsdStatsPath)
+			}
+		}
+	}
+	return f
+}
+
+// parsePortList reads the transports that the server listens on, each once: IPv4 and IPv6 have a line each. Source:
+// the kernel's fs/nfsd/nfsctl.c (write_ports) and net/sunrpc/svc_xprt.c (svc_xprt_names).
+//
+//	rdma 20049
+//	tcp 2049
+//	tcp 2049
+func parsePortList(text string) []string {
+	var ports []string
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(oneLine(line)); len(f) == 2 && len(ports) < 64 {
+			ports = append(ports, f[0]+" "+f[1])
+		}
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
+// exports are read from what exportfs keeps, or, where that is not readable or kept elsewhere, from what the kernel has
+// been asked for so far.
+func exports(r reader, t *thing) {
+	var failed error
+	for _, file := range []string{"/var/lib/nfs/etab", nfsdDir + "/exports", "/proc/fs/nfs/exports"} {
+		data, err := fs.ReadFile(r.fsys, inside(file))
+		if err != nil {
+			if failed == nil || errors.Is(failed, fs.ErrNotExist) {
+				failed = err
+			}
+			continue
+		}
+		all, sync, async := parseExports(string(data))
+		t.add(whole("nfsd.exports", int64(all), file))
+		t.add(whole("nfsd.exports.sync", int64(sync), file))
+		t.add(whole("nfsd.exports.async", int64(async), file))
+		return
+	}
+	for _, key := range []string{"nfsd.exports", "nfsd.exports.sync", "nfsd.exports.async"} {
+		t.add(unknown(key, "/var/lib/nfs/etab", why(failed)))
+	}
+}
+
+// maxExports is how many paths are counted.
+const maxExports = 1 << 16
+
+// parseExports counts the exported paths, those that are sync to all clients, and those that are async to some. The root of
+// the NFSv4 tree that the server makes up by itself (v4root) is none of them. Source: exports(5) and nfs-utils'
+// support/export/xtab.c; the kernel's fs/nfsd/export.c prints the same without a type of security.
+//
+//	/srv/vm	192.0.2.0/24(rw,sync,wdelay,hide,nocrossmnt,secure,no_root_squash,no_all_squash,no_subtree_check,sec=sys)
+//	/srv/scratch	192.0.2.0/24(rw,async,wdelay,hide,nocrossmnt,secure,root_squash,no_all_squash,no_subtree_check,sec=sys)
+//	# Version 1.1
+func parseExports(text string) (all, sync, async int) {
+	unsafe := map[string]bool{}
+	for line := range strings.Lines(text) {
+		path, client, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		_, options, ok2 := strings.Cut(client, "(")
+		if !ok || !ok2 || !strings.HasPrefix(path, "/") || len(unsafe) == maxExports {
+			continue
+		}
+		options, _, _ = strings.Cut(options, ")")
+		if hasOption(options, "v4root") {
+			continue
+		}
+		unsafe[path] = unsafe[path] || hasOption(options, "async")
+	}
+	for _, is := range unsafe {
+		if is {
+			async++
+		}
+	}
+	return len(unsafe), len(unsafe) - async, async
+}

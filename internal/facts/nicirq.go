@@ -1,0 +1,132 @@
+package facts
+
+import (
+	"io/fs"
+	"slices"
+	"strconv"
+
+	"headroom/internal/lab"
+)
+
+// nicInterrupts are network adapters with the numbers of their interrupts.
+type nicInterrupts struct {
+	nics   []nic
+	irqs   [][]int
+	counts interrupts
+}
+
+// readNICInterrupts finds the adapters and what they took of all interrupts. Ports of one PCI function (mlx4 has two to a
+// function) share its interrupts, and so do the queues of a virtio adapter with its configuration interrupt.
+func readNICInterrupts(r reader) nicInterrupts {
+	nics, _ := findNICs(r)
+	nics = slices.DeleteFunc(nics, func(n nic) bool { return !n.hardware() })
+	found := nicInterrupts{nics: nics, irqs: make([][]int, len(nics))}
+	owners := map[int][]int{}
+	left := maxInterrupts
+	for i, n := range nics {
+		if n.pci == "" {
+			continue
+		}
+		irqs := functionInterrupts(r, n.pci)
+		irqs = irqs[:min(len(irqs), left)]
+		left -= len(irqs)
+		found.irqs[i] = irqs
+		for _, irq := range irqs {
+			owners[irq] = append(owners[irq], i)
+		}
+	}
+	found.counts = readInterrupts(r, owners, len(nics))
+	return found
+}
+
+// collectNICInterrupts says where the interrupts of each adapter go.
+func collectNICInterrupts(fsys fs.FS, in Scope) []lab.Fact {
+	r := reader{fsys}
+	found := in.once(fsys).interrupts()
+	online, _ := r.cpuSet(onlinePath)
+	var all []lab.Fact
+	for i, n := range found.nics {
+		irqs, dir := found.irqs[i], "/sys/bus/pci/devices/"+n.pci+"/msi_irqs"
+		reason, source := "", dir
+		switch {
+		case n.pci == "":
+			reason, source = "the adapter does not hang on a PCI function", n.dir+"/device"
+		case len(irqs) == 0:
+			reason = "the adapter shows no interrupts"
+		}
+		var facts []lab.Fact
+		if reason != "" {
+			for _, key := range []string{"nic.irq.count", "nic.irq.cpus", "nic.irq.busiest_share", "nic.irq.remote"} {
+				facts = append(facts, unknown(key, source, reason))
+			}
+		} else {
+			facts = append(facts, whole("nic.irq.count", int64(len(irqs)), dir))
+			facts = append(facts, nicAffinity(r, n, irqs, online)...)
+			facts = append(facts, busiestShare(found.counts.taken[i], found.counts.failed))
+		}
+		all = append(all, about(n.name, facts...)...)
+	}
+	return all
+}
+
+// nicAffinity says which threads the interrupts may go to, and how many of the interrupts may only go to threads of a node
+// that is not the adapter's.
+func nicAffinity(r reader, n nic, irqs []int, online cpuSet) []lab.Fact {
+	const cpus, far = "nic.irq.cpus", "nic.irq.remote"
+	sets, err := affinities(r, irqs)
+	if err != nil {
+		return []lab.Fact{unknown(cpus, affinitySource, why(err)), unknown(far, affinitySource, why(err))}
+	}
+	facts := []lab.Fact{interruptCPUs(cpus, sets, online)}
+	home, reason := homeThreads(r, n)
+	if reason != "" {
+		return append(facts, unknown(far, affinitySource, reason))
+	}
+	remote := int64(0)
+	for _, set := range sets {
+		if set.count() > 0 && set.and(home).count() == 0 {
+			remote++
+		}
+	}
+	return append(facts, whole(far, remote, affinitySource))
+}
+
+// homeThreads are the threads of the adapter's own memory node.
+func homeThreads(r reader, n nic) (home cpuSet, reason string) {
+	node, err := r.number("/sys/bus/pci/devices/" + n.pci + "/numa_node")
+	nodes := r.glob("/sys/devices/system/node/node[0-9]*")
+	switch {
+	case len(nodes) == 1:
+		node = 0 // firmware of machines with one node often names none
+	case err != nil:
+		return nil, "the adapter's memory node is not known: " + why(err)
+	case node < 0:
+		return nil, "firmware does not say which memory node the adapter is on"
+	}
+	dir := "/sys/devices/system/node/node" + strconv.FormatInt(node, 10)
+	if len(nodes) == 1 {
+		dir = nodes[0]
+	}
+	home, err = r.cpuSet(dir + "/cpulist")
+	if err != nil {
+		return nil, "the threads of the adapter's memory node are not known: " + why(err)
+	}
+	return home, ""
+}
+
+// busiestShare is the share that one thread took of all an adapter's interrupts.
+func busiestShare(taken []uint64, err error) lab.Fact {
+	const key = "nic.irq.busiest_share"
+	var sum, most float64
+	for _, n := range taken {
+		sum += float64(n)
+		most = max(most, float64(n))
+	}
+	switch {
+	case err != nil:
+		return unknown(key, interruptsPath, why(err))
+	case sum == 0:
+		return unknown(key, interruptsPath, "the adapter has raised no interrupt yet")
+	}
+	return known(key, strconv.FormatFloat(most/sum, 'f', 3, 64), interruptsPath)
+}

@@ -1,0 +1,266 @@
+package facts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// maxAsked is how many drives are asked themselves: each question is a command that the drive answers beside its work.
+const maxAsked = 64
+
+// nvmeDisks are the namespaces whose drives can be asked without danger: those behind a local controller that is alive. A
+// controller across a network may not answer, and one that is being reset makes the asker wait.
+func nvmeDisks(s stack) (asked []blockDevice, refused map[string]string) {
+	refused = map[string]string{}
+	for _, d := range s.wholeDisks() {
+		if !strings.HasPrefix(d.name, "nvme") {
+			continue
+		}
+		controllers := s.controllers(d)
+		if len(controllers) == 0 {
+			refused[d.name] = "/sys shows no controller that leads to it"
+			continue
+		}
+		transport, err := s.text(controllers[0] + "/transport")
+		state, stateErr := s.text(controllers[0] + "/state")
+		switch {
+		case err == nil && transport != "pcie":
+			refused[d.name] = "drives across a network (" + transport + ") are not asked; they might not answer"
+		case stateErr == nil && state != "live":
+			refused[d.name] = "its controller is " + state
+		case len(asked) == maxAsked:
+			refused[d.name] = fmt.Sprintf("only the first %d drives are asked", maxAsked)
+		default:
+			asked = append(asked, d)
+		}
+	}
+	return asked, refused
+}
+
+// nvmeCommands asks each drive for its formats and its health. Both answers come from commands alone, which only root may
+// send.
+func nvmeCommands(in Scope) [][]string {
+	r := reader{in.Files}
+	if r.cannotRun("nvme", "nvme-cli") != "" {
+		return nil
+	}
+	asked, _ := nvmeDisks(in.once(in.Files).blocks())
+	var commands [][]string
+	for _, d := range asked {
+		commands = append(commands, formatsCommand(d.name), healthCommand(d.name))
+	}
+	return commands
+}
+
+func formatsCommand(disk string) []string {
+	return []string{"nvme", "id-ns", "--output-format=json", "/dev/" + disk}
+}
+
+func healthCommand(disk string) []string { return wearCommands(disk, "/dev/"+disk)[0].argv }
+
+// cannotRun says why a tool that needs root can't be used; empty when it can.
+func (r reader) cannotRun(program, pack string) string {
+	if privileged(r).Value != "yes" {
+		return "permission denied; root may read it"
+	}
+	for _, dir := range searchPath(r) {
+		if r.exists(path.Join(dir, program)) {
+			return ""
+		}
+	}
+	return pack + " is not installed"
+}
+
+// collectNVMe says what drives tell when they are asked: temperature through the kernel's sensor, formats and health
+// through nvme-cli.
+func collectNVMe(fsys fs.FS, in Scope) []lab.Fact {
+	s := in.once(fsys).blocks()
+	_, refused := nvmeDisks(s)
+	cannot := s.cannotRun("nvme", "nvme-cli")
+	disks := slices.DeleteFunc(s.wholeDisks(), func(d blockDevice) bool { return !strings.HasPrefix(d.name, "nvme") })
+	return spread(len(disks), func(i int) []lab.Fact {
+		name, reason := disks[i].name, refused[disks[i].name]
+		facts := s.temperatures(name, reason)
+		if reason == "" {
+			reason = cannot
+		}
+		facts = append(facts, s.formats(name, reason, in)...)
+		return about(name, append(facts, health(name, reason, in)...)...)
+	})
+}
+
+// temperatures are the drive's own and the one at which it warns (WCTEMP, or the threshold that was set). The kernel asks the
+// drive for both. Sources: the kernel's drivers/nvme/host/hwmon.c and Documentation/hwmon/sysfs-interface.rst.
+//
+//	/sys/class/nvme/nvme0/hwmon1/temp1_input:  38850
+//	/sys/class/nvme/nvme0/hwmon1/temp1_max:    81850
+func (s stack) temperatures(disk, refused string) []lab.Fact {
+	const now, warning = "disk.nvme.temperature", "disk.nvme.temperature.warning"
+	dev := class(disk) + "/device"
+	if refused != "" {
+		return []lab.Fact{unknown(now, dev, refused), unknown(warning, dev, refused)}
+	}
+	file, ok := sensorOf(s.reader, disk)
+	if !ok {
+		const reason = "the kernel shows no sensor; CONFIG_NVME_HWMON makes it"
+		return []lab.Fact{unknown(now, dev, reason), unknown(warning, dev, reason)}
+	}
+	return []lab.Fact{
+		degrees(s.fact(now, file)),
+		degrees(s.fact(warning, strings.TrimSuffix(file, "input")+"max")),
+	}
+}
+
+// degrees turns thousandths into degrees.
+func degrees(f lab.Fact) lab.Fact {
+	if n, err := strconv.ParseInt(f.Value, 10, 64); err == nil {
+		f.Value = strconv.FormatFloat(float64(n)/1000, 'f', -1, 64)
+	}
+	return f
+}
+
+// formats of a namespace: in use, on offer, and a faster one. Kernels since 6.8 tell the one in use themselves.
+func (s stack) formats(disk, reason string, in Scope) []lab.Fact {
+	const use, offer, better = "disk.nvme.format", "disk.nvme.formats", "disk.nvme.better_format"
+	command := formatsCommand(disk)
+	source := lab.ShellQuote(command)
+	var formats []lbaFormat
+	current := 0
+	if reason == "" {
+		p := in.lookup(command)
+		var err error
+		formats, current, err = parseFormats([]byte(p.Stdout))
+		if reason = p.Failed; reason == "" && err != nil {
+			reason = "nvme: " + err.Error()
+		}
+	}
+	if reason == "" {
+		list := make([]string, len(formats))
+		for i, f := range formats {
+			list[i] = fmt.Sprintf("%s rp%d", f, f.performance)
+		}
+		facts := []lab.Fact{known(use, formats[current].String(), source), listOf(offer, list, source)}
+		if f, ok := betterFormat(formats, current); ok {
+			return append(facts, known(better, f.String(), source))
+		}
+		return append(facts, known(better, none, source))
+	}
+	facts := []lab.Fact{unknown(use, source, reason), unknown(offer, source, reason), unknown(better, source, reason)}
+	size, err := s.number(class(disk) + "/queue/logical_block_size")
+	metadata, err2 := s.number(class(disk) + "/metadata_bytes")
+	if err == nil && err2 == nil {
+		facts[0] = known(use, fmt.Sprintf("%d+%d", size, metadata), class(disk)+"/metadata_bytes")
+	}
+	return facts
+}
+
+// lbaFormat is a way to format a namespace, in bytes a block. Source: NVM Command Set Specification, Identify Namespace,
+// "LBA Format Data Structure"; performance 0 is the best of a drive's formats, 3 the worst.
+type lbaFormat struct {
+	data, metadata int64
+	performance    int64
+}
+
+func (f lbaFormat) String() string { return fmt.Sprintf("%d+%d", f.data, f.metadata) }
+
+// parseFormats reads "nvme id-ns --output-format=json": the formats on offer and which of them is in use. "ds" is the power of
+// two of the block's size, 0 for a format that can't be had. "flbas" holds the number of the format in use, its low four bits
+// and, for drives with more than sixteen, two more in bits 5 and 6.
+//
+//	"nlbaf" : 1,
+//	"flbas" : 0,
+//	"lbafs" : [ { "ms" : 0, "ds" : 9, "rp" : 2 }, { "ms" : 0, "ds" : 12, "rp" : 0 } ]
+func parseFormats(data []byte) (formats []lbaFormat, current int, err error) {
+	var doc struct {
+		InUse   amount `json:"flbas"`
+		Last    amount `json:"nlbaf"`
+		Formats []struct {
+			Metadata    amount `json:"ms"`
+			Power       amount `json:"ds"`
+			Performance amount `json:"rp"`
+		} `json:"lbafs"`
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, 0, errors.New("its output is not the JSON that was asked for")
+	}
+	bits := int(min(doc.InUse.value, 255))
+	use := bits & 0xf
+	if doc.Last.value >= 16 {
+		use |= bits >> 5 & 3 << 4
+	}
+	current = -1
+	for i, f := range doc.Formats {
+		// Blocks of 512 bytes to 64 MiB; the specification knows no smaller ones, and larger ones make no sense.
+		if f.Power.value < 9 || f.Power.value > 26 || f.Metadata.value > 1<<16 {
+			continue
+		}
+		if i == use {
+			current = len(formats)
+		}
+		formats = append(formats, lbaFormat{1 << int(f.Power.value), int64(f.Metadata.value), int64(min(f.Performance.value, 3))})
+	}
+	if current < 0 || !doc.InUse.known {
+		return nil, 0, errors.New("it does not say which format is in use")
+	}
+	return formats, current, nil
+}
+
+// betterFormat is the format that performs best among those with the metadata of the one in use, when it performs better.
+func betterFormat(formats []lbaFormat, current int) (lbaFormat, bool) {
+	same := slices.DeleteFunc(slices.Clone(formats), func(f lbaFormat) bool { return f.metadata != formats[current].metadata })
+	best := slices.MinFunc(same, func(a, b lbaFormat) int { return int(a.performance - b.performance) })
+	return best, best.performance < formats[current].performance
+}
+
+// health of a drive: how worn it is and whether it was too hot.
+func health(disk, reason string, in Scope) []lab.Fact {
+	command := healthCommand(disk)
+	source := lab.ShellQuote(command)
+	var log smartLog
+	if reason == "" {
+		p := in.lookup(command)
+		if reason = p.Failed; reason == "" && json.Unmarshal([]byte(p.Stdout), &log) != nil {
+			reason = "nvme: its output is not the JSON that was asked for"
+		}
+	}
+	var facts []lab.Fact
+	for _, f := range []struct {
+		key   string
+		value amount
+	}{
+		{"disk.nvme.wear", log.Used}, {"disk.nvme.spare", log.Spare},
+		{"disk.nvme.media_errors", log.MediaErrors}, {"disk.nvme.throttled", log.TooHot},
+	} {
+		switch {
+		case reason != "":
+			facts = append(facts, unknown(f.key, source, reason))
+		case !f.value.known || f.value.value >= 1<<63:
+			facts = append(facts, unknown(f.key, source, "the drive does not say"))
+		default:
+			facts = append(facts, whole(f.key, int64(f.value.value), source))
+		}
+	}
+	return facts
+}
+
+// smartLog is what "nvme smart-log --output-format=json" prints, the parts that facts are made of.
+//
+//	"avail_spare" : 100,
+//	"percent_used" : 15,
+//	"media_errors" : 0,
+//	"warning_temp_time" : 0
+type smartLog struct {
+	Used        amount `json:"percent_used"`
+	Spare       amount `json:"avail_spare"`
+	MediaErrors amount `json:"media_errors"`
+	// TooHot is minutes above the warning temperature.
+	TooHot amount `json:"warning_temp_time"`
+}

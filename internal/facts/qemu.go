@@ -1,0 +1,409 @@
+package facts
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// guest is a virtual machine as QEMU's command line describes it.
+type guest struct {
+	pid     string
+	program string
+	options []option
+	// objects, devices, nodes and networks by their names.
+	devices      []properties
+	objects      map[string]properties
+	nodes        map[string]properties
+	networks     map[string]properties
+	legacyDrives []properties
+}
+
+// option is one option of the command line with its argument, "" for none.
+type option struct{ name, value string }
+
+// properties are the settings of one option. Those inside others have dots in their names, in both ways of writing:
+//
+//	driver=qcow2,file.driver=file,file.filename=/srv/a.qcow2,cache.direct=on
+//	{"driver":"qcow2","file":{"driver":"file","filename":"/srv/a.qcow2"},"cache":{"direct":true}}
+type properties map[string]string
+
+const (
+	maxArguments  = 4096
+	maxProperties = 1024
+	maxDepth      = 16
+)
+
+// parseGuest reads a command line of QEMU; false when it is none. Three starters of virtual machines, with the parts that
+// tell them apart:
+//
+//	libvirt    /usr/bin/qemu-system-x86_64 -name guest=db1,debug-threads=on -object {"qom-type":"secret","id":"masterKey0",…}
+//	Proxmox    /usr/bin/kvm -id 101 -name web1,debug-threads=on … -pidfile /var/run/qemu-server/101.pid
+//	KubeVirt   /usr/libexec/qemu-kvm -name guest=prod_vm3,… -smbios type=1,manufacturer=KubeVirt,product=None,…
+//
+// Source: qemu(1); libvirt's and qemu-server's tests have hundreds of such lines.
+func parseGuest(argv []string) (guest, bool) {
+	if len(argv) < 2 {
+		return guest{}, false
+	}
+	g := guest{program: argv[0], objects: map[string]properties{}, nodes: map[string]properties{},
+		networks: map[string]properties{}}
+	base := path.Base(argv[0])
+	if base != "kvm" && base != "qemu-kvm" && !strings.HasPrefix(base, "qemu-system-") {
+		return guest{}, false
+	}
+	argv = argv[1:min(len(argv), maxArguments)]
+	for i := 0; i < len(argv); i++ {
+		name, ok := strings.CutPrefix(argv[i], "-")
+		if !ok {
+			continue
+		}
+		o := option{name: strings.TrimPrefix(name, "-")}
+		if i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
+			i++
+			o.value = argv[i]
+		}
+		g.options = append(g.options, o)
+		g.take(o)
+	}
+	if p, ok := g.last("machine", "type"); ok && p["type"] == "none" {
+		return guest{}, false // libvirt asks QEMU what it can do
+	}
+	return g, true
+}
+
+// take keeps what other options refer to by name.
+func (g *guest) take(o option) {
+	switch o.name {
+	case "object":
+		p := parseProperties(o.value, "qom-type")
+		g.objects[p["id"]] = p
+	case "device":
+		g.devices = append(g.devices, parseProperties(o.value, "driver"))
+	case "blockdev":
+		p := parseProperties(o.value, "driver")
+		g.nodes[p["node-name"]] = p
+	case "drive":
+		g.legacyDrives = append(g.legacyDrives, parseProperties(o.value, "file"))
+	case "hda", "hdb", "hdc", "hdd":
+		g.legacyDrives = append(g.legacyDrives, properties{"file": o.value, "if": "ide", "id": o.name})
+	case "netdev", "nic":
+		p := parseProperties(o.value, "type")
+		id := p["id"]
+		if o.name == "nic" {
+			id = "nic" + strconv.Itoa(len(g.networks))
+			model := p["model"]
+			if model == "" {
+				model = "default"
+			}
+			g.devices = append(g.devices, properties{"driver": model, "netdev": id})
+		}
+		g.networks[id] = p
+	}
+}
+
+// last is the last use of an option, its settings split, with the name that the first one may go without.
+func (g *guest) last(name, implied string) (properties, bool) {
+	for _, o := range slices.Backward(g.options) {
+		if o.name == name {
+			return parseProperties(o.value, implied), true
+		}
+	}
+	return nil, false
+}
+
+// parseProperties splits the settings of an option; two commas stand for one within a value.
+func parseProperties(text, implied string) properties {
+	p := properties{}
+	if strings.HasPrefix(text, "{") {
+		var tree map[string]any
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.UseNumber()
+		if decoder.Decode(&tree) == nil {
+			p.flatten("", tree, 0)
+		}
+		return p
+	}
+	const comma = "\x01"
+	for i, part := range strings.Split(strings.ReplaceAll(text, ",,", comma), ",") {
+		if len(p) >= maxProperties {
+			break
+		}
+		key, value, ok := strings.Cut(part, "=")
+		switch {
+		case !ok && i == 0:
+			key, value = implied, part
+		case !ok:
+			value = "on" // the short form of a switch: "server,nowait"
+		}
+		p[key] = strings.ReplaceAll(value, comma, ",")
+	}
+	return p
+}
+
+func (p properties) flatten(prefix string, value any, depth int) {
+	if depth > maxDepth || len(p) >= maxProperties {
+		return
+	}
+	dot := prefix
+	if dot != "" {
+		dot += "."
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			p.flatten(dot+key, inner, depth+1)
+		}
+	case []any:
+		for i, inner := range v {
+			p.flatten(dot+strconv.Itoa(i), inner, depth+1)
+		}
+	case bool:
+		p[prefix] = map[bool]string{true: "on", false: "off"}[v]
+	case nil:
+		p[prefix] = ""
+	default:
+		p[prefix] = fmt.Sprint(v)
+	}
+}
+
+func (p properties) on(name string) bool {
+	on, _ := ParseFlag(p[name])
+	return on
+}
+
+// first is the first of several settings that is there.
+func (p properties) first(names ...string) string {
+	for _, n := range names {
+		if v := p[n]; v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// guestFactsOf describes virtual machines and their disks.
+func guestFactsOf(r reader, guests []guest) []lab.Fact {
+	online, _ := r.cpuSet(onlinePath)
+	var facts []lab.Fact
+	taken := map[string]bool{}
+	for _, g := range guests {
+		name := g.name()
+		thing := name
+		if thing == "" {
+			thing = g.pid
+		} else if taken[thing] {
+			thing += "/" + g.pid
+		}
+		taken[thing] = true
+		source := "/proc/" + g.pid + "/cmdline"
+		facts = append(facts, about(thing, append(g.facts(source), pinned(r, g.pid, online))...)...)
+		for _, d := range g.drives() {
+			facts = append(facts, about(thing+"/"+d.name, d.facts(source)...)...)
+		}
+	}
+	return facts
+}
+
+func (g *guest) name() string {
+	p, _ := g.last("name", "guest")
+	return oneLine(p["guest"])
+}
+
+func (g *guest) facts(source string) []lab.Fact {
+	say := func(key, value, reason string) lab.Fact {
+		if value = oneLine(value); value == "" {
+			return unknown(key, source, reason)
+		}
+		return known(key, value, source)
+	}
+	const leftOut = "the command line leaves it to QEMU"
+	cpu, _ := g.last("cpu", "model")
+	threads := 0
+	for _, o := range g.objects {
+		if o["qom-type"] == "iothread" {
+			threads++
+		}
+	}
+	facts := []lab.Fact{
+		say("guest.name", g.name(), "it has none"),
+		say("guest.manager", g.manager(), ""),
+		say("guest.emulator", g.emulator(), "neither QEMU's path nor the machine type tells"),
+		say("guest.machine", g.machine(), leftOut),
+		say("guest.accelerator", g.accelerator(), ""),
+		say("guest.cpu", cpu["model"], leftOut),
+		whole("guest.cpus", int64(g.cpus()), source),
+		g.memory(source),
+		onOff("guest.hugepages", g.hugePages(), source),
+		whole("guest.iothreads", int64(threads), source),
+	}
+	return append(facts, g.network(source)...)
+}
+
+func (g *guest) manager() string {
+	var paths strings.Builder
+	for _, o := range g.options {
+		if o.name == "smbios" && strings.Contains(o.value, "manufacturer=KubeVirt") {
+			return "kubevirt"
+		}
+		if o.name == "object" || o.name == "chardev" || o.name == "pidfile" {
+			paths.WriteString(o.value)
+		}
+	}
+	switch all := paths.String(); {
+	case strings.Contains(all, "/run/kubevirt"):
+		return "kubevirt"
+	case strings.Contains(all, "/run/qemu-server/"):
+		return "proxmox"
+	case strings.Contains(all, "masterKey0"), strings.Contains(all, "/libvirt/qemu/"):
+		return "libvirt"
+	}
+	return none
+}
+
+// machine is the machine type without its settings: pc-q35-9.2, q35+pve0. Proxmox VE gives -machine several times.
+func (g *guest) machine() string {
+	for _, o := range slices.Backward(g.options) {
+		if o.name == "machine" || o.name == "M" {
+			if t := parseProperties(o.value, "type")["type"]; t != "" {
+				return t
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	emulatorPath   = regexp.MustCompile(`qemu-(?:kvm-)?([0-9]+\.[0-9]+(?:\.[0-9]+)?)`)
+	machineVersion = regexp.MustCompile(`-((?:rhel)?[0-9]+\.[0-9]+(?:\.[0-9]+)?)(?:\+|$)`)
+)
+
+// emulator is QEMU's version, by a path such as /nix/store/…-qemu-9.1.0/bin or by the machine type, which is that of the
+// version itself or of an older one that it still offers.
+func (g *guest) emulator() string {
+	if found := emulatorPath.FindStringSubmatch(g.program); found != nil {
+		return found[1]
+	}
+	if found := machineVersion.FindStringSubmatch(g.machine()); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// accelerator is what QEMU runs the machine's code with. Called kvm or qemu-kvm, it takes KVM without being told.
+func (g *guest) accelerator() string {
+	for _, o := range g.options {
+		var named string
+		switch o.name {
+		case "accel":
+			named = parseProperties(o.value, "accel")["accel"]
+		case "machine", "M":
+			named = parseProperties(o.value, "type")["accel"]
+		case "enable-kvm":
+			named = "kvm"
+		}
+		if named != "" {
+			first, _, _ := strings.Cut(named, ":")
+			return first
+		}
+	}
+	if strings.HasSuffix(g.program, "kvm") {
+		return "kvm"
+	}
+	return "tcg"
+}
+
+// cpus is the number of virtual CPUs: given, or sockets times cores times threads.
+func (g *guest) cpus() int {
+	p, _ := g.last("smp", "cpus")
+	if n, err := strconv.Atoi(p["cpus"]); err == nil && n > 0 {
+		return n
+	}
+	n := 1
+	for _, part := range []string{"sockets", "dies", "clusters", "cores", "threads"} {
+		if v, err := strconv.Atoi(p[part]); err == nil && v > 0 && v <= maxCPUs && n <= maxCPUs {
+			n *= v
+		}
+	}
+	return n
+}
+
+// memory reads -m: "4096", "size=8388608k", "size=1024,slots=255,maxmem=4194304M"; mebibytes when no unit is given.
+func (g *guest) memory(source string) lab.Fact {
+	const key = "guest.memory"
+	p, ok := g.last("m", "size")
+	if !ok {
+		return unknown(key, source, "the command line leaves it to QEMU")
+	}
+	digits := strings.TrimRight(p["size"], "bBkKmMgGtT")
+	shift := 20
+	switch strings.ToLower(strings.TrimPrefix(p["size"], digits)) {
+	case "b":
+		shift = 0
+	case "k":
+		shift = 10
+	case "", "m":
+	case "g":
+		shift = 30
+	case "t":
+		shift = 40
+	default:
+		digits = ""
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > 1<<62>>shift {
+		return unknown(key, source, "not an amount of memory: "+oneLine(p["size"]))
+	}
+	return whole(key, n<<shift, source)
+}
+
+func (g *guest) hugePages() bool {
+	for _, o := range g.options {
+		if o.name == "mem-path" && strings.Contains(o.value, "huge") {
+			return true
+		}
+	}
+	for _, o := range g.objects {
+		if strings.HasPrefix(o["qom-type"], "memory-backend") && (o.on("hugetlb") || strings.Contains(o["mem-path"], "huge")) {
+			return true
+		}
+	}
+	return false
+}
+
+// network lists the network devices with what carries their packets: virtio-net-pci/vhost, e1000/user.
+func (g *guest) network(source string) []lab.Fact {
+	var nics []string
+	virtio, vhost := 0, 0
+	for _, d := range g.devices {
+		if d["netdev"] == "" {
+			continue
+		}
+		n := g.networks[d["netdev"]]
+		carrier := n["type"]
+		if carrier == "" {
+			carrier = "unknown"
+		}
+		if n.on("vhost") {
+			carrier = "vhost"
+		}
+		if strings.HasPrefix(d["driver"], "virtio") {
+			virtio++
+			if strings.HasPrefix(carrier, "vhost") {
+				vhost++
+			}
+		}
+		nics = append(nics, oneLine(d["driver"]+"/"+carrier))
+	}
+	facts := []lab.Fact{listOf("guest.nics", nics, source)}
+	if virtio > 0 {
+		facts = append(facts, onOff("guest.vhost", virtio == vhost, source))
+	}
+	return facts
+}

@@ -1,0 +1,47 @@
+package facts
+
+import (
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// Section is what is known of one thing, or of one area of the machine, for people to read.
+type Section struct {
+	// Title is the area, and the thing where there are several of its class: "cpu", "disk nvme0n1", "disk under test".
+	Title string
+	Rows  []Row
+}
+
+// Row is a fact with the part of its key that the title does not say.
+type Row struct {
+	Name string
+	Fact lab.Fact
+}
+
+// Sections groups facts: the machine's by the first part of their key, those about a thing by the thing, in the order in
+// which they come.
+func Sections(all []lab.Fact) []Section {
+	var list []Section
+	at := map[string]int{}
+	for _, f := range all {
+		area, rest, ok := strings.Cut(f.Key, ".")
+		if !ok {
+			rest = area
+		}
+		title := area
+		if f.About != "" {
+			title += " " + f.About
+		} else if role, after, ok := strings.Cut(rest, "."); ok && role == "under-test" {
+			title, rest = area+" under test", after
+		}
+		i, seen := at[title]
+		if !seen {
+			i = len(list)
+			at[title] = i
+			list = append(list, Section{Title: title})
+		}
+		list[i].Rows = append(list[i].Rows, Row{rest, f})
+	}
+	return list
+}

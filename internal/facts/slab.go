@@ -1,0 +1,75 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"headroom/internal/lab"
+)
+
+const (
+	// maxSlabs bounds the caches that are looked at; a large machine has 300, and links to them.
+	maxSlabs = 2000
+	// maxSlabNames is how many caches are named in full.
+	maxSlabNames = 20
+)
+
+// collectSlab names the slab caches whose objects are checked on every allocation. That is set for all by slab_debug=
+// (slub_debug= before 6.9) or for some by name, and only root may look. Source: the kernel's Documentation/mm/slub.rst.
+func collectSlab(fsys fs.FS, _ Scope) []lab.Fact {
+	const key, dir = "memory.slab_debug", "/sys/kernel/slab"
+	r := reader{fsys}
+	var debugged []string
+	var closed error
+	seen := 0
+	entries, err := fs.ReadDir(fsys, inside(dir))
+	for _, e := range entries {
+		if !e.IsDir() { // caches of equal layout are merged, and the other names are links
+			continue
+		}
+		if seen++; seen > maxSlabs {
+			break
+		}
+		on, ferr := slabDebugged(r, dir+"/"+e.Name())
+		if closed = ferr; closed != nil {
+			break
+		}
+		if on {
+			debugged = append(debugged, e.Name())
+		}
+	}
+	if err == nil && seen > 0 && closed == nil {
+		if more := len(debugged) - maxSlabNames; more > 0 {
+			debugged = append(debugged[:maxSlabNames], fmt.Sprintf("and %d more", more))
+		}
+		return []lab.Fact{listOf(key, debugged, dir)}
+	}
+	for _, name := range []string{"slab_debug", "slub_debug"} {
+		if value, ok := r.argument(name); ok {
+			return []lab.Fact{known(key, "all ("+name+"="+value+")", cmdlinePath)}
+		}
+	}
+	switch {
+	case closed != nil:
+		err = closed
+	case err == nil:
+		err = fs.ErrNotExist
+	}
+	return []lab.Fact{unknown(key, dir, why(err))}
+}
+
+// slabDebugged says whether any check is on for a cache. The error says that it can't be told; a kernel without
+// SLUB_DEBUG has none of the files, and none of the checks.
+func slabDebugged(r reader, dir string) (bool, error) {
+	for _, attribute := range []string{"sanity_checks", "red_zone", "poison", "store_user"} {
+		text, err := r.text(dir + "/" + attribute)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		if text == "1" {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,57 @@
+package facts
+
+import (
+	"bytes"
+	"io/fs"
+	"strconv"
+)
+
+const softnetPath = "/proc/net/softnet_stat"
+
+// softnet sums what the CPUs did with received packets since boot.
+func softnet(r reader, t *thing) {
+	data, err := fs.ReadFile(r.fsys, inside(softnetPath))
+	sum, ok := parseSoftnet(data)
+	for i, key := range []string{"net.softnet.processed", "net.softnet.dropped", "net.softnet.squeezed"} {
+		switch {
+		case err != nil:
+			t.add(unknown(key, softnetPath, why(err)))
+		case !ok:
+			t.add(unknown(key, softnetPath, "the file does not have the columns that are known"))
+		default:
+			t.add(whole(key, sum[i], softnetPath))
+		}
+	}
+}
+
+// parseSoftnet adds up the first three columns, in hexadecimal: packets processed, packets dropped because the backlog was
+// full, and times that a CPU stopped with packets left over because its budget or time was used up. There is one line for
+// each CPU online. Source: the kernel's net/core/net-procfs.c.
+//
+//	000042b1 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000001
+//	0001c3f2 00000003 00000018 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000002
+func parseSoftnet(data []byte) (sum [3]int64, ok bool) {
+	for line := range bytes.Lines(data) {
+		column := 0
+		var row [3]int64
+		for field := range bytes.FieldsSeq(line) {
+			if column == len(row) {
+				break
+			}
+			n, err := strconv.ParseUint(string(field), 16, 32)
+			if err != nil {
+				break
+			}
+			row[column] = int64(n)
+			column++
+		}
+		if column < len(row) {
+			continue
+		}
+		ok = true
+		for i, n := range row {
+			sum[i] += n
+		}
+	}
+	return sum, ok
+}

@@ -1,0 +1,287 @@
+package facts
+
+import (
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// volumeCommands ask for what /sys does not show, and only where there is something to ask about.
+func volumeCommands(in Scope) [][]string {
+	r := reader{in.Files}
+	names := r.names("/sys/class/block")
+	var commands [][]string
+	if slices.ContainsFunc(names, dmName.MatchString) && r.cannotRun("dmsetup", "dmsetup") == "" {
+		commands = append(commands, tableCommand(), statusCommand())
+	}
+	if slices.ContainsFunc(names, drbdName.MatchString) && r.cannotRun("drbdsetup", "drbd-utils") == "" {
+		commands = append(commands, drbdStatusCommand(), drbdShowCommand())
+	}
+	return commands
+}
+
+// collectVolumes describes the block devices that are made of others, and multipath maps once more as such.
+func collectVolumes(fsys fs.FS, in Scope) []lab.Fact {
+	s := in.once(fsys).blocks()
+	volumes := s.volumes()
+	used := s.used()
+	tables := s.dmTargets(in, tableCommand())
+	status := s.dmTargets(in, statusCommand())
+	var replicas map[int]replica
+	var source, reason string
+	if slices.ContainsFunc(volumes, func(d blockDevice) bool { return d.kind == "drbd" }) {
+		replicas, source, reason = s.replicas(in)
+	}
+	names := make(map[string]string, len(s.known.mapped))
+	for name, device := range s.known.mapped {
+		names[device] = name
+	}
+	// dmsetup names the devices as device mapper does; a name that /sys hides can't be found in its output.
+	return spread(len(volumes), func(i int) []lab.Fact {
+		d := volumes[i]
+		facts := s.volume(d, used, names[d.name])
+		switch d.kind {
+		case "dm":
+			facts = append(facts, s.mapped(d, names[d.name], tables, status)...)
+		case "md":
+			facts = append(facts, s.md(d.name)...)
+		case "drbd":
+			facts = append(facts, drbd(d.name, replicas, source, reason)...)
+		}
+		return about(d.name, facts...)
+	})
+}
+
+func (s stack) volume(d blockDevice, used map[string]bool, mapped string) []lab.Fact {
+	dir := class(d.name)
+	name := known("volume.name", d.name, dir)
+	switch {
+	case mapped != "":
+		name = known("volume.name", mapped, dir+"/dm/name")
+	case d.kind == "loop":
+		name = s.fact("volume.name", dir+"/loop/backing_file")
+	}
+	members := listOf("volume.members", d.below, dir+"/slaves")
+	disks := listOf("volume.disks", s.disksUnder(d.name), dir+"/slaves")
+	if d.kind == "zfs" {
+		members = unknown(members.Key, members.Source, zfsHides)
+		disks = unknown(disks.Key, disks.Source, zfsHides)
+	}
+	return []lab.Fact{
+		name,
+		s.volumeKind(d),
+		members,
+		disks,
+		listOf("volume.holders", s.holders(d.name, used), dir+"/holders"),
+		s.sizeFact("volume.size", d.name),
+		chosen(s.fact("volume.queue.scheduler", dir+"/queue/scheduler")),
+		s.fact("volume.queue.logical_block_size", dir+"/queue/logical_block_size"),
+	}
+}
+
+// disksUnder are the disks under a device; none for one that hides what it is made of (a volume of ZFS).
+func (s stack) disksUnder(name string) []string {
+	return slices.DeleteFunc(s.disks(name), func(disk string) bool { return disk == name })
+}
+
+// volumeKind is what a volume does. Device mapper's come from the UUID, whose first part names the program that made it, and
+// for LVM from the layers underneath, which carry their part in the UUID's last part.
+//
+//	CRYPT-LUKS2-0a1b2c3d4e5f60718293a4b5c6d7e8f9-md0_crypt
+//	LVM-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZab-tpool
+//	part1-mpath-360014051234567890abcdef012345678
+func (s stack) volumeKind(d blockDevice) lab.Fact {
+	const key = "volume.kind"
+	file := class(d.name) + "/dm/uuid"
+	if d.kind != "dm" {
+		return known(key, d.kind, class(d.name))
+	}
+	kind := s.dmType(d.name)
+	switch {
+	case kind == "lvm":
+		kind = s.lvmKind(d)
+	case kind == "mpath":
+		kind = "multipath"
+	case strings.HasPrefix(kind, "part"):
+		kind = "partition"
+	case kind == "crypt":
+		id, _ := s.text(file)
+		for _, other := range []string{"VERITY", "INTEGRITY"} {
+			if strings.HasPrefix(id, "CRYPT-"+other+"-") {
+				kind = strings.ToLower(other)
+			}
+		}
+	}
+	return known(key, kind, file)
+}
+
+func (s stack) lvmKind(d blockDevice) string {
+	layers := map[string]string{
+		"tpool": "thin-pool", "pool": "thin-pool", "tdata": "thin-pool data", "tmeta": "thin-pool metadata",
+		"cow": "snapshot data", "cdata": "cache data", "cmeta": "cache metadata", "cpool_cdata": "cache data",
+		"cpool_cmeta": "cache metadata", "vdata": "vdo data", "vpool": "vdo pool",
+	}
+	if kind, ok := layers[s.lvmLayer(d.name)]; ok {
+		return kind
+	}
+	for _, b := range d.below {
+		switch s.lvmLayer(b) {
+		case "tpool":
+			return "thin"
+		case "cow", "real":
+			return "snapshot"
+		case "cdata", "cpool_cdata", "cvol":
+			return "cache"
+		case "vpool":
+			return "vdo"
+		}
+	}
+	return "lvm"
+}
+
+// lvmLayer is the last part of an LVM UUID that has three: what part of a volume it is.
+func (s stack) lvmLayer(name string) string {
+	id, err := s.text(class(name) + "/dm/uuid")
+	if err != nil {
+		return ""
+	}
+	rest, ok := strings.CutPrefix(id, "LVM-")
+	_, layer, found := strings.Cut(rest, "-")
+	if !ok || !found {
+		return ""
+	}
+	return layer
+}
+
+// md describes a software RAID. Attributes that a level does not have are left out: only RAID levels with redundancy can be
+// degraded, only RAID 4, 5 and 6 have stripes to cache. Source: the kernel's Documentation/admin-guide/md.rst.
+//
+//	/sys/class/block/md0/md/level:              raid10
+//	/sys/class/block/md0/md/sync_action:        idle
+//	/sys/class/block/md0/md/bitmap/location:    +8
+func (s stack) md(name string) []lab.Fact {
+	dir := class(name) + "/md"
+	facts := []lab.Fact{
+		s.fact("volume.md.level", dir+"/level"),
+		s.fact("volume.md.disks", dir+"/raid_disks"),
+		s.fact("volume.md.chunk_size", dir+"/chunk_size"),
+	}
+	level := facts[0].Value
+	if level != "raid0" && level != "linear" {
+		facts = append(facts,
+			s.fact("volume.md.degraded", dir+"/degraded"),
+			s.fact("volume.md.sync_action", dir+"/sync_action"),
+			s.fact("volume.md.bitmap", dir+"/bitmap/location"))
+	}
+	if level == "raid4" || level == "raid5" || level == "raid6" {
+		facts = append(facts,
+			s.fact("volume.md.stripe_cache_size", dir+"/stripe_cache_size"),
+			s.fact("volume.md.group_thread_cnt", dir+"/group_thread_cnt"))
+	}
+	return facts
+}
+
+// dmAnswer is what dmsetup told of all devices, or why it did not.
+type dmAnswer struct {
+	targets        map[string][]dmTarget
+	source, reason string
+}
+
+func (s stack) dmTargets(in Scope, command []string) dmAnswer {
+	a := dmAnswer{source: lab.ShellQuote(command)}
+	if a.reason = s.cannotRun("dmsetup", "dmsetup"); a.reason != "" {
+		return a
+	}
+	p := in.lookup(command)
+	a.reason = p.Failed
+	a.targets = parseTargets(p.Stdout)
+	return a
+}
+
+// of is what was told of one device.
+func (a dmAnswer) of(name string) (targets []dmTarget, reason string) {
+	if a.reason != "" {
+		return nil, a.reason
+	}
+	if targets = a.targets[name]; len(targets) == 0 {
+		return nil, "dmsetup does not list it"
+	}
+	return targets, ""
+}
+
+// mapped describes a device-mapper device by its table, which only root may read.
+func (s stack) mapped(d blockDevice, name string, tables, status dmAnswer) []lab.Fact {
+	targets, reason := tables.of(name)
+	var facts []lab.Fact
+	put := func(key string, ok bool, value string) {
+		switch {
+		case reason != "":
+			facts = append(facts, unknown(key, tables.source, reason))
+		case !ok:
+			facts = append(facts, unknown(key, tables.source, "the table has another form than expected"))
+		default:
+			facts = append(facts, known(key, value, tables.source))
+		}
+	}
+	put("volume.dm.table", true, strings.Join(kindsOf(targets), ", "))
+	kind := s.volumeKind(d).Value
+	switch kind {
+	case "crypt":
+		var c crypt
+		ok := false
+		if len(targets) > 0 {
+			c, ok = parseCrypt(targets[0].params)
+		}
+		flags := strings.Join(c.flags, ", ")
+		if flags == "" {
+			flags = none
+		}
+		put("volume.crypt.flags", ok, flags)
+		put("volume.crypt.cipher", ok, c.cipher)
+		put("volume.crypt.sector_size", ok, strconv.FormatInt(c.sectorSize, 10))
+	case "lvm":
+		// RAID, mirror and other targets have no stripes in this sense.
+		if n := stripes(targets); n > 0 || reason != "" {
+			put("volume.lvm.stripes", true, strconv.Itoa(n))
+		}
+	case "multipath":
+		facts = append(facts, s.multipath(d, name, tables, status)...)
+	}
+	return facts
+}
+
+// multipath describes a multipath map. Its members are in /sys; how it picks among them only root may read.
+func (s stack) multipath(d blockDevice, name string, tables, status dmAnswer) []lab.Fact {
+	dir := class(d.name)
+	facts := []lab.Fact{
+		s.fact("multipath.name", dir+"/dm/name"),
+		whole("multipath.paths", int64(len(d.below)), dir+"/slaves"),
+		listOf("multipath.members", d.below, dir+"/slaves"),
+	}
+	read := func(a dmAnswer, parse func([]string) (multipathMap, bool)) (multipathMap, string) {
+		targets, reason := a.of(name)
+		if reason != "" {
+			return multipathMap{}, reason
+		}
+		m, ok := parse(targets[0].params)
+		if !ok {
+			return multipathMap{}, "dmsetup printed something else than expected"
+		}
+		return m, ""
+	}
+	table, why := read(tables, parseMultipathTable)
+	if why != "" {
+		facts = append(facts, unknown("multipath.groups", tables.source, why), unknown("multipath.policy", tables.source, why))
+	} else {
+		facts = append(facts, whole("multipath.groups", int64(table.groups), tables.source),
+			listOf("multipath.policy", table.policies, tables.source))
+	}
+	now, why := read(status, parseMultipathStatus)
+	if why != "" {
+		return append(facts, unknown("multipath.active", status.source, why))
+	}
+	return append(facts, whole("multipath.active", int64(now.active), status.source))
+}

@@ -1,0 +1,55 @@
+package facts
+
+import (
+	"io/fs"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+const arcStatsPath = "/proc/spl/kstat/zfs/arcstats"
+
+// zfsHides is why nothing lies under a volume or a file system of ZFS.
+const zfsHides = "ZFS does not show in /sys what its pools are made of"
+
+// collectZFS describes ZFS where its module is loaded.
+func collectZFS(fsys fs.FS, _ Scope) []lab.Fact {
+	r := reader{fsys}
+	const dir = "/sys/module/zfs"
+	if !r.exists(dir) {
+		return nil
+	}
+	return []lab.Fact{
+		r.fact("zfs.version", dir+"/version"),
+		arcLimit(r),
+	}
+}
+
+// arcLimit is how large the cache may grow: the limit in force, and where that can't be read, the module's parameter, of
+// which 0 leaves the choice to ZFS.
+func arcLimit(r reader) lab.Fact {
+	const key, parameter = "zfs.arc_max", "/sys/module/zfs/parameters/zfs_arc_max"
+	text, err := r.text(arcStatsPath)
+	if limit, ok := parseARCLimit(text); err == nil && ok {
+		return known(key, limit, arcStatsPath)
+	}
+	f := r.fact(key, parameter)
+	if f.Value == "0" {
+		return unknown(key, parameter, "0: ZFS chooses the limit, and "+arcStatsPath+" does not tell it")
+	}
+	return f
+}
+
+// parseARCLimit reads the largest size out of the statistics of the ARC: name, type, value.
+//
+//	13 1 0x01 147 39984 6131313131 905511313131
+//	name                            type data
+//	c_max                           4    135090450432
+func parseARCLimit(text string) (string, bool) {
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "c_max" && Whole.holds(f[2]) {
+			return f[2], true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,62 @@
+package lab
+
+import (
+	"slices"
+	"strings"
+)
+
+// Primary names the metrics of a cell that answer what it was run for: on these a comparison decides, and these must be
+// precise enough. Params are the load generator's, measured the metrics that there are.
+//
+// It is the IOPS of each direction. Where the load itself sets the pace (rate, rate_iops, thinktime) IOPS are a setting and
+// not a result, so it is the mean latency. Bandwidth is IOPS times the block size and says nothing more; it stands in
+// where a tool printed nothing else, as does the mean latency after it. Flushes follow the writes that they belong to: they
+// count where nothing else was measured.
+func Primary[V any](params map[string]string, measured map[string]V) []string {
+	var names []string
+	for _, direction := range Directions() {
+		if direction == Sync {
+			continue
+		}
+		candidates := []string{IOPS(direction), Bandwidth(direction), Latency(direction, "mean")}
+		if paced(params, direction) {
+			candidates = []string{Latency(direction, "mean"), IOPS(direction), Bandwidth(direction)}
+		}
+		names = append(names, firstMeasured(measured, candidates)...)
+	}
+	if len(names) == 0 {
+		names = firstMeasured(measured, []string{IOPS(Sync), Latency(Sync, "mean"), "elapsed"})
+	}
+	return names
+}
+
+func firstMeasured[V any](measured map[string]V, candidates []string) []string {
+	for _, name := range candidates {
+		if _, ok := measured[name]; ok {
+			return []string{name}
+		}
+	}
+	return nil
+}
+
+// paced says whether the load limits itself in a direction. fio takes one value for all, or one for each of reads, writes and
+// trims, where an empty one is no limit.
+func paced(params map[string]string, direction string) bool {
+	if limits(params["thinktime"]) {
+		return true
+	}
+	for _, name := range []string{"rate", "rate_iops"} {
+		each := strings.Split(params[name], ",")
+		i := slices.Index([]string{Read, Write, Trim}, direction)
+		if len(each) == 1 {
+			i = 0
+		}
+		if i < 0 && limits(params[name]) || i >= 0 && i < len(each) && limits(each[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// limits says whether a limit is one: 0 is none, in any unit.
+func limits(value string) bool { return strings.ContainsAny(value, "123456789") }
