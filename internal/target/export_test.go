@@ -1,0 +1,17 @@
+package target
+
+// ThroughTheShell has files read as on a host without SFTP.
+func (s *SSH) ThroughTheShell() { s.plain = true }
+
+// Master is the process of the shared connection; 0 without one.
+func (s *SSH) Master() int {
+	s.turn <- struct{}{}
+	defer s.give()
+	if s.link == nil {
+		return 0
+	}
+	return s.link.cmd.Process.Pid
+}
+
+// SocketFolder makes a folder for control sockets in the first of some places.
+func SocketFolder(bases []string) (string, error) { return socketFolder(bases) }

@@ -1,0 +1,343 @@
+//go:build system
+
+package target_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/target/sshtest"
+	"headroom/internal/target/targettest"
+)
+
+// opened is a host that is closed at the end of the test.
+func opened(t *testing.T, o target.SSHOptions) *target.SSH {
+	t.Helper()
+	s := target.NewSSH(o)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestSSHPassesTheSuite(t *testing.T) {
+	server := sshtest.Start(t)
+	targettest.Run(t, func(t *testing.T) target.Target { return opened(t, server.Options("")) })
+}
+
+func TestSSHWithoutSFTPPassesTheSuite(t *testing.T) {
+	server := sshtest.Start(t)
+	targettest.Run(t, func(t *testing.T) target.Target {
+		s := opened(t, server.Options(""))
+		s.ThroughTheShell()
+		return s
+	})
+}
+
+// Shells that quote in ways of their own, whose start-up files print and fail.
+func TestSSHPassesTheSuiteUnderOtherShells(t *testing.T) {
+	for shell, rc := range map[string]struct{ file, text string }{
+		"fish": {".config/fish/config.fish", "echo 'Welcome, it'\\''s \"fish\"'\necho complaint >&2\nprintf 'no end of line'\n"},
+		"tcsh": {".cshrc", "echo 'Welcome to csh \\!'\nset histchars='!^'\necho -n 'no end of line'\n"},
+		"bash": {".bashrc", "echo Welcome\necho complaint >&2\nprintf 'no end of line'\nfalse\n"},
+	} {
+		t.Run(shell, func(t *testing.T) {
+			name, home := sshtest.User(t, shell)
+			server := sshtest.Start(t)
+			file := filepath.Join(home, rc.file)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(rc.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			targettest.Run(t, func(t *testing.T) target.Target { return opened(t, server.Options(name)) })
+			u, err := user.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nothingOf(t, u)
+		})
+	}
+}
+
+// nothingOf says that a user has left no process and no file where headroom puts some.
+func nothingOf(t *testing.T, u *user.User) {
+	t.Helper()
+	var left []string
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		left = nil
+		names, err := filepath.Glob("/proc/[0-9]*")
+		if err != nil || len(names) == 0 {
+			t.Fatal("no process is to be seen", err)
+		}
+		for _, n := range names {
+			info, err := os.Stat(n)
+			if err != nil {
+				continue // gone
+			}
+			if st, ok := info.Sys().(*syscall.Stat_t); ok && fmt.Sprint(st.Uid) == u.Uid {
+				line, _ := os.ReadFile(n + "/cmdline")
+				left = append(left, fmt.Sprintf("%s %q", n, line))
+			}
+		}
+		if len(left) == 0 {
+			break // sshd takes a moment to end a session
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+	for _, pattern := range []string{"/dev/shm/headroom-" + u.Uid, "/tmp/headroom-" + u.Uid, "/var/tmp/headroom-" + u.Uid, u.HomeDir + "/.headroom*"} {
+		if found, err := filepath.Glob(pattern); err != nil || len(found) > 0 {
+			t.Errorf("left: %q, %v", found, err)
+		}
+	}
+}
+
+func TestLongPathsOfTheControlSocket(t *testing.T) {
+	server := sshtest.Start(t)
+	long := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
+	if err := os.MkdirAll(long, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", long)
+	t.Setenv("HOME", long)
+	s := opened(t, server.Options(""))
+	if out, err := s.Run(t.Context(), "echo", "there"); err != nil || string(out.Stdout) != "there\n" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	short := filepath.Join(t.TempDir(), "100%d")
+	if err := os.Mkdir(short, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", short) // ssh would expand it
+	s = opened(t, server.Options(""))
+	if out, err := s.Run(t.Context(), "echo", "there"); err != nil || string(out.Stdout) != "there\n" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(short); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+func sleeper(t *testing.T, s *target.SSH, id string) target.Job {
+	t.Helper()
+	job, err := s.Start(t.Context(), target.JobSpec{ID: fmt.Sprintf("%s-%d", id, os.Getpid()), Argv: []string{"sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended; exit 9"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := s.ClearJob(ctx, job.ID()); err != nil {
+			t.Error(err)
+		}
+	})
+	return job
+}
+
+func TestAJobIsFollowedOverALostConnection(t *testing.T) {
+	server := sshtest.Start(t)
+	s := opened(t, server.Options(""))
+	job := sleeper(t, s, "LOST")
+	first := s.Master()
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ReadFiles(t.Context(), "/proc/version"); err != nil {
+		t.Errorf("reading goes on over a new connection: %v", err)
+	}
+	if out, err := s.Run(t.Context(), "touch", job.Dir()+"/go"); err != nil || out.ExitCode != 0 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if state := targettest.Await(t, job); state.ExitCode != 9 {
+		t.Errorf("%+v", state)
+	}
+	if s.Master() == first {
+		t.Error("the connection was not made anew")
+	}
+	if out, err := job.Fetch(t.Context(), "stdout"); err != nil || string(out) != "begun\nended\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if err := job.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALostHostIsGivenUp(t *testing.T) {
+	server := sshtest.Start(t)
+	o := server.Options("")
+	o.Patience = time.Second
+	s := opened(t, o)
+	job := sleeper(t, s, "GONE")
+	server.Stop()
+	if err := syscall.Kill(s.Master(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-job.Done():
+	case <-time.After(2 * time.Minute):
+		t.Fatal("it waits on and on")
+	}
+	state, err := job.Poll(t.Context())
+	if !state.Done || err == nil || !strings.Contains(err.Error(), "could not be made again") {
+		t.Errorf("%+v, %v", state, err)
+	}
+	server.Again(t)
+	if ids, err := s.JobsBelow(t.Context(), job.ID()); err != nil || len(ids) != 1 {
+		t.Errorf("the job is found again: %v, %v", ids, err)
+	}
+}
+
+// What logind does at the end of a session, or the kernel when memory runs out: all processes of the job are gone at once.
+func TestAJobWhoseProcessesWereKilled(t *testing.T) {
+	server := sshtest.Start(t)
+	s := opened(t, server.Options(""))
+	job := sleeper(t, s, "KILLED")
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil || len(links) == 0 {
+		t.Fatal("no process is to be seen", err)
+	}
+	killed := 0
+	for _, l := range links {
+		if to, err := os.Readlink(l); err == nil && to == job.Dir() {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(l)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err == nil {
+				killed++
+			}
+		}
+	}
+	if killed < 2 {
+		t.Fatalf("%d processes were killed, where the job has a wrapper and a shell", killed)
+	}
+	select {
+	case <-job.Done():
+	case <-time.After(2 * time.Minute):
+		t.Fatal("it waits on and on")
+	}
+	state, err := job.Poll(t.Context())
+	if !state.Done || err == nil || !strings.Contains(err.Error(), "ended from outside") {
+		t.Errorf("%+v, %v", state, err)
+	}
+}
+
+// The wrapper alone is killed: the command goes on, and is waited for.
+func TestAJobWhoseWrapperWasKilled(t *testing.T) {
+	server := sshtest.Start(t)
+	s := opened(t, server.Options(""))
+	job := sleeper(t, s, "ORPHAN")
+	record, err := job.Fetch(t.Context(), "headroom.start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.Fields(string(record))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if state, err := job.Poll(t.Context()); err != nil || state.Done {
+			t.Fatalf("%+v, %v", state, err)
+		}
+	}
+	if err := job.Kill(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// Nothing can be written to memory, and nothing be executed in /tmp.
+func TestFoldersThatAreReadOnlyOrNotForPrograms(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	mounts := `mount -t tmpfs -o ro none /dev/shm && mount --bind /tmp /tmp && mount -o remount,bind,noexec /tmp && exec "$@"`
+	server := sshtest.StartWithin(t, []string{sshtest.Tool(t, "unshare"), "--mount", "--propagation", "private", "sh", "-c", mounts, "sh"})
+	s := opened(t, server.Options(""))
+	job, err := s.Start(t.Context(), target.JobSpec{ID: fmt.Sprintf("NOEXEC-%d", os.Getpid()), Argv: []string{"echo", "here"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state := targettest.Await(t, job); state.ExitCode != 0 || strings.HasPrefix(job.Dir(), "/dev/shm") {
+		t.Errorf("%+v in %s", state, job.Dir())
+	}
+	if err := job.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	name, err := s.Receive(t.Context(), "program", []byte("#!/bin/sh\necho works\n"), 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.Run(t.Context(), name); err != nil || string(out.Stdout) != "works\n" {
+		t.Errorf("%s: %+v, %v", name, out, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", name, err)
+	}
+}
+
+func TestHostsThatCanNotBeReached(t *testing.T) {
+	server := sshtest.Start(t)
+	for name, o := range map[string]target.SSHOptions{
+		"ssh can't ask for a password":  {Name: "ssh://x", Destination: "headroom-no-such-user@127.0.0.1", Args: server.Args},
+		"compare the key's fingerprint": {Name: "ssh://x", Destination: server.Options("").Destination, Args: append([]string{"-o", "UserKnownHostsFile=/dev/null"}, server.Args...)},
+		"check the name":                {Name: "ssh://x", Destination: "no-such-host.invalid", Args: server.Args},
+		"does sshd listen there":        {Name: "ssh://x", Destination: "127.0.0.1", Args: append([]string{"-p", "1"}, server.Args...)},
+	} {
+		err := opened(t, o).Connect(t.Context())
+		if err == nil {
+			t.Fatalf("%s: it connects", name)
+		}
+		if e, ok := errors.AsType[*lab.Error](err); !ok || !strings.Contains(strings.Join(e.Details(), "\n"), name) {
+			t.Errorf("%s is not said: %v", name, err)
+		}
+	}
+}
+
+// The control socket, its folder and the processes are gone when the target is closed, and when headroom is killed.
+func TestNothingIsLeftHere(t *testing.T) {
+	server := sshtest.Start(t)
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	s := target.NewSSH(server.Options(""))
+	if _, err := s.ReadFiles(t.Context(), "/proc/version"); err != nil {
+		t.Fatal(err)
+	}
+	pid := s.Master()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the master is still there: %v", err)
+	}
+	if _, err := s.Run(t.Context(), "true"); err == nil {
+		t.Error("a closed target carries out a command")
+	}
+}

@@ -1,0 +1,154 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// remoteFiles reads files of another machine by absolute path. Errors are fs.ErrNotExist, fs.ErrPermission or others that concern the
+// file; errConnectionLost says that the way there is gone.
+type remoteFiles interface {
+	open(name string) (fs.File, error)
+	read(name string) ([]byte, error)
+	// readMany reads several files, as nearly at one moment as may be.
+	readMany(ctx context.Context, names []string) (map[string]File, error)
+	// tail is at most the last n bytes.
+	tail(name string, n int64) ([]byte, error)
+	list(name string) ([]fs.DirEntry, error)
+	stat(name string) (fs.FileInfo, error)
+	lstat(name string) (fs.FileInfo, error)
+	readLink(name string) (string, error)
+	close()
+}
+
+// files is the way to the host's files: SFTP, or the shell where there is none.
+func (s *SSH) files(ctx context.Context) (remoteFiles, *link, error) {
+	l, err := s.connection(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.files == nil {
+		if !s.plain {
+			l.files = openSFTP(l)
+		}
+		if l.files == nil {
+			l.files = &shellFiles{s}
+		}
+	}
+	return l.files, l, nil
+}
+
+// drop has the way to the files opened anew at the next use.
+func (l *link) drop(f remoteFiles) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.files == f {
+		f.close()
+		l.files = nil
+	}
+}
+
+// reading carries out something that only reads, and does it again when the connection was lost meanwhile.
+func reading[T any](ctx context.Context, s *SSH, do func(remoteFiles) (T, error)) (T, error) {
+	for attempt := 0; ; attempt++ {
+		f, l, err := s.files(ctx)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		v, err := do(f)
+		if !errors.Is(err, errConnectionLost) || attempt == attempts {
+			return v, err
+		}
+		l.drop(f)
+	}
+}
+
+// ReadFiles reads many files at once.
+func (s *SSH) ReadFiles(ctx context.Context, paths ...string) (map[string]File, error) {
+	return reading(ctx, s, func(f remoteFiles) (map[string]File, error) { return f.readMany(ctx, paths) })
+}
+
+// sshFS is the host's file system as Go's interfaces ask for it.
+type sshFS struct{ s *SSH }
+
+func asked[T any](f sshFS, op, name string, do func(remoteFiles, string) (T, error)) (T, error) {
+	var none T
+	if !fs.ValidPath(name) {
+		return none, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	v, err := reading(context.Background(), f.s, func(r remoteFiles) (T, error) { return do(r, path.Join("/", name)) })
+	if err != nil {
+		return none, &fs.PathError{Op: op, Path: name, Err: bare(err)}
+	}
+	return v, nil
+}
+
+// bare takes off the path that an error names already.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+func (f sshFS) Open(name string) (fs.File, error) { return asked(f, "open", name, remoteFiles.open) }
+func (f sshFS) ReadFile(name string) ([]byte, error) {
+	return asked(f, "open", name, remoteFiles.read)
+}
+func (f sshFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	return asked(f, "open", name, remoteFiles.list)
+}
+func (f sshFS) Stat(name string) (fs.FileInfo, error) {
+	return asked(f, "stat", name, remoteFiles.stat)
+}
+func (f sshFS) Lstat(name string) (fs.FileInfo, error) {
+	return asked(f, "lstat", name, remoteFiles.lstat)
+}
+func (f sshFS) ReadLink(name string) (string, error) {
+	return asked(f, "readlink", name, remoteFiles.readLink)
+}
+
+func byName(entries []fs.DirEntry) []fs.DirEntry {
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries
+}
+
+// openFolder is an open folder, whose entries were read when it was opened.
+type openFolder struct {
+	info    fs.FileInfo
+	entries []fs.DirEntry
+}
+
+func (d *openFolder) Stat() (fs.FileInfo, error) { return d.info, nil }
+func (d *openFolder) Close() error               { return nil }
+func (d *openFolder) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.info.Name(), Err: errors.New("is a directory")}
+}
+
+func (d *openFolder) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n > 0 && len(d.entries) == 0 {
+		return nil, io.EOF
+	}
+	if n <= 0 || n > len(d.entries) {
+		n = len(d.entries)
+	}
+	next := d.entries[:n]
+	d.entries = d.entries[n:]
+	return next, nil
+}
+
+// named is what is known of a file, under the name that was asked for.
+type named struct {
+	fs.FileInfo
+	name string
+}
+
+func (n named) Name() string { return n.name }

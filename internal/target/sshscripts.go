@@ -1,0 +1,105 @@
+package target
+
+// The scripts that jobs on another host take. They are POSIX, and need of the host: setsid, env, cat, ls, mkdir, mv, rm, sleep.
+// Each is given as an argument to sh, its own arguments behind it; no value is ever written into a script.
+
+// makeScript makes the folder of a job: USER-NUMBER ID TOKEN BASE..., in the first base that can be written to. A base lies where every user may
+// create names, so one that is there already must be a real folder of this user's own, or another user could read and
+// steer the jobs. The token tells a folder that an earlier try of this call has made. It prints a word and a path.
+const makeScript = `uid=$1; id=$2; token=$3; shift 3
+mine() { case $1 in drwx------*) [ "$3" = "$uid" ];; *) false;; esac; }
+for base; do
+	mkdir -m 700 "$base" 2>/dev/null
+	said=$(ls -ldn "$base" 2>/dev/null) || continue
+	if ! mine $said; then echo "foreign $base"; exit; fi
+	if mkdir -m 700 "$base/$id" 2>/dev/null; then echo "$token" >"$base/$id/headroom.token"; echo "made $base/$id"; exit; fi
+	if [ "$(cat "$base/$id/headroom.token" 2>/dev/null)" = "$token" ]; then echo "made $base/$id"; exit; fi
+	if [ -d "$base/$id" ]; then echo "exists $base/$id"; exit; fi
+	rmdir "$base" 2>/dev/null
+done
+echo "nowhere -"`
+
+// launchScript starts the wrapper of a job: FOLDER WRAPPER COMMAND, then what env takes. Of two tries, one does. It prints what the wrapper recorded of itself.
+const launchScript = `cd "$1" || exit; wrapper=$2; command=$3; shift 3
+case $command in
+*/*) [ -x "$command" ] && [ ! -d "$command" ] ;;
+*) command -v "$command" >/dev/null ;;
+esac || { echo missing; exit 0; }
+if mkdir headroom.launched 2>/dev/null; then
+command -v setsid >/dev/null || { echo "setsid is missing (package util-linux)" >&2; exit 1; }
+setsid sh -c "$wrapper" sh "$@" </dev/null >/dev/null 2>&1 &
+fi
+n=1000; while [ ! -e headroom.start ] && [ $n -gt 0 ]; do sleep 0.01; n=$((n-1)); done
+cat headroom.start`
+
+// wrapperScript carries out a job in its folder and records it there. The record of the beginning is the machine's uptime and the
+// wrapper's own line of /proc/PID/stat, which tells it from a later process of the same number; that of the end is exit status and
+// uptime, and what the shell's times prints. A record comes to be by rename, so that nobody reads half of one. The signals that end
+// a job are for the command; the wrapper lives on to write down what became of it.
+const wrapperScript = `trap : HUP INT TERM
+read -r up rest </proc/uptime
+read -r stat </proc/self/stat
+if [ -e headroom.stdin ]; then exec <headroom.stdin; fi
+: >>stdout; : >>stderr
+printf '%s\n%s\n' "$up" "$stat" >headroom.starting && mv headroom.starting headroom.start
+env -- "$@" >>stdout 2>>stderr
+code=$?
+read -r up rest </proc/uptime
+{ printf '%s %s\n' "$code" "$up"; times; } >headroom.ending && mv headroom.ending headroom.end`
+
+// belowScript defines found, which prints the processes whose working directory is $dir or below it. They are found so because a
+// record of a process ID can't be written before the process exists, and because IDs are used again.
+const belowScript = `dir=$1; cd "$dir" 2>/dev/null && dir=$(pwd -P); cd /
+found() {
+	ls -ln /proc/[0-9]*/cwd 2>/dev/null | while IFS= read -r line; do
+		case ${line#* -> } in "$dir"|"$dir/"*|"$dir (deleted)") line=${line#*/proc/}; echo "${line%%/*}" ;; esac
+	done
+}
+`
+
+// killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until nothing is found: a process
+// may be forking meanwhile. The wrapper comes last, when it had time to record the end. What is left is printed.
+const killScript = belowScript + `wrapper=$2; n=$3
+others() { for p in $(found); do [ "$p" = "$wrapper" ] || echo "$p"; done; }
+case " $(echo $(found)) " in *" $wrapper "*) kill -TERM "-$wrapper" ;; esac 2>/dev/null
+for p in $(others); do kill -TERM "$p"; done 2>/dev/null
+while [ "$n" -gt 0 ] && [ -n "$(others)" ]; do sleep 0.1; n=$((n-1)); done
+n=50
+while left=$(others); [ -n "$left" ] && [ $n -gt 0 ]; do
+	for p in $left; do kill -KILL "$p"; done 2>/dev/null
+	sleep 0.05; n=$((n-1))
+done
+n=40; while [ -n "$(found)" ] && [ $n -gt 0 ]; do sleep 0.05; n=$((n-1)); done
+for p in $(found); do kill -KILL "$p"; done 2>/dev/null
+n=20; while [ -n "$(found)" ] && [ $n -gt 0 ]; do sleep 0.05; n=$((n-1)); done
+if [ -d "$dir" ] && [ ! -e "$dir/headroom.end" ]; then read -r up rest </proc/uptime; echo "137 $up" >"$dir/headroom.end"; fi
+found`
+
+// foundScript prints the processes of a job: FOLDER.
+const foundScript = belowScript + `found`
+
+// removeScript deletes folders, and the folder that they are in when nothing else is: FOLDER...
+const removeScript = `for dir; do rm -rf -- "$dir" || exit; rmdir -- "${dir%/*}" 2>/dev/null; done; :`
+
+// bringScript makes a folder whose files can be executed: USER-NUMBER ID TOKEN BASE..., the token is not used. It prints a word and a path, like makeScript.
+const bringScript = `uid=$1; id=$2; shift 3
+mine() { case $1 in drwx------*) [ "$3" = "$uid" ];; *) false;; esac; }
+for base; do
+	mkdir -m 700 "$base" 2>/dev/null
+	said=$(ls -ldn "$base" 2>/dev/null) || continue
+	mine $said || continue
+	new=; [ -d "$base/$id" ] || { mkdir -m 700 "$base/$id" 2>/dev/null || continue; new=1; }
+	if echo 'exit 0' >"$base/$id/.probe" && chmod 700 "$base/$id/.probe" && "$base/$id/.probe"; then
+		rm -f "$base/$id/.probe"; echo "made $base/$id"; exit
+	fi 2>/dev/null
+	rm -f "$base/$id/.probe"
+	if [ -n "$new" ]; then rmdir "$base/$id"; fi
+	rmdir "$base" 2>/dev/null
+done
+echo "nowhere -"`
+
+// lingerScript prints "killed" where logind ends what a user leaves behind at the end of the session.
+const lingerScript = `[ "$(id -u)" = 0 ] && exit 0
+said=$(busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager KillUserProcesses 2>/dev/null)
+[ "$said" = "b true" ] && [ ! -e "/var/lib/systemd/linger/$(id -un)" ] && echo killed
+exit 0`

@@ -1,0 +1,204 @@
+// Package sshtest starts an SSH server for a test: on 127.0.0.1, with a host key, configuration and keys of its own, for as long
+// as the test takes.
+package sshtest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/target"
+)
+
+// Server is an sshd of a test.
+type Server struct {
+	// Port on 127.0.0.1.
+	Port int
+	// Args have ssh use the test's key and no configuration of the user's.
+	Args []string
+	// Config is a client's configuration that says the same, with the host "under-test".
+	Config  string
+	dir     string
+	sshd    *exec.Cmd
+	command []string
+}
+
+// Start starts a server with some lines added to its configuration. Without a server installed the test is skipped.
+func Start(t *testing.T, lines ...string) *Server { return StartWithin(t, nil, lines...) }
+
+// StartWithin starts a server as the last arguments of another command, one that changes what it sees of the machine.
+func StartWithin(t *testing.T, within []string, lines ...string) *Server {
+	t.Helper()
+	program := Tool(t, "sshd", "/usr/sbin/sshd")
+	keygen := Tool(t, "ssh-keygen", "/usr/bin/ssh-keygen")
+	Tool(t, "ssh", "/usr/bin/ssh")
+	s := &Server{dir: t.TempDir()}
+	s.command = slices.Concat(within, []string{program, "-D", "-e", "-f", s.path("sshd_config")})
+	for _, dir := range []string{s.dir, filepath.Dir(s.dir)} { // sshd reads the user's keys as the user
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"host", "user"} {
+		if out, err := exec.Command(keygen, "-q", "-t", "ed25519", "-N", "", "-f", s.path(name)).CombinedOutput(); err != nil {
+			t.Fatalf("ssh-keygen: %s %v", out, err)
+		}
+	}
+	public, err := os.ReadFile(s.path("user.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "authorized_keys", string(public), 0o644)
+	if os.Getuid() == 0 {
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // a server of root's demands it
+			t.Fatal(err)
+		}
+	}
+	s.Port = freePort(t)
+	config := append([]string{
+		fmt.Sprintf("Port %d", s.Port), "ListenAddress 127.0.0.1", "HostKey " + s.path("host"), "PidFile none", "AuthorizedKeysFile " + s.path("authorized_keys"),
+		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "UseDNS no",
+	}, lines...)
+	s.write(t, "sshd_config", strings.Join(config, "\n")+"\n", 0o644)
+	hostKey, err := os.ReadFile(s.path("host.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "known_hosts", fmt.Sprintf("[127.0.0.1]:%d %s", s.Port, hostKey), 0o644)
+	s.Args = []string{"-F", "/dev/null", "-p", strconv.Itoa(s.Port), "-i", s.path("user"), "-o", "IdentitiesOnly=yes", "-o", "UserKnownHostsFile=" + s.path("known_hosts"),
+		"-o", "GlobalKnownHostsFile=/dev/null", "-o", "IdentityAgent=none"}
+	s.Config = s.write(t, "client_config", fmt.Sprintf("Host under-test\n HostName 127.0.0.1\n Port %d\n IdentityFile %s\n IdentitiesOnly yes\n IdentityAgent none\n"+
+		" UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n", s.Port, s.path("user"), s.path("known_hosts")), 0o600)
+	t.Cleanup(func() {
+		s.Stop()
+		if t.Failed() {
+			t.Logf("sshd said:\n%s", s.Log())
+		}
+	})
+	s.Again(t)
+	return s
+}
+
+// Stop ends the server, but no session of it.
+func (s *Server) Stop() {
+	_ = s.sshd.Process.Kill()
+	_ = s.sshd.Wait()
+}
+
+// Again starts the server as it was.
+func (s *Server) Again(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	s.sshd = exec.Command(s.command[0], s.command[1:]...)
+	s.sshd.Stderr = log
+	s.sshd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := s.sshd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port), time.Second)
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("sshd does not listen: %v\n%s", err, s.Log())
+		}
+	}
+}
+
+func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *Server) write(t *testing.T, name, text string, mode os.FileMode) string {
+	t.Helper()
+	if err := os.WriteFile(s.path(name), []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return s.path(name)
+}
+
+// Log is what the server has said.
+func (s *Server) Log() string {
+	text, err := os.ReadFile(s.path("log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// Options reach the server as a user; empty for the one who runs the test.
+func (s *Server) Options(name string) target.SSHOptions {
+	if name == "" {
+		u, err := user.Current()
+		if err != nil {
+			name = "root"
+		} else {
+			name = u.Username
+		}
+	}
+	return target.SSHOptions{Name: "ssh://under-test", Destination: name + "@127.0.0.1", Args: s.Args}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// Tool finds a program, or skips the test.
+func Tool(t *testing.T, names ...string) string {
+	t.Helper()
+	for _, n := range names {
+		if p, err := exec.LookPath(n); err == nil {
+			if p, err = filepath.Abs(p); err == nil { // sshd wants to be started by its whole path
+				return p
+			}
+		}
+	}
+	t.Skipf("%s is not installed", names[0])
+	return ""
+}
+
+// User makes a user with a login shell for the time of the test, which must be root's, and returns the name and the home folder. A
+// user who was left by a test that was killed is removed first.
+func User(t *testing.T, shell string) (name, home string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("making users needs root")
+	}
+	program := Tool(t, shell, "/usr/bin/"+shell, "/bin/"+shell)
+	name = "headroom-test-" + shell
+	gone := func() {
+		// Only what this user runs; by number, since the name is ours alone.
+		_ = exec.Command(Tool(t, "pkill", "/usr/bin/pkill"), "-KILL", "-u", name).Run()
+		_ = exec.Command(Tool(t, "userdel", "/usr/sbin/userdel"), "-r", name).Run()
+	}
+	if _, err := user.Lookup(name); err == nil {
+		gone()
+	}
+	home = filepath.Join("/tmp", name)
+	_ = os.RemoveAll(home)
+	out, err := exec.Command(Tool(t, "useradd", "/usr/sbin/useradd"), "-m", "-d", home, "-s", program, "-p", "*", name).CombinedOutput()
+	if err != nil {
+		t.Fatalf("useradd: %s %v", out, err)
+	}
+	t.Cleanup(gone)
+	return name, home
+}
