@@ -1,0 +1,295 @@
+package qemu
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// ownArguments let the guest be watched, and end when it fails. quiet is not among them, so that it can be left out.
+const ownArguments = "console=ttyS0 panic=-1"
+
+// maxCommandLine is COMMAND_LINE_SIZE of x86: what is behind it the kernel cuts off.
+const maxCommandLine = 2047
+
+// panicGrace is how long a kernel that panics may take to say all about it and to end QEMU (panic=-1), which takes a second.
+const panicGrace = 20 * time.Second
+
+// portsTried is how many ports are tried when others take them first.
+const portsTried = 5
+
+// Boot starts the guest in the way of the spec; a running one is ended first, as by a loss of power, but its disks keep what was
+// written to them. When it returns, the guest has said by /proc/cmdline that it was started with the arguments asked for.
+func (g *Guest) Boot(ctx context.Context, spec target.BootSpec) error {
+	s, err := g.plan(ctx, spec)
+	if err != nil {
+		return err
+	}
+	if err := g.stop(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, g.file.Limit, fmt.Errorf("%s have passed (limit: in the guest's file)", g.file.Limit))
+	defer cancel()
+	for try := 1; ; try++ {
+		taken, err := g.start(ctx, s)
+		if err == nil {
+			break
+		}
+		if !taken || try == portsTried {
+			g.end()
+			return err
+		}
+	}
+	g.now = s.file
+	if s.kernel == "" {
+		return nil
+	}
+	if err := g.checkArguments(ctx, s, spec.Without); err != nil {
+		g.end()
+		return err
+	}
+	return nil
+}
+
+// plan settles how QEMU is to be started. Nothing of the running guest is touched before it is known to be possible.
+func (g *Guest) plan(ctx context.Context, spec target.BootSpec) (start, error) {
+	f, err := g.file.with(spec.Machine)
+	if err != nil {
+		return start{}, err
+	}
+	if err := g.version.refuses(f); err != nil {
+		return start{}, err
+	}
+	s := start{file: f, program: g.program, accelerator: g.accelerator, imageFormat: g.imageFormat, paths: g.paths}
+	if spec.Kernel != "" {
+		f.Kernel = spec.Kernel
+	}
+	if f.Kernel == "" {
+		if len(spec.Arguments) > 0 || len(spec.Without) > 0 {
+			return s, &lab.Error{Kind: lab.Usage, What: "the guest's image starts its own kernel, whose arguments can't be set from outside", Target: g.Name(),
+				Hints: []string{"name a kernel and an initrd in the guest's file"}}
+		}
+		return s, nil
+	}
+	if s.arguments, err = arguments(f, spec); err != nil {
+		return s, err
+	}
+	b, err := g.bootable(ctx, f)
+	s.kernel, s.initrd = b.kernel, b.initrd
+	return s, err
+}
+
+// arguments is the kernel's command line. An argument that is left out goes whatever its value.
+func arguments(f File, spec target.BootSpec) (string, error) {
+	for _, a := range spec.Arguments {
+		if fault := argumentFault(a); fault != "" {
+			return "", &lab.Error{Kind: lab.Usage, What: fault}
+		}
+	}
+	own := strings.Fields(ownArguments)
+	all := append([]string{"quiet"}, f.Arguments...)
+	name := func(argument string) string { before, _, _ := strings.Cut(argument, "="); return before }
+	if f.Machine.IOMMU == "intel" && !slices.ContainsFunc(append(all, spec.Arguments...), func(a string) bool { return name(a) == "intel_iommu" }) {
+		all = append(all, "intel_iommu=on") // the kernels of most distributions leave it off
+	}
+	for _, w := range spec.Without {
+		if slices.ContainsFunc(own, func(a string) bool { return name(a) == w }) {
+			return "", &lab.Error{Kind: lab.Usage, What: w + " is headroom's own argument, by which a guest is watched"}
+		}
+		all = slices.DeleteFunc(all, func(a string) bool { return a == w || name(a) == w })
+	}
+	all = append(all, spec.Arguments...)
+	line := strings.Join(append(own, all...), " ")
+	if len(line) > maxCommandLine {
+		return "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the kernel's command line would be %d bytes long, and the kernel reads %d", len(line), maxCommandLine)}
+	}
+	return line, nil
+}
+
+// bootable makes the files of a kernel, once.
+func (g *Guest) bootable(ctx context.Context, f File) (bootable, error) {
+	if b, ok := g.ready[f.Kernel]; ok {
+		return b, nil
+	}
+	k, err := findKernel(ctx, f.Kernel, g.dir)
+	if err != nil {
+		return bootable{}, err
+	}
+	b := bootable{kernel: k.image, initrd: f.Initrd}
+	number := strconv.Itoa(len(g.ready))
+	if f.Image == "" {
+		files, err := content(ctx, f, k)
+		if err != nil {
+			return b, err
+		}
+		b.initrd = filepath.Join(g.dir, "initrd-"+number)
+		if err := os.WriteFile(b.initrd, append(files, g.keys...), 0o600); err != nil {
+			return b, err
+		}
+	}
+	if g.accelerator == Emulation {
+		packed, err := os.ReadFile(k.image)
+		if err != nil {
+			return b, err
+		}
+		// A kernel that can't be started unpacked unpacks itself, which takes longer and is no error.
+		if elf, err := unpacked(ctx, packed); err == nil {
+			b.kernel = filepath.Join(g.dir, "vmlinux-"+number)
+			if err := os.WriteFile(b.kernel, elf, 0o600); err != nil {
+				return b, err
+			}
+		}
+	}
+	g.ready[f.Kernel] = b
+	return b, nil
+}
+
+// stop ends the running guest. What its file systems hold back is written first, when it still answers.
+func (g *Guest) stop(ctx context.Context) error {
+	if g.process == nil {
+		return nil
+	}
+	if !g.process.ended() {
+		sync, cancel := context.WithTimeout(ctx, 10*time.Second)
+		_, _ = g.Run(sync, "sync")
+		cancel()
+	}
+	g.end()
+	return ctx.Err()
+}
+
+func (g *Guest) end() {
+	if g.process != nil {
+		g.process.stop(stopGrace)
+		g.process = nil
+	}
+}
+
+// start starts QEMU and waits until the guest can be spoken to. taken says that another program had the port.
+func (g *Guest) start(ctx context.Context, s start) (taken bool, err error) {
+	if s.port, err = freePort(); err != nil {
+		return false, err
+	}
+	g.port = s.port
+	if err := g.writeSSHConfig(); err != nil {
+		return false, err
+	}
+	if err := os.WriteFile(filepath.Join(g.dir, consoleFile), nil, 0o600); err != nil {
+		return false, err
+	}
+	log, err := os.Create(filepath.Join(g.dir, logFile))
+	if err != nil {
+		return false, err
+	}
+	defer log.Close()
+	argv := s.argv()
+	if g.process, err = startProcess(argv, g.dir, log, g.blank); err != nil {
+		g.process = nil
+		return false, &lab.Error{What: "can't start QEMU", Command: argv, Err: err}
+	}
+	if err := g.await(ctx, s); err != nil {
+		said, _ := os.ReadFile(log.Name())
+		taken = g.process.ended() && bytes.Contains(said, []byte("Could not set up host forwarding rule"))
+		return taken, &lab.Error{What: "the guest did not start", Target: g.Name(), Command: argv, Err: err, Output: g.lastWords(said)}
+	}
+	return false, nil
+}
+
+// await waits until the guest can be spoken to, has failed, or the time is over.
+func (g *Guest) await(ctx context.Context, s start) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	var refusal error
+	var panicSeen time.Time
+	for {
+		ended := g.process.ended() // asked before the console is read, which is whole when QEMU has ended
+		console, err := os.ReadFile(filepath.Join(g.dir, consoleFile))
+		if err != nil {
+			return err
+		}
+		_, reason, panicked := strings.Cut(string(console), "Kernel panic - not syncing: ")
+		if panicked && panicSeen.IsZero() {
+			panicSeen = time.Now()
+		}
+		switch {
+		case panicked && !ended && time.Since(panicSeen) < panicGrace:
+			// The console is written character by character: the reason may be half there, the trace is still to come.
+		case panicked:
+			reason, _, _ = strings.Cut(reason, "\n")
+			return fmt.Errorf("its kernel panicked: %s", strings.TrimSpace(reason))
+		case ended:
+			return fmt.Errorf("QEMU ended (%s)", g.process.cmd.ProcessState)
+		case s.file.Image == "" && bytes.Contains(console, []byte(ready)), s.file.Image != "" && greets(ctx, g.port):
+			// ssh and sshd give up a greeting that takes long, as it may in an emulated guest on a busy machine.
+			if refusal = g.Connect(ctx); refusal == nil {
+				return nil
+			}
+		}
+		select {
+		case <-g.process.done:
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), refusal)
+		case <-tick.C:
+		}
+	}
+}
+
+// greets says whether an SSH server answers. QEMU takes a connection to the port at any time, so that only what comes over it counts.
+func greets(ctx context.Context, port int) bool {
+	dialer := net.Dialer{Timeout: time.Second}
+	c, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	if err := c.SetReadDeadline(time.Now().Add(2 * time.Second)); err != nil {
+		return false
+	}
+	var greeting [4]byte
+	n, _ := c.Read(greeting[:])
+	return string(greeting[:n]) == "SSH-"
+}
+
+// lastWords are the end of what the guest's console and QEMU itself said.
+func (g *Guest) lastWords(qemu []byte) string {
+	console, _ := os.ReadFile(filepath.Join(g.dir, consoleFile))
+	text := strings.Map(func(c rune) rune {
+		if c < ' ' && c != '\n' || c == 0x7f {
+			return -1
+		}
+		return c
+	}, string(console)+string(qemu))
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}
+
+// checkArguments reads back what the kernel was started with.
+func (g *Guest) checkArguments(ctx context.Context, s start, without []string) error {
+	out, err := g.Run(ctx, "cat", "/proc/cmdline")
+	if err != nil {
+		return err
+	}
+	line := " " + strings.TrimSpace(string(out.Stdout)) + " "
+	for _, a := range strings.Fields(s.arguments) {
+		if !strings.Contains(line, " "+a+" ") {
+			return &lab.Error{What: "the guest runs without " + a, Target: g.Name(), Output: "/proc/cmdline:" + line}
+		}
+	}
+	for _, w := range without {
+		if strings.Contains(line, " "+w+" ") && !slices.Contains(strings.Fields(s.arguments), w) || strings.Contains(line, " "+w+"=") && !strings.Contains(s.arguments, w+"=") {
+			return &lab.Error{What: "the guest runs with " + w + ", which was left out", Target: g.Name(), Output: "/proc/cmdline:" + line}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package qemu
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/target/initramfs"
+)
+
+// ready is what the guest's console says when it listens for SSH; before it, init has said what went wrong.
+const ready = "headroom: this guest is ready"
+
+// sshdPrograms are parts of OpenSSH's server that newer versions have as programs of their own.
+func sshdPrograms() []string {
+	return []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth", "/usr/libexec/openssh/sshd-session", "/usr/libexec/openssh/sshd-auth"}
+}
+
+// content is the throwaway file system of a guest, without its keys. It is not packed: an emulated processor unpacks slower than
+// it copies.
+func content(ctx context.Context, f File, k kernel) ([]byte, error) {
+	a := initramfs.New()
+	for _, d := range []string{"proc", "sys", "dev", "tmp", "root", "run/sshd", "var/tmp", "var/log", "mnt"} {
+		a.Folder(d)
+	}
+	busybox, err := initramfs.Find("busybox")
+	if err != nil {
+		return nil, missing("busybox", "busybox-static", err)
+	}
+	sshd, err := initramfs.Find("sshd")
+	if err != nil {
+		return nil, missing("sshd", "openssh-server", err)
+	}
+	programs := []string{busybox, sshd}
+	for _, p := range sshdPrograms() {
+		if exists(p) {
+			programs = append(programs, p)
+		}
+	}
+	for _, p := range append([]string{"fio"}, f.Programs...) {
+		if _, err := initramfs.Find(p); err != nil {
+			return nil, missing(p, p, err)
+		}
+		programs = append(programs, p)
+	}
+	if err := a.Programs(ctx, programs...); err != nil {
+		return nil, err
+	}
+	applets, err := exec.CommandContext(ctx, busybox, "--list").Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s --list: %w", busybox, err)
+	}
+	for name := range strings.FieldsSeq(string(applets)) {
+		a.Link("bin/"+name, busybox)
+	}
+	load, err := loadModules(ctx, a, f, k)
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range configuration() {
+		a.File(name, 0o644, []byte(text))
+	}
+	a.File("init", 0o755, []byte(initScript(busybox, sshd, len(f.Disks), load)))
+	return a.Bytes(), nil
+}
+
+func missing(program, from string, err error) error {
+	return &lab.Error{What: "a guest needs " + program + " of this machine", Hints: []string{"apt install " + from}, Err: err}
+}
+
+// loadModules adds the modules of the network card, the disks and the description, and returns the commands that load them.
+func loadModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) (string, error) {
+	if k.modules == "" {
+		return "", nil
+	}
+	names := []string{"virtio_pci", "virtio_net"}
+	for _, d := range f.Disks {
+		switch d.Kind {
+		case nvme:
+			names = append(names, "nvme")
+		case virtioBlk:
+			names = append(names, "virtio_blk")
+		case virtioSCSI:
+			names = append(names, "virtio_scsi", "sd_mod")
+		}
+	}
+	all, err := initramfs.FindModules(k.modules)
+	if err != nil {
+		return "", err
+	}
+	modules, err := all.InOrder(ctx, append(names, f.Modules...)...)
+	if err != nil {
+		return "", &lab.Error{Kind: lab.Usage, What: "the kernel " + filepath.Base(k.image) + " lacks a module that the guest needs", Err: err}
+	}
+	var load strings.Builder
+	for _, m := range modules {
+		file := "modules/" + m.Name + ".ko"
+		a.File(file, 0o644, m.Data)
+		fmt.Fprintf(&load, "$b insmod /%s || echo 'headroom: the module %s can not be loaded'\n", file, m.Name)
+	}
+	return load.String(), nil
+}
+
+// configuration are the files of /etc. No name is looked up and no password is taken; the exchange of keys is the quickest that
+// OpenSSH has, since each connection costs an emulated processor a second.
+func configuration() map[string]string {
+	return map[string]string{
+		"etc/passwd":        "root:*:0:0:root:/root:/bin/sh\nsshd:*:100:65534::/run/sshd:/bin/false\nnobody:*:65534:65534::/:/bin/false\n",
+		"etc/group":         "root:x:0:\ndisk:x:6:\nnogroup:x:65534:\n",
+		"etc/hosts":         "127.0.0.1 localhost\n",
+		"etc/nsswitch.conf": "hosts: files\n",
+		"etc/hostname":      "guest\n",
+		"etc/inittab":       "::ctrlaltdel:/bin/true\n",
+		"etc/ssh/sshd_config": `HostKey /etc/ssh/host_key
+AuthorizedKeysFile /etc/ssh/authorized_keys
+StrictModes no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+UseDNS no
+PidFile none
+PrintMotd no
+LogLevel ERROR
+MaxSessions 100
+KexAlgorithms curve25519-sha256
+Subsystem sftp internal-sftp
+`,
+	}
+}
+
+// initScript is the first program of the guest. What fails is said on the console, where Boot finds it. The address is the one
+// that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network stack".
+func initScript(busybox, sshd string, disks int, load string) string {
+	return "#!" + busybox + " sh\nb=" + busybox + `
+$b mount -t proc proc /proc
+$b mount -t sysfs sysfs /sys
+$b mount -t devtmpfs dev /dev
+$b mkdir -p /dev/pts /dev/shm
+$b mount -t devpts devpts /dev/pts
+$b mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+$b mount -t tmpfs -o mode=1777 tmpfs /tmp
+$b mount -t cgroup2 cgroup2 /sys/fs/cgroup
+$b mount -t debugfs debugfs /sys/kernel/debug
+$b mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
+$b hostname guest
+` + load + `$b ip link set lo up
+$b ip address add 10.0.2.15/24 dev eth0 && $b ip link set eth0 up || echo 'headroom: the network card can not be set up'
+` + fmt.Sprintf("disks=%d\n", disks) + `n=0
+while [ $(($(echo /sys/block/nvme*n* /sys/block/vd* /sys/block/sd* | $b tr ' ' '\n' | $b grep -vc '*'))) -lt $disks ] && [ $n -lt 100 ]; do
+	$b sleep 0.1
+	n=$((n+1))
+done
+[ $n -lt 100 ] || echo "headroom: of $disks disks there are: $(echo /sys/block/*)"
+$b mkdir -p /dev/disk/by-id
+for d in /sys/block/*; do
+	name=$($b cat $d/device/serial $d/serial 2>/dev/null || $b tail -c +5 $d/device/vpd_pg80 2>/dev/null)
+	name=$(echo $name)
+	[ -z "$name" ] || $b ln -s /dev/${d##*/} /dev/disk/by-id/$name
+done
+` + sshd + ` -f /etc/ssh/sshd_config -E /dev/console && echo '` + ready + `'
+exec $b init
+`
+}

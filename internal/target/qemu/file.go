@@ -1,0 +1,424 @@
+package qemu
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/yamlfile"
+)
+
+// formatVersion is that of the file's format.
+const formatVersion = 1
+
+// The defaults are the smallest machine that runs a load generator without getting into its own way.
+const (
+	defaultCPUs   = 2
+	defaultMemory = 1 << 30
+	leastMemory   = 384 << 20 // the throwaway file system unpacks to 100 MiB, and its archive lies beside it meanwhile
+	defaultLimit  = 3 * time.Minute
+	maxCPUs       = 255 // of one q35 machine
+	maxQueues     = 255
+	maxIOThreads  = 64
+)
+
+// File describes a guest, as its YAML file does. Paths in it are absolute or begin at the file's folder; here they are absolute.
+type File struct {
+	// Kernel is a path to a bzImage, to a Debian package file, to an unpacked package or to the tree that a kernel was built in,
+	// or an installed version; empty where the image starts its own.
+	Kernel string
+	// Initrd is given to the kernel instead of one made by headroom; only with an image.
+	Initrd string
+	// Arguments of the kernel, besides those that headroom needs.
+	Arguments []string
+	// Machine are the settings that a boot may change.
+	Machine Machine
+	// Type of QEMU's machine: q35, pc.
+	Type  string
+	Disks []Disk
+	// Modules of the kernel that are loaded besides those of the network card and the disks.
+	Modules []string
+	// Programs of this machine that are copied in, besides fio, sshd and busybox.
+	Programs []string
+	// Image is a disk image that the guest starts from; empty for a throwaway file system in memory. It is never written to.
+	Image string
+	// User and Key with which SSH lets in; only with an image.
+	User, Key string
+	// QEMU is the program, and Firmware the folders of its firmware; empty for QEMU's own.
+	QEMU     string
+	Firmware []string
+	// Accelerator is kvm, emulation, or empty for the better one that works.
+	Accelerator string
+	// Limit is how long a boot may take.
+	Limit time.Duration
+}
+
+// Machine are settings of the virtual machine that can be changed from boot to boot.
+type Machine struct {
+	CPUs   int
+	Memory int64
+	// IOMMU is none or intel.
+	IOMMU string
+}
+
+// Disk is one disk of a guest.
+type Disk struct {
+	// Name is the disk's serial number in the guest, by which it is found: /dev/disk/by-id/NAME.
+	Name string
+	Kind string
+	// Backing says where the data is: in an image made for the guest, in memory, nowhere (null), or in File.
+	Backing string
+	File    string
+	Size    int64
+	// Cache and AIO as QEMU's -drive has them.
+	Cache, AIO string
+	// Queues of the disk; 0 for QEMU's default.
+	Queues int
+	// IOThreads that serve the disk; 0 for QEMU's main loop.
+	IOThreads int
+}
+
+// The kinds of disk, and what is behind one.
+const (
+	nvme       = "nvme"
+	virtioBlk  = "virtio-blk"
+	virtioSCSI = "virtio-scsi"
+
+	onImage  = "image"
+	onMemory = "memory"
+	onNull   = "null"
+	onFile   = "file"
+)
+
+func kinds() []string  { return []string{nvme, virtioBlk, virtioSCSI} }
+func caches() []string { return []string{"none", "writeback", "writethrough", "directsync", "unsafe"} }
+func aios() []string   { return []string{"native", "threads", "io_uring"} }
+
+// Decode reads the description of a guest; path is the file's. The error holds yamlfile.Problems: all of them at once.
+//
+// A file looks like this:
+//
+//	version: 1
+//	kernel: 6.1.0-50-amd64
+//	disks:
+//	  - {name: fast, kind: nvme, size: 1g}
+func Decode(path string, data []byte) (File, error) {
+	r := &reader{Reader: yamlfile.Reader{Name: path}, folder: filepath.Dir(path)}
+	root := r.Parse(data)
+	if root == nil {
+		return File{}, r.Err()
+	}
+	f := r.file(root)
+	if err := r.Err(); err != nil {
+		return File{}, err
+	}
+	return f, nil
+}
+
+type reader struct {
+	yamlfile.Reader
+	folder string
+}
+
+func (r *reader) file(root *yaml.Node) File {
+	f := File{Type: "q35", Machine: Machine{CPUs: defaultCPUs, Memory: defaultMemory, IOMMU: "none"}, Limit: defaultLimit}
+	entries := r.Mapping(root, "a guest", []string{"version", "kernel", "initrd", "arguments", "cpus", "memory", "machine", "iommu", "disks",
+		"modules", "programs", "image", "ssh", "qemu", "firmware", "accelerator", "limit"})
+	if !r.Version(root, entries, formatVersion) {
+		return f
+	}
+	at := map[string]*yaml.Node{}
+	for _, e := range entries {
+		at[e.Key] = e.Where
+		switch e.Key {
+		case "kernel":
+			f.Kernel = r.kernel(e.Value)
+		case "initrd":
+			f.Initrd = r.path(e.Value, e.Key)
+		case "arguments":
+			f.Arguments = r.words(e.Value, e.Key, argumentFault)
+		case "cpus":
+			f.Machine.CPUs = r.Count(e.Value, e.Key, 1, maxCPUs)
+		case "memory":
+			f.Machine.Memory = r.Size(e.Value, e.Key)
+			if f.Machine.Memory > 0 && f.Machine.Memory < leastMemory {
+				r.At(e.Value, "write 512m or more", "with so little memory the guest can't unpack its file system")
+			}
+		case "machine":
+			f.Type = r.OneOf(e.Value, e.Key, "q35", "pc")
+		case "iommu":
+			f.Machine.IOMMU = r.OneOf(e.Value, e.Key, "none", "intel")
+		case "disks":
+			f.Disks = r.disks(e.Value)
+		case "modules":
+			f.Modules = r.words(e.Value, e.Key, nameFault)
+		case "programs":
+			f.Programs = r.words(e.Value, e.Key, nil)
+		case "image":
+			f.Image = r.path(e.Value, e.Key)
+		case "ssh":
+			f.User, f.Key = r.ssh(e.Value)
+		case "qemu":
+			f.QEMU = r.path(e.Value, e.Key)
+		case "firmware":
+			f.Firmware = r.paths(e.Value, e.Key)
+		case "accelerator":
+			f.Accelerator = r.OneOf(e.Value, e.Key, KVM, Emulation)
+		case "limit":
+			f.Limit = r.Duration(e.Value, e.Key)
+		}
+	}
+	r.together(root, f, at)
+	return f
+}
+
+// together checks what only several keys show; at has the keys of the file.
+func (r *reader) together(root *yaml.Node, f File, at map[string]*yaml.Node) {
+	if root.Kind != yaml.MappingNode {
+		return
+	}
+	refuse := func(key, hint, format string) {
+		if n := at[key]; n != nil {
+			r.At(n, hint, "%s", format)
+		}
+	}
+	if f.Machine.IOMMU == "intel" && f.Type == "pc" {
+		refuse("iommu", "write machine: q35", "QEMU emulates Intel's IOMMU on q35 only")
+	}
+	if at["image"] == nil {
+		if at["kernel"] == nil {
+			r.At(root, "add kernel: and an installed version, a path to a kernel or a package file", "the guest has no kernel")
+		}
+		refuse("ssh", "delete it", "ssh is for a guest with an image; headroom makes the keys of its own file system")
+		refuse("initrd", "delete it, or add image:", "initrd is for a guest with an image; headroom makes its own")
+		return
+	}
+	if at["ssh"] == nil {
+		r.At(at["image"], "add ssh: {user: root, key: PATH}", "nothing says who may log in to the image")
+	}
+	if at["kernel"] == nil {
+		refuse("arguments", "add kernel:", "an image that starts its own kernel takes no arguments from here")
+		refuse("initrd", "add kernel:", "an image that starts its own kernel takes no initrd from here")
+	}
+	refuse("modules", "load them inside the image", "modules are loaded in headroom's own file system only")
+	refuse("programs", "install them inside the image", "programs are copied into headroom's own file system only")
+}
+
+// kernel is a version or a path; a path has a slash or is a file beside the description.
+func (r *reader) kernel(n *yaml.Node) string {
+	v, ok := r.Scalar(n, "kernel")
+	if !ok {
+		return ""
+	}
+	if beside := filepath.Join(r.folder, v); !strings.ContainsRune(v, '/') {
+		if _, err := os.Stat(beside); err != nil {
+			return v
+		}
+	}
+	return r.path(n, "kernel")
+}
+
+// path reads the path of something that must be there.
+func (r *reader) path(n *yaml.Node, what string) string {
+	v, ok := r.Scalar(n, what)
+	if !ok {
+		return ""
+	}
+	if rest, home := strings.CutPrefix(v, "~/"); home {
+		if dir, err := os.UserHomeDir(); err == nil {
+			v = filepath.Join(dir, rest)
+		}
+	}
+	if !filepath.IsAbs(v) {
+		v = filepath.Join(r.folder, v)
+	}
+	absolute, err := filepath.Abs(v)
+	if err == nil {
+		_, err = os.Stat(absolute)
+	}
+	if err != nil {
+		r.At(n, "relative paths begin at the folder of this file", "%s: %s is not there", what, v)
+		return ""
+	}
+	return absolute
+}
+
+// paths reads a path or a list of them.
+func (r *reader) paths(n *yaml.Node, what string) []string {
+	if n.Kind == yaml.ScalarNode {
+		return []string{r.path(n, what)}
+	}
+	var all []string
+	for _, element := range r.Sequence(n, what) {
+		all = append(all, r.path(element, what))
+	}
+	return all
+}
+
+// words reads a list of single values; fault says what is wrong with one, or "".
+func (r *reader) words(n *yaml.Node, what string, fault func(string) string) []string {
+	var all []string
+	for _, element := range r.Sequence(n, what) {
+		v, ok := r.Scalar(element, "one of "+what)
+		if !ok {
+			continue
+		}
+		if fault != nil {
+			if f := fault(v); f != "" {
+				r.At(element, "", "%s", f)
+				continue
+			}
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func nameFault(s string) string {
+	if !regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(s) {
+		return "a module's name has letters, digits, dashes and underscores only: " + s
+	}
+	return ""
+}
+
+func (r *reader) ssh(n *yaml.Node) (user, key string) {
+	for _, e := range r.Mapping(n, "ssh", []string{"user", "key"}) {
+		switch e.Key {
+		case "user":
+			v, ok := r.Scalar(e.Value, e.Key)
+			if ok && !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`).MatchString(v) {
+				r.At(e.Value, "", "user can't be %q", v)
+			}
+			user = v
+		case "key":
+			key = r.path(e.Value, e.Key)
+		}
+	}
+	if n.Kind == yaml.MappingNode && user == "" {
+		r.At(n, "add user: root", "ssh does not say as whom")
+	}
+	return user, key
+}
+
+func (r *reader) disks(n *yaml.Node) []Disk {
+	var disks []Disk
+	for _, element := range r.Sequence(n, "disks") {
+		d := r.disk(element)
+		if slices.ContainsFunc(disks, func(o Disk) bool { return o.Name == d.Name && d.Name != "" }) {
+			r.At(element, "give it another name", "a disk %s stands above already", d.Name)
+		}
+		disks = append(disks, d)
+	}
+	return disks
+}
+
+func (r *reader) disk(n *yaml.Node) Disk {
+	d := Disk{Kind: nvme}
+	at := map[string]*yaml.Node{}
+	entries := r.Mapping(n, "a disk", []string{"name", "kind", "backing", "file", "size", "cache", "aio", "queues", "iothreads"})
+	for _, e := range entries {
+		at[e.Key] = e.Value
+		switch e.Key {
+		case "name":
+			v, ok := r.Scalar(e.Value, e.Key)
+			if ok && !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,19}$`).MatchString(v) {
+				r.At(e.Value, "use up to 20 letters, digits and dashes: it becomes the serial number", "name can't be %q", v)
+			}
+			d.Name = v
+		case "kind":
+			d.Kind = r.OneOf(e.Value, e.Key, kinds()...)
+		case "backing":
+			d.Backing = r.OneOf(e.Value, e.Key, onImage, onMemory, onNull)
+		case "file":
+			d.File = r.path(e.Value, e.Key)
+		case "size":
+			if d.Size = r.Size(e.Value, e.Key); d.Size%(1<<20) != 0 {
+				r.At(e.Value, "write 512m or 1g", "size must be a multiple of 1 MiB")
+			}
+		case "cache":
+			d.Cache = r.OneOf(e.Value, e.Key, caches()...)
+		case "aio":
+			d.AIO = r.OneOf(e.Value, e.Key, aios()...)
+		case "queues":
+			d.Queues = r.Count(e.Value, e.Key, 1, maxQueues)
+		case "iothreads":
+			d.IOThreads = r.Count(e.Value, e.Key, 0, maxIOThreads)
+		}
+	}
+	if n.Kind != yaml.MappingNode {
+		return d
+	}
+	if at["name"] == nil {
+		r.At(n, "add name: fast", "the disk has no name")
+	}
+	switch {
+	case at["file"] != nil && (at["size"] != nil || at["backing"] != nil):
+		r.At(n, "delete one of the two", "a disk on a file has the file's size and backing")
+	case at["file"] == nil && at["size"] == nil:
+		r.At(n, "add size: 1g for a blank image, or file: PATH", "the disk has no size")
+	}
+	if at["file"] != nil {
+		d.Backing = onFile
+	} else if d.Backing == "" {
+		d.Backing = onImage
+	}
+	for _, key := range []string{"cache", "aio", "iothreads"} {
+		if at[key] != nil && !slices.Contains(d.takes(), key) {
+			r.At(at[key], "delete it", "%s on %s takes no %s", d.Kind, d.Backing, key)
+		}
+	}
+	if at["cache"] == nil && d.cached() {
+		d.Cache = "none"
+	}
+	if at["aio"] == nil && d.cached() {
+		d.AIO = "threads"
+	}
+	if fault := d.fault(); fault != "" {
+		r.At(n, "", "%s", fault)
+	}
+	return d
+}
+
+// cached says whether QEMU's cache and way of asking the host matter to a disk.
+func (d Disk) cached() bool { return d.Backing == onImage || d.Backing == onFile }
+
+// takes are the settings that a disk has. Memory is a file to QEMU as well, but one without direct access before Linux 6.6.
+func (d Disk) takes() []string {
+	takes := []string{"queues"}
+	if d.cached() {
+		takes = append(takes, "cache", "aio")
+	}
+	if d.Kind != nvme {
+		takes = append(takes, "iothreads")
+	}
+	return takes
+}
+
+// direct says whether the host's page cache is passed by.
+func (d Disk) direct() bool { return d.Cache == "none" || d.Cache == "directsync" }
+
+// fault says what does not go together; QEMU itself says so only when it starts.
+func (d Disk) fault() string {
+	if d.AIO == "native" && !d.direct() {
+		return "disk " + d.Name + ": aio native needs cache none or directsync, and cache is " + d.Cache
+	}
+	return ""
+}
+
+// argumentFault says what is wrong with one argument of a kernel.
+func argumentFault(s string) string {
+	switch name, _, _ := strings.Cut(s, "="); {
+	case s == "" || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f }):
+		return "an argument of the kernel is empty or has a control character"
+	case strings.ContainsRune(s, ' ') && strings.Count(s, `"`) != 2:
+		return "the kernel takes " + s + ` for several arguments; write them apart, or put the value in "double quotes"`
+	case name == "console" || name == "panic" || name == "initrd":
+		return name + " is headroom's own argument: by it a guest is watched and ends when it fails"
+	}
+	return ""
+}

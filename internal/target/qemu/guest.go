@@ -1,0 +1,170 @@
+// Package qemu starts guests in QEMU from a description in a file. A guest is a process of this machine and the SSH server within
+// it, so it is the SSH target with the power to boot.
+package qemu
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/target/initramfs"
+)
+
+// Guest is a machine in QEMU. One Boot or Close at a time; commands run between them.
+type Guest struct {
+	*target.SSH
+	file File
+	// dir is the guest's folder, private and in memory; lock is held while this headroom lives.
+	dir  string
+	lock *os.File
+	// program is QEMU's path.
+	program     string
+	version     version
+	accelerator string
+	imageFormat string
+	// keys are the archive behind each initramfs.
+	keys []byte
+	// ready are the kernels that were made ready to start, by the name that was asked for.
+	ready map[string]bootable
+	// blank are the images that were made for the guest; paths those of all disks, in order.
+	blank []*os.File
+	paths []string
+	// process runs; nil before the first boot.
+	process *process
+	port    int
+	// now is the description that the running guest was started from.
+	now File
+}
+
+// bootable are the files of a kernel that QEMU takes.
+type bootable struct{ kernel, initrd string }
+
+// Open reads the description of a guest and starts it. folder is where the guest's own folder is made; it should lie in memory. name is
+// what the user calls the guest: "qemu:FILE". The guest lives until Close, or until this process ends in whatever way.
+func Open(ctx context.Context, name, file, folder string) (*Guest, error) {
+	g, err := prepare(ctx, name, file, folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.Boot(ctx, target.BootSpec{}); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+// prepare makes all that a guest needs before its first start.
+func prepare(ctx context.Context, name, file, folder string) (*Guest, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the guest's description", Err: err}
+	}
+	f, err := Decode(file, text)
+	if err != nil {
+		return nil, err
+	}
+	g := &Guest{file: f, program: f.QEMU, ready: map[string]bootable{}}
+	if g.program == "" {
+		if g.program, err = initramfs.Find("qemu-system-x86_64"); err != nil {
+			return nil, &lab.Error{What: "QEMU is not installed", Hints: []string{"apt install qemu-system-x86"}, Err: err}
+		}
+	}
+	if g.version, err = readVersion(ctx, g.program); err != nil {
+		return nil, err
+	}
+	if err := g.version.refuses(f); err != nil {
+		return nil, err
+	}
+	if g.imageFormat, err = formatOf(f.Image); err != nil {
+		return nil, err
+	}
+	if g.dir, g.lock, err = newFolder(folder); err != nil {
+		return nil, err
+	}
+	g.SSH = target.NewSSH(target.SSHOptions{Name: name, Destination: hostAlias, Args: []string{"-F", filepath.Join(g.dir, sshConfigFile)}})
+	if err := g.equip(ctx); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+// equip makes the keys and the disks, and finds out what carries the guest out.
+func (g *Guest) equip(ctx context.Context) error {
+	var err error
+	if g.keys, err = newKeys(ctx, g.dir); err != nil {
+		return err
+	}
+	if g.blank, g.paths, err = blankDisks(g.file.Disks); err != nil {
+		return err
+	}
+	var k kernel
+	if g.file.Kernel != "" {
+		if k, err = findKernel(ctx, g.file.Kernel, g.dir); err != nil {
+			return err
+		}
+	}
+	g.accelerator, err = g.chooseAccelerator(ctx, k)
+	return err
+}
+
+// Accelerator is what carries the guest out: KVM, or Emulation, of which no rate means anything but to itself.
+func (g *Guest) Accelerator() string { return g.accelerator }
+
+// Caveats are what is to be said of every measurement in the guest.
+func (g *Guest) Caveats(ctx context.Context) []string {
+	caveats := g.SSH.Caveats(ctx)
+	if g.accelerator == Emulation {
+		caveats = append(caveats, "this guest is emulated: its processor is a program, so that its rates are those of no hardware; "+
+			"compare them with one another only")
+	}
+	return caveats
+}
+
+// Levels are the levels of the machine's settings as the guest was last started, by name.
+func (g *Guest) Levels() map[string]string {
+	levels := map[string]string{}
+	for _, s := range Settings() {
+		if level := s.get(g.now); level != "" {
+			levels[s.Name] = level
+		}
+	}
+	return levels
+}
+
+// stopGrace is how long QEMU is given to write back what it holds.
+const stopGrace = 5 * time.Second
+
+// Close ends the guest; nothing is left of it.
+func (g *Guest) Close() error {
+	err := g.SSH.Close()
+	if g.process != nil {
+		g.process.stop(stopGrace)
+	}
+	closeAll(g.blank)
+	g.blank = nil
+	err = errors.Join(err, target.KillBelow(g.dir), os.RemoveAll(g.dir))
+	return errors.Join(err, g.lock.Close())
+}
+
+// formatOf tells a qcow2 image by its first bytes ("QFI\xfb") from a raw one; QEMU is told, so that it does not guess by what a guest wrote.
+func formatOf(image string) (string, error) {
+	if image == "" {
+		return "", nil
+	}
+	f, err := os.Open(image)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var magic [4]byte
+	if _, err := f.Read(magic[:]); err != nil {
+		return "", &lab.Error{Kind: lab.Usage, What: "can't read the image " + image, Err: err}
+	}
+	if magic == [4]byte{'Q', 'F', 'I', 0xfb} {
+		return "qcow2", nil
+	}
+	return "raw", nil
+}

@@ -1,0 +1,409 @@
+//go:build system
+
+package qemu
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/target/targettest"
+)
+
+// describe writes the description of a guest with Debian's kernel, which is downloaded once.
+func describe(t *testing.T, more string) string {
+	t.Helper()
+	for _, tool := range []string{"qemu-system-x86_64", "apt-get", "busybox", "fio", "ssh", "ssh-keygen", "xz"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(tool + " is not installed")
+		}
+	}
+	if !exists("/usr/sbin/sshd") {
+		t.Skip("openssh-server is not installed")
+	}
+	out, err := exec.Command("../../../scripts/guest-kernel", "linux-image-amd64").Output()
+	if err != nil {
+		t.Fatalf("no kernel for the guest: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "guest.yaml")
+	text := "version: 1\nkernel: " + strings.TrimSpace(string(out)) + "\n" + more
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// guests is a folder in memory for the folders of guests.
+func guests(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "headroom-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(target.KillBelow(dir), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// open starts the guest of a description and closes it after the test.
+func open(t *testing.T, file string) *Guest {
+	t.Helper()
+	began := time.Now()
+	g, err := Open(t.Context(), "qemu:"+file, file, guests(t))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, strings.Join(details(err), "\n"))
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil || exists(g.dir) || qemus(t, filepath.Dir(g.dir)) != 0 {
+			t.Errorf("closed: %v; the folder is there: %v", err, exists(g.dir))
+		}
+	})
+	t.Logf("figure: a guest under %s is there %.1f s after it was asked for", g.Accelerator(), time.Since(began).Seconds())
+	return g
+}
+
+func boot(t *testing.T, g *Guest, spec target.BootSpec) {
+	t.Helper()
+	began := time.Now()
+	if err := g.Boot(t.Context(), spec); err != nil {
+		t.Fatalf("%v\n%s", err, strings.Join(details(err), "\n"))
+	}
+	t.Logf("figure: booted under %s in %.1f s", g.Accelerator(), time.Since(began).Seconds())
+}
+
+func details(err error) []string {
+	if e, ok := errors.AsType[*lab.Error](err); ok {
+		return e.Details()
+	}
+	return nil
+}
+
+// said is what a command in the guest prints.
+func said(t *testing.T, g *Guest, argv ...string) string {
+	t.Helper()
+	out, err := g.Run(t.Context(), argv...)
+	if err != nil || out.ExitCode != 0 {
+		t.Fatalf("%q: %d, %s, %v", argv, out.ExitCode, out.Stderr, err)
+	}
+	return strings.TrimSpace(string(out.Stdout))
+}
+
+func TestGuestPassesTheSuite(t *testing.T) {
+	g := open(t, describe(t, ""))
+	targettest.Run(t, func(*testing.T) target.Target { return g })
+}
+
+// A guest is booted in several ways, and says itself that each is in effect.
+func TestBoots(t *testing.T) {
+	g := open(t, describe(t, "arguments: [audit=0]\ndisks:\n  - {name: fast, kind: nvme, size: 64m}\n  - {name: slow, kind: virtio-blk, size: 32m, backing: memory}\n"+
+		"  - {name: scsi, kind: virtio-scsi, size: 16m, backing: 'null'}\n"))
+	if got, want := said(t, g, "cat", "/proc/cmdline"), "console=ttyS0 panic=-1 quiet audit=0"; got != want {
+		t.Errorf("by itself the guest starts with %q, want %q", got, want)
+	}
+	for name, size := range map[string]int{"fast": 64, "slow": 32, "scsi": 16} {
+		disk := filepath.Base(said(t, g, "readlink", "/dev/disk/by-id/"+name))
+		if got := said(t, g, "cat", "/sys/block/"+disk+"/size"); got != strconv.Itoa(size<<11) {
+			t.Errorf("disk %s (%s) has %s sectors, want %d", name, disk, got, size<<11)
+		}
+	}
+	first := said(t, g, "cat", "/proc/sys/kernel/random/boot_id")
+	said(t, g, "sh", "-c", "echo kept | dd of=/dev/disk/by-id/fast conv=fsync 2>/dev/null; echo kept | dd of=/dev/disk/by-id/slow conv=fsync 2>/dev/null")
+
+	boot(t, g, target.BootSpec{Arguments: []string{"slub_debug=FZPU", `note="two words"`}, Without: []string{"audit"}, Machine: map[string]string{"cpus": "1", "iommu": "intel", "queues": "1"}})
+	if got, want := said(t, g, "cat", "/proc/cmdline"), `console=ttyS0 panic=-1 quiet intel_iommu=on slub_debug=FZPU note="two words"`; got != want {
+		t.Errorf("the guest was started with %q, want %q", got, want)
+	}
+	if said(t, g, "cat", "/proc/sys/kernel/random/boot_id") == first {
+		t.Error("it is the same boot as before")
+	}
+	if got := said(t, g, "nproc"); got != "1" {
+		t.Errorf("it has %s CPUs, want 1", got)
+	}
+	if got := said(t, g, "ls", "/sys/class/iommu"); got != "dmar0" {
+		t.Errorf("its IOMMUs are %q, want dmar0", got)
+	}
+	if got := g.Levels(); got["cpus"] != "1" || got["iommu"] != "intel" || got["queues"] != "1" || got["iothreads"] != "0" {
+		t.Errorf("its levels are said to be %v", got)
+	}
+	for _, name := range []string{"fast", "slow"} {
+		if got := said(t, g, "head", "-c", "4", "/dev/disk/by-id/"+name); got != "kept" {
+			t.Errorf("disk %s holds %q after the boot", name, got)
+		}
+	}
+	boot(t, g, target.BootSpec{})
+	if got := said(t, g, "cat", "/proc/cmdline"); strings.Contains(got, "slub_debug") || !strings.Contains(got, "audit=0") {
+		t.Errorf("the zero spec starts it with %q", got)
+	}
+
+	// What can't be is said before anything of the running guest is touched.
+	id := said(t, g, "cat", "/proc/sys/kernel/random/boot_id")
+	for what, spec := range map[string]target.BootSpec{
+		"cpus can't be many: write a whole number from 1 to 255":                        {Machine: map[string]string{"cpus": "many"}},
+		"a guest has no setting colour; iothreads can't be -1: write a whole number fr": {Machine: map[string]string{"iothreads": "-1", "colour": "red"}},
+		"console is headroom's own argument":                                            {Arguments: []string{"console=tty0"}},
+		"panic is headroom's own argument":                                              {Without: []string{"panic"}},
+		"the kernel's command line would be":                                            {Arguments: []string{"x=" + strings.Repeat("y", 3000)}},
+		"no kernel 1.2.3-none is installed":                                             {Kernel: "1.2.3-none"},
+		"no kernel /nowhere/bzImage":                                                    {Kernel: "/nowhere/bzImage"},
+	} {
+		if err := g.Boot(t.Context(), spec); err == nil || !strings.HasPrefix(err.Error(), what) || lab.KindOf(err) != lab.Usage {
+			t.Errorf("%+v: %v, want %q", spec, err, what)
+		}
+	}
+	if said(t, g, "cat", "/proc/sys/kernel/random/boot_id") != id {
+		t.Error("a spec that can't be carried out started the guest anew")
+	}
+
+	// Jobs, after all these boots, on the emulated NVMe disk.
+	job, err := g.Start(t.Context(), target.JobSpec{ID: "randread", Argv: []string{"fio", "--name=r", "--filename=/dev/disk/by-id/fast", "--rw=randread", "--bs=4k", "--ioengine=libaio",
+		"--iodepth=16", "--direct=1", "--runtime=2", "--time_based", "--output-format=json", "--output=result.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := targettest.Await(t, job)
+	result, err := job.Fetch(t.Context(), "result.json")
+	if err != nil || state.ExitCode != 0 {
+		complaint, _ := job.Fetch(t.Context(), "stderr")
+		t.Fatalf("fio: %+v, %v, %s", state, err, complaint)
+	}
+	var document struct {
+		Jobs []struct{ Read struct{ IOPS float64 } }
+	}
+	if err := json.Unmarshal(result, &document); err != nil || len(document.Jobs) != 1 || document.Jobs[0].Read.IOPS < 1 {
+		t.Errorf("%v: %s", err, result)
+	}
+	if err := job.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The example of the documentation is a guest that boots, with another kernel's name.
+func TestExampleBoots(t *testing.T) {
+	_, rest, _ := strings.Cut(example(t), "\nkernel: ")
+	_, rest, found := strings.Cut(rest, "\n")
+	if !found {
+		t.Fatal("the example has no kernel")
+	}
+	g := open(t, describe(t, rest))
+	said(t, g, "mkfs.ext4", "-q", "/dev/disk/by-id/virtual")
+	said(t, g, "mount", "/dev/disk/by-id/virtual", "/mnt")
+	if got := said(t, g, "stat", "-f", "-c", "%T", "/mnt"); got != "ext2/ext3" {
+		t.Errorf("the file system that was made is %q", got)
+	}
+	if got := said(t, g, "ls", "/sys/block"); !strings.Contains(got, "nvme0n1") || !strings.Contains(got, "sda") || !strings.Contains(got, "vda") {
+		t.Errorf("its disks are %q", got)
+	}
+	if got := said(t, g, "find", "/sys/block/vda/mq", "-mindepth", "1", "-maxdepth", "1"); len(strings.Fields(got)) != 2 {
+		t.Errorf("the queues of the virtio disk are %q", got)
+	}
+}
+
+// A kernel that panics and one that never answers are errors with the last that the guest said; the next boot is a good one.
+func TestBootsThatFail(t *testing.T) {
+	g := open(t, describe(t, ""))
+	began := time.Now()
+	err := g.Boot(t.Context(), target.BootSpec{Arguments: []string{"rdinit=/nowhere"}})
+	if err == nil || !strings.Contains(err.Error(), "its kernel panicked: VFS: Unable to mount root fs") || !strings.Contains(strings.Join(details(err), "\n"), "Call Trace") {
+		t.Errorf("a kernel without an init: %v\n%s", err, strings.Join(details(err), "\n"))
+	}
+	t.Logf("figure: a panic is seen after %.1f s", time.Since(began).Seconds())
+	g.file.Limit = 30 * time.Second
+	err = g.Boot(t.Context(), target.BootSpec{Arguments: []string{"rdinit=/bin/cat"}, Without: []string{"quiet"}})
+	if err == nil || !strings.Contains(err.Error(), "30s have passed (limit: in the guest's file)") || !strings.Contains(strings.Join(details(err), "\n"), "output:  [") {
+		t.Errorf("a guest that says nothing: %v\n%s", err, strings.Join(details(err), "\n"))
+	}
+	if n := qemus(t, g.dir); n != 0 {
+		t.Errorf("%d processes run after boots that failed", n)
+	}
+	g.file.Limit = defaultLimit
+	boot(t, g, target.BootSpec{})
+	// Arguments that the guest does not have are noticed whoever took them away.
+	s := start{arguments: ownArguments + " never=given"}
+	if err := g.checkArguments(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), "the guest runs without never=given") {
+		t.Errorf("an argument that is not in effect: %v", err)
+	}
+}
+
+// qemus counts the processes that work in a folder.
+func qemus(t *testing.T, dir string) int {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil || len(links) == 0 {
+		t.Fatalf("processes: %v", err)
+	}
+	n := 0
+	for _, l := range links {
+		if cwd, err := os.Readlink(l); err == nil && strings.HasPrefix(cwd, dir) {
+			n++
+		}
+	}
+	return n
+}
+
+// opened is set for a process of this test that opens a guest and waits to be killed.
+const opened = "HEADROOM_TEST_OPENS"
+
+// What kills headroom ends QEMU, and the next guest clears away what was left in memory.
+func TestKilledHeadroomLeavesNothing(t *testing.T) {
+	if arguments := os.Getenv(opened); arguments != "" {
+		file, folder, _ := strings.Cut(arguments, "|")
+		g, err := Open(context.Background(), "qemu:guest", file, folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("opened " + g.dir)
+		time.Sleep(time.Hour)
+	}
+	file, folder := describe(t, ""), guests(t)
+	child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	child.Env = append(os.Environ(), opened+"="+file+"|"+folder)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var dir string
+	for lines := bufio.NewScanner(out); dir == "" && lines.Scan(); {
+		dir, _ = strings.CutPrefix(lines.Text(), "opened ")
+		if dir == lines.Text() {
+			t.Log(dir)
+			dir = ""
+		}
+	}
+	if dir == "" || qemus(t, dir) != 1 {
+		t.Fatalf("folder %q: %d processes", dir, qemus(t, dir))
+	}
+	if err := child.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait() // it was killed
+	for end := time.Now().Add(time.Minute); qemus(t, dir) > 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("QEMU outlives headroom by a minute")
+		}
+	}
+	if !exists(dir) {
+		t.Fatal("the folder of the killed guest is not there, so nothing is proved")
+	}
+	next, lock, err := newFolder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if exists(dir) {
+		t.Error("the next guest left the folder of the killed one")
+	}
+	if err := os.RemoveAll(next); err != nil {
+		t.Error(err)
+	}
+}
+
+// An old QEMU is told from a new one before anything is started.
+func TestIOThreadsOfAnOldQEMU(t *testing.T) {
+	file := describe(t, "disks:\n  - {name: d, kind: virtio-blk, size: 64m, iothreads: 4}\n")
+	v, err := readVersion(t.Context(), "qemu-system-x86_64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.major >= mapsQueues {
+		t.Skip("QEMU " + v.String() + " maps queues to IOThreads")
+	}
+	folder := guests(t)
+	_, err = Open(t.Context(), "qemu:"+file, file, folder)
+	if err == nil || !strings.Contains(err.Error(), "disk d: 4 IOThreads need a mapping of queues to threads (iothread-vq-mapping), which virtio-blk has from QEMU 9 on, and this is "+v.String()) {
+		t.Errorf("four IOThreads under QEMU %s: %v", v, err)
+	}
+	if left, err := os.ReadDir(folder); len(left) != 0 || err != nil {
+		t.Errorf("something was made: %v, %v", left, err)
+	}
+}
+
+// A QEMU that maps queues to IOThreads has as many as were asked for, and each serves its queues.
+func TestIOThreads(t *testing.T) {
+	out, err := exec.Command("../../../scripts/guest-qemu").Output()
+	if err != nil {
+		t.Skip("no newer QEMU is to be had here: scripts/guest-qemu")
+	}
+	root := strings.TrimSpace(string(out))
+	g := open(t, describe(t, fmt.Sprintf("qemu: %s/usr/bin/qemu-system-x86_64\nfirmware: [%s/usr/share/qemu, %s/usr/share/seabios]\n", root, root, root)+
+		"cpus: 4\ndisks:\n  - {name: real, kind: virtio-blk, size: 64m, queues: 4}\n  - {name: none, kind: virtio-scsi, size: 64m, queues: 4, backing: 'null'}\n"))
+	for _, threads := range []int{0, 1, 4} {
+		if threads > 0 {
+			boot(t, g, target.BootSpec{Machine: map[string]string{"iothreads": strconv.Itoa(threads)}})
+		}
+		for _, disk := range []string{"real", "none"} {
+			for cpu := range 4 { // each CPU has a queue of its own
+				said(t, g, "taskset", "-c", strconv.Itoa(cpu), "dd", "if=/dev/disk/by-id/"+disk, "of=/dev/null", "bs=1M", "iflag=direct")
+			}
+			if n := busyThreads(t, g.process.cmd.Process.Pid, "IO io-"+disk); n != threads {
+				t.Errorf("%d IOThreads of %s worked, want %d", n, disk, threads)
+			}
+		}
+	}
+}
+
+// busyThreads counts the threads of a process, by the beginning of their name, that have waited for work more than a few times: a tick of the
+// processor's time is too long to see what little they did. Source: proc_pid_status(5), voluntary_ctxt_switches.
+func busyThreads(t *testing.T, pid int, name string) int {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("threads of %d: %q, %v", pid, files, err)
+	}
+	n := 0
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(data), "voluntary_ctxt_switches:")
+		switches, _, _ := strings.Cut(rest, "\n")
+		if count, err := strconv.Atoi(strings.TrimSpace(switches)); strings.HasPrefix(string(data), "Name:\t"+name) && err == nil && count > 10 {
+			n++
+		}
+	}
+	return n
+}
+
+// A guest that hangs under KVM is emulated. Here a program that says it is QEMU stands in for one under which guests hang.
+func TestProbeNoticesAHang(t *testing.T) {
+	kvm, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("/dev/kvm can't be used: ", err)
+	}
+	kvm.Close()
+	standIn := filepath.Join(t.TempDir(), "qemu-stand-in")
+	if err := os.WriteFile(standIn, []byte("#!/bin/sh\n[ \"$1\" = --version ] && echo 'QEMU emulator version 7.2.22' && exit\nexec sleep 1000\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := describe(t, "qemu: "+standIn+"\n")
+	g, err := prepare(t.Context(), "qemu:"+file, file, guests(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if g.Accelerator() != Emulation || qemus(t, g.dir) != 0 {
+		t.Errorf("a guest that hangs is run by %s, and %d processes are left", g.Accelerator(), qemus(t, g.dir))
+	}
+	if !slices.ContainsFunc(g.Caveats(t.Context()), func(s string) bool { return strings.Contains(s, "emulated") }) {
+		t.Error("nobody is told that the guest is emulated")
+	}
+}

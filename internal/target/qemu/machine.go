@@ -1,0 +1,140 @@
+package qemu
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// start is all that one start of QEMU is made of.
+type start struct {
+	file        File
+	program     string
+	accelerator string
+	// kernel, initrd and arguments of the kernel; empty for an image that starts its own.
+	kernel, initrd, arguments string
+	// imageFormat is that of the image, raw or qcow2.
+	imageFormat string
+	// port on 127.0.0.1 that leads to the guest's SSH.
+	port int
+	// paths of the disks' images, in the order of the disks.
+	paths []string
+}
+
+// argv is the command. Nothing is in the machine that is not asked for: each device costs time at boot.
+func (s start) argv() []string {
+	f := s.file
+	argv := []string{s.program}
+	for _, dir := range f.Firmware {
+		argv = append(argv, "-L", dir)
+	}
+	machine, cpu, accel := f.Type, "max", "tcg,thread=multi"
+	if s.accelerator == KVM {
+		cpu, accel = "host", "kvm"
+		if f.Machine.IOMMU == "intel" {
+			machine += ",kernel-irqchip=split" // QEMU demands it for interrupt remapping
+		}
+	}
+	argv = append(argv, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-name", "headroom-guest,debug-threads=on",
+		"-machine", machine, "-accel", accel, "-cpu", cpu, "-smp", strconv.Itoa(f.Machine.CPUs), "-m", strconv.FormatInt(f.Machine.Memory>>20, 10)+"M",
+		"-chardev", "file,id=console,path="+consoleFile, "-serial", "chardev:console")
+	if f.Machine.IOMMU == "intel" {
+		argv = append(argv, "-device", "intel-iommu,intremap=on")
+	}
+	if s.kernel != "" {
+		argv = append(argv, "-kernel", s.kernel, "-append", s.arguments)
+	}
+	if s.initrd != "" {
+		argv = append(argv, "-initrd", s.initrd)
+	}
+	if s.port != 0 {
+		argv = append(argv, "-netdev", fmt.Sprintf("user,id=net,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", s.port),
+			"-device", "virtio-net-pci,netdev=net,romfile=")
+	}
+	if f.Image != "" {
+		// snapshot: what is written goes to a file that has no name, and is gone with QEMU.
+		argv = append(argv, "-drive", "file="+strings.ReplaceAll(f.Image, ",", ",,")+",if=none,id=image,snapshot=on,format="+s.imageFormat,
+			"-device", "virtio-blk-pci,drive=image,bootindex=0")
+	}
+	for i, d := range f.Disks {
+		argv = append(argv, diskArgv(d, s.paths[i], f.Machine.IOMMU != "none")...)
+	}
+	return argv
+}
+
+// diskArgv are the arguments for a disk. They are JSON because a mapping of queues to IOThreads can't be written otherwise.
+func diskArgv(d Disk, path string, iommu bool) []string {
+	node := "node-" + d.Name
+	argv := []string{"-blockdev", toJSON(blockdev(d, node, path))}
+	var threads []any
+	for i := range d.IOThreads {
+		id := fmt.Sprintf("io-%s-%d", d.Name, i)
+		argv = append(argv, "-object", "iothread,id="+id)
+		threads = append(threads, map[string]any{"iothread": id})
+	}
+	controller := map[string]any{}
+	if iommu && d.Kind != nvme {
+		controller["iommu_platform"] = true // or the device's accesses to memory would pass by the IOMMU
+		controller["disable-legacy"] = "on"
+	}
+	switch {
+	case len(threads) == 1:
+		controller["iothread"] = threads[0].(map[string]any)["iothread"]
+	case len(threads) > 1:
+		controller["iothread-vq-mapping"] = threads
+	}
+	disk := map[string]any{"drive": node, "serial": d.Name}
+	if d.cached() {
+		disk["write-cache"] = map[bool]string{true: "on", false: "off"}[d.Cache != "writethrough" && d.Cache != "directsync"]
+	}
+	switch d.Kind {
+	case virtioSCSI:
+		setQueues(controller, "num_queues", d.Queues)
+		controller["driver"], controller["id"] = "virtio-scsi-pci", "scsi-"+d.Name
+		disk["driver"], disk["bus"] = "scsi-hd", "scsi-"+d.Name+".0"
+		return append(argv, "-device", toJSON(controller), "-device", toJSON(disk))
+	case virtioBlk:
+		setQueues(disk, "num-queues", d.Queues)
+		disk["driver"] = "virtio-blk-pci"
+	default:
+		setQueues(disk, "max_ioqpairs", d.Queues)
+		disk["driver"] = "nvme"
+	}
+	for k, v := range controller {
+		disk[k] = v
+	}
+	return append(argv, "-device", toJSON(disk))
+}
+
+func setQueues(device map[string]any, property string, queues int) {
+	if queues > 0 {
+		device[property] = queues
+	}
+}
+
+// blockdev is what is behind a disk.
+func blockdev(d Disk, node, path string) map[string]any {
+	if d.Backing == onNull {
+		// A disk must read as zeros to be found empty.
+		return map[string]any{"driver": "null-co", "node-name": node, "size": d.Size, "read-zeroes": true}
+	}
+	protocol := map[string]any{"driver": "file", "filename": path}
+	if isDevice(path) {
+		protocol["driver"] = "host_device"
+	}
+	cache := map[string]any{"direct": d.direct(), "no-flush": d.Cache == "unsafe"}
+	protocol["cache"], protocol["discard"] = cache, "unmap"
+	if d.AIO != "" {
+		protocol["aio"] = d.AIO
+	}
+	return map[string]any{"driver": "raw", "node-name": node, "file": protocol, "cache": cache, "discard": "unmap"}
+}
+
+func toJSON(v map[string]any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "" // strings, numbers and truths always have a form in JSON
+	}
+	return string(text)
+}
