@@ -1,0 +1,144 @@
+package bootloader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// onceID names the one-time entry, wherever there is one.
+const onceID = "headroom-once"
+
+// Record is all that it takes to put a host back: what is about to be written to its disks, and how it was running before. It is
+// the same from the first boot with other arguments to the one that ends them, but for what is written.
+type Record struct {
+	// Target as the user calls it, and the way in which it is booted: "grub", "systemd-boot", "kexec", "talos".
+	Target string `json:"target"`
+	Way    string `json:"way"`
+	// Cmdline and Release are those of the kernel that the host starts by itself (/proc/cmdline, uname -r).
+	Cmdline string `json:"cmdline"`
+	Release string `json:"release"`
+	// Entry is the loader's own entry for that kernel, where it says so.
+	Entry string `json:"entry,omitempty"`
+	// Files that were not there before.
+	Files []NewFile `json:"files,omitempty"`
+	// Environment is the block of GRUB's in which next_entry, unset before, is set to headroom's entry.
+	Environment string `json:"environment,omitempty"`
+	// OneShot is the entry in the EFI variable LoaderEntryOneShot, which was not there before.
+	OneShot string `json:"one_shot,omitempty"`
+	// Kernel and Arguments are loaded into memory, to be started by kexec.
+	Kernel    string `json:"kernel,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
+	// Config is the whole machine configuration of a Talos node, with its secrets, and Installer the image that it runs from.
+	Config    string `json:"config,omitempty"`
+	Installer string `json:"installer,omitempty"`
+}
+
+// NewFile is a file that headroom makes; nothing is ever replaced.
+type NewFile struct {
+	Path string `json:"path"`
+	Text string `json:"text"`
+}
+
+// Undo takes from a host's disks what a record says was put there, whatever of it is there, in the opposite order: first the
+// choice of the entry, then the entry. It goes on after an error and reports all of them.
+//
+// The host goes on running as it is. Running says whether it still has boot arguments or a kernel that are not its own; then
+// starting it anew ends that, by Host.Boot with the zero spec or by hand.
+func Undo(ctx context.Context, t target.Target, r Record) (running bool, err error) {
+	m := machine{t}
+	var errs []error
+	if n, ok := t.(*Talos); ok && r.Config != "" {
+		errs = append(errs, n.apply(ctx, r.Config, ""))
+	}
+	if r.Environment != "" {
+		errs = append(errs, m.unsetNextEntry(ctx, r.Environment))
+	}
+	if r.OneShot != "" {
+		errs = append(errs, m.unsetOneShot(ctx, r.OneShot))
+	}
+	if r.Way == kexecName {
+		errs = append(errs, m.unloadKernel(ctx))
+	}
+	for _, f := range r.Files {
+		errs = append(errs, m.removeNew(ctx, f))
+	}
+	now, err := m.read(ctx, cmdlinePath, releasePath)
+	if err != nil {
+		return true, errors.Join(append(errs, err)...)
+	}
+	return !sameStart(r, now[cmdlinePath], now[releasePath]), errors.Join(errs...)
+}
+
+// sameStart says whether a machine runs as the record says that it starts by itself. What loaders add is left out: kexec adds
+// nothing, and GRUB's name of a disk may change.
+func sameStart(r Record, text, release string) bool {
+	was, err := parseCmdline(r.Cmdline)
+	now, err2 := parseCmdline(text)
+	return err == nil && err2 == nil && was.own().String() == now.own().String() && strings.TrimSpace(r.Release) == strings.TrimSpace(release)
+}
+
+// removeNew deletes a file of a record. One that holds anything else than what was recorded, or a beginning of it, is somebody
+// else's.
+func (m machine) removeNew(ctx context.Context, f NewFile) error {
+	files, err := m.ReadFiles(ctx, f.Path)
+	if err != nil {
+		return err
+	}
+	data, err := files[f.Path].Data, files[f.Path].Err
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(f.Text, string(data)) {
+		return &lab.Error{Kind: lab.Refused, What: f.Path + " has been changed since headroom wrote it, and is left alone", Target: m.Name(),
+			Hints: []string{"take out what is headroom's (" + onceID + ") by hand"}}
+	}
+	if err := m.do(ctx, "rm", "-f", "--", f.Path); err != nil {
+		return err
+	}
+	return m.do(ctx, "sync")
+}
+
+// writeNew makes a file of a record, on the disk before it returns. dd is what can refuse to replace a file and wait for the
+// disk, and takes its text from standard input, so that no shell is needed.
+func (m machine) writeNew(ctx context.Context, f NewFile) error {
+	argv := []string{"dd", "of=" + f.Path, "conv=excl,fsync", "status=none"}
+	if l, ok := m.Target.(target.Leftovers); ok {
+		if err := l.ClearJob(ctx, onceID); err != nil { // of a headroom that crashed just here
+			return err
+		}
+	}
+	job, err := m.Start(ctx, target.JobSpec{ID: onceID, Argv: argv, Stdin: []byte(f.Text)})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-job.Done():
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), job.Kill(context.WithoutCancel(ctx), 0), job.Remove(context.WithoutCancel(ctx)))
+	}
+	state, err := job.Poll(ctx)
+	said, _ := job.Fetch(ctx, "stderr")
+	if err = errors.Join(err, job.Remove(ctx)); err != nil {
+		return err
+	}
+	if state.ExitCode != 0 {
+		return &lab.Error{What: "can't write " + f.Path, Target: m.Name(), Command: argv, Output: string(said)}
+	}
+	now, err := m.read(ctx, f.Path)
+	if err == nil && now[f.Path] != f.Text {
+		err = fmt.Errorf("%s holds something else than was written to it", f.Path)
+	}
+	if err != nil {
+		return err
+	}
+	return m.do(ctx, "sync") // the name in its folder, too
+}
