@@ -1,0 +1,44 @@
+package factor
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// argument is the name of a kernel argument: "quiet", "nvme.poll_queues", "init_on_alloc".
+var argument = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
+func checkCmdline(name, level string) error {
+	if !argument.MatchString(name) {
+		return errors.New("cmdline: takes the name of a kernel argument, not " + quoted(name))
+	}
+	// The kernel splits its command line at spaces, but for those inside double quotes.
+	if strings.ContainsAny(level, " \t\"") {
+		return errors.New("a kernel argument's value holds no space and no quote, unlike " + quoted(level))
+	}
+	return nil
+}
+
+func checkKernel(name, level string) error {
+	if name != "" {
+		return errors.New("kernel: has no name of its own, unlike " + quoted(name) + "; kernels are its levels")
+	}
+	if strings.ContainsAny(level, " \t") {
+		return errors.New("the name of a kernel holds no space, unlike " + quoted(level))
+	}
+	return nil
+}
+
+// guestSettings are the settings of a virtual machine that BootSpec.Machine knows.
+func guestSettings() []string {
+	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu"}
+}
+
+func checkGuest(name, _ string) error {
+	if !slices.Contains(guestSettings(), name) {
+		return errors.New("guest: takes one of " + strings.Join(guestSettings(), ", ") + ", not " + quoted(name))
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+const cpuRoot = "/sys/devices/system/cpu"
+
+// cpuSettings are what can be set of CPUs, each with the files that hold it: the first pattern that finds any.
+// Source: Documentation/ABI/testing/sysfs-devices-system-cpu.
+func cpuSettings() map[string][]string {
+	return map[string][]string{
+		"online":   nil, // bindOnline
+		"smt":      {cpuRoot + "/smt/control"},
+		"governor": {cpuRoot + "/cpufreq/policy*/scaling_governor"},
+		"epp":      {cpuRoot + "/cpufreq/policy*/energy_performance_preference"},
+		"boost":    {cpuRoot + "/cpufreq/boost", cpuRoot + "/intel_pstate/no_turbo"},
+	}
+}
+
+func checkCPU(name, level string) error {
+	if _, ok := cpuSettings()[name]; !ok {
+		return errors.New("cpu: takes online, smt, governor, epp or boost, not " + quoted(name))
+	}
+	switch {
+	case level == "":
+	case name == "online":
+		_, err := parseCPUs(level)
+		return err
+	case name == "smt" && level != "on" && level != "off":
+		return errors.New("cpu:smt is on or off, not " + quoted(level)) // forceoff holds until the next boot
+	case name == "boost" && level != "0" && level != "1":
+		return errors.New("cpu:boost is 1 or 0, not " + quoted(level))
+	}
+	return nil
+}
+
+func bindCPU(ctx context.Context, w Where, name string) (Setting, error) {
+	if name == "online" {
+		return bindOnline(ctx, w)
+	}
+	var paths []string
+	for _, pattern := range cpuSettings()[name] {
+		if paths = glob(ctx, w.Target, pattern); len(paths) > 0 {
+			break
+		}
+	}
+	if len(paths) == 0 {
+		return Setting{}, &lab.Error{Kind: lab.Refused, What: "the CPUs have no setting cpu:" + name, Target: elsewhere(w.Target),
+			Hints: []string{"a guest's host decides on frequencies; on hardware the driver of cpufreq may be missing"}}
+	}
+	s := Setting{spots: files(paths)}
+	for _, p := range paths {
+		s.along = append(s.along, companionsOfFile(ctx, w.Target, p)...)
+	}
+	switch {
+	case name == "smt":
+		return s.smt(ctx, w)
+	case strings.HasSuffix(paths[0], "/no_turbo"):
+		s.inverted()
+	case name == "governor":
+		s.possible = listed(ctx, w, path.Dir(paths[0])+"/scaling_available_governors")
+	case name == "epp":
+		s.possible = listed(ctx, w, path.Dir(paths[0])+"/energy_performance_available_preferences")
+	}
+	return s.readable(ctx, w.Target)
+}
+
+// smt refuses where the kernel has no choice: notsupported, notimplemented, forceoff.
+func (s Setting) smt(ctx context.Context, w Where) (Setting, error) {
+	s, err := s.readable(ctx, w.Target)
+	if err != nil {
+		return s, err
+	}
+	s.target = w.Target
+	level, err := s.Read(ctx)
+	if err == nil && level != "on" && level != "off" {
+		err = &lab.Error{Kind: lab.Refused, What: "SMT can't be switched here: " + s.spots[0].Path + " says " + level, Target: elsewhere(w.Target)}
+	}
+	s.possible = []string{"on", "off"}
+	return s, err
+}
+
+// inverted is for no_turbo, which is 1 where boost is 0.
+func (s *Setting) inverted() {
+	flip := func(v string) string { return map[string]string{"0": "1", "1": "0"}[v] }
+	s.values = func(level string) ([]string, error) { return []string{flip(level)}, nil }
+	s.level = func(values []string) string { return flip(values[0]) }
+}
+
+// listed are the words of a file; nil where it is not there.
+func listed(ctx context.Context, w Where, file string) []string {
+	read, err := w.Target.ReadFiles(ctx, file)
+	if err != nil || read[file].Err != nil {
+		return nil
+	}
+	return strings.Fields(string(read[file].Data))
+}
+
+// bindOnline is the set of CPUs that are online: each that can be switched has a file.
+func bindOnline(ctx context.Context, w Where) (Setting, error) {
+	const presentFile, onlineFile = cpuRoot + "/present", cpuRoot + "/online"
+	read, err := w.Target.ReadFiles(ctx, presentFile, onlineFile)
+	if err != nil {
+		return Setting{}, err
+	}
+	for _, f := range []string{presentFile, onlineFile} {
+		if read[f].Err != nil {
+			return Setting{}, fileReading(f, read[f]).err
+		}
+	}
+	present, err := parseCPUs(string(read[presentFile].Data))
+	if err != nil {
+		return Setting{}, err
+	}
+	var switched []int
+	for _, p := range glob(ctx, w.Target, cpuRoot+"/cpu[0-9]*/online") {
+		if n, err := strconv.Atoi(strings.TrimPrefix(path.Base(path.Dir(p)), "cpu")); err == nil && slices.Contains(present, n) {
+			switched = append(switched, n)
+		}
+	}
+	slices.Sort(switched)
+	var fixed []int
+	for _, n := range present {
+		if !slices.Contains(switched, n) {
+			fixed = append(fixed, n)
+		}
+	}
+	if len(switched) == 0 {
+		return Setting{}, &lab.Error{Kind: lab.Refused, What: "no CPU can be switched off", Target: elsewhere(w.Target),
+			Hints: []string{"the kernel may be built without CONFIG_HOTPLUG_CPU, or there is one CPU only"}}
+	}
+	var s Setting
+	for _, n := range switched {
+		s.spots = append(s.spots, Spot{Kind: inFile, Path: fmt.Sprintf("%s/cpu%d/online", cpuRoot, n)})
+	}
+	s.along = hotplugCompanions(ctx, w.Target)
+	s.possible = []string{formatCPUs(present)}
+	s.level = func(values []string) string {
+		online := slices.Clone(fixed)
+		for i, v := range values {
+			if v == "1" {
+				online = append(online, switched[i])
+			}
+		}
+		slices.Sort(online)
+		return formatCPUs(online)
+	}
+	s.values = func(level string) ([]string, error) { return onlineValues(level, present, fixed, switched) }
+	return s.readable(ctx, w.Target)
+}
+
+func onlineValues(level string, present, fixed, switched []int) ([]string, error) {
+	asked, err := parseCPUs(level)
+	if err != nil {
+		return nil, wrong(err.Error())
+	}
+	for _, n := range asked {
+		if !slices.Contains(present, n) {
+			return nil, wrong(fmt.Sprintf("there is no CPU %d: present are %s", n, formatCPUs(present)))
+		}
+	}
+	for _, n := range fixed {
+		if !slices.Contains(asked, n) {
+			return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("CPU %d can't be switched off, and %s leaves it out", n, level)}
+		}
+	}
+	if len(asked) == 0 {
+		return nil, wrong("no CPU would be left")
+	}
+	values := make([]string, len(switched))
+	for i, n := range switched {
+		values[i] = map[bool]string{true: "1", false: "0"}[slices.Contains(asked, n)]
+	}
+	return values, nil
+}

@@ -1,0 +1,153 @@
+package factor
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/factors.md anew")
+
+const factorsDoc = "../../docs/factors.md"
+
+// docs/factors.md is written from Schemes and the lists beside it, so that it says what the code does.
+func TestFactorsDoc(t *testing.T) {
+	want := factorsPage()
+	if *update {
+		if err := os.WriteFile(factorsDoc, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(factorsDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/factors.md is not what Schemes says; write it with: go test ./internal/factor -run FactorsDoc -update")
+	}
+	if n := strings.Count(string(got), "\n## `"); n != len(Schemes()) {
+		t.Errorf("docs/factors.md has %d schemes, Schemes %d", n, len(Schemes()))
+	}
+}
+
+func factorsPage() string {
+	var b strings.Builder
+	b.WriteString(`# Factors: what can be varied, and how it comes back
+
+A factor is something that can be set; a level is one value of it. A factor is named ` + "`SCHEME:NAME`" + `, and with levels to try
+` + "`SCHEME:NAME=LEVEL,LEVEL`" + `. Commas separate levels; one that holds a comma stands in double quotes, as in CSV (RFC 4180):
+` + "`'cpu:online=\"0-3,8\",0-15'`" + `. The level ` + "`found`" + ` leaves a factor as it is; ` + "`absent`" + ` is a kernel argument that is not there.
+
+` + "`headroom factors`" + ` lists the schemes, ` + "`headroom factors queue:scheduler /srv`" + ` shows the level in effect and, where the kernel tells, the
+possible ones. It changes nothing.
+
+This page is written from the list in internal/factor/schemes.go.
+
+| scheme | what | of the | needs | read back from |
+| --- | --- | --- | --- | --- |
+`)
+	for _, s := range Schemes() {
+		fmt.Fprintf(&b, "| [`%s:`](#%s) | %s | %s | %s | %s |\n", s.Name, s.Name, s.Title, s.Class, s.Needs, s.Verified)
+	}
+	b.WriteString(`
+## How a change is made and undone
+
+Factors of the running machine (live) go through a journal, one file a run, in ` + "`changes/`" + ` of the store:
+
+1. What is there is read, and so is what the kernel changes along with it (below).
+2. Both are written to the journal, with the new value, and flushed to disk, the file and its folder.
+3. The value is written, by one write(2). A refusal is reported with the kernel's reason.
+4. It is read back. A level that is not in effect is an error that says both, and the change is undone. A level that was in effect
+   already is verified and not written.
+
+Undoing goes backwards through the journal: at the end, after an error, on a signal, by ` + "`headroom restore`" + ` after a crash, and before the next
+run. It goes on after an error and reports all of them. What could not be put back stays in the journal.
+
+- **A value that somebody else has changed meanwhile**, neither the old nor the new one, is left alone and reported: whoever set it knows why.
+  ` + "`headroom restore --anyway`" + ` puts the old one back all the same, ` + "`--accept`" + ` leaves what is there and forgets the change. Where headroom
+  died before it could read back, any value that is not the old one counts as its own.
+- **After a reboot** of the machine nothing of what /proc, /sys, mounts and adapters held is left, so nothing is written.
+- **A command that outlives its headroom** (killed, or cut off from the machine) may still be about to write. It carries the journal's id in its
+  arguments, and undoing waits until none is left.
+- **` + "`--keep`" + `** settings are not touched, by whatever name: keeping ` + "`sysctl:vm.swappiness`" + ` keeps ` + "`sysfs:/proc/sys/vm/swappiness`" + `, keeping
+  ` + "`queue:scheduler`" + ` keeps it on every disk, and ` + "`*`" + ` stands for any text. Where the kernel would change one along with something else, it is held, or
+  the change is refused.
+- **What can't be put back is refused** unless the experiment allows it by its whole name: files that can't be read, values that the kernel
+  takes once (kernel.modules_disabled), and everything that does something at once (vm.drop_caches, /sys/…/remove, delete, reset, rescan,
+  bind, unbind, power/…).
+
+A journal is lines of JSON, schema ` + "`headroom/changes/v1`" + `; it holds the path, the old value and the new one, so that it can be undone by hand too.
+
+## What changes along
+
+The kernel changes some settings along with others. They are read before, and put back after the undoing.
+
+| change | changes along |
+| --- | --- |
+| queue:scheduler | nr_requests, wbt_lat_usec, async_depth, iosched/* |
+| queue:nr_requests | async_depth, iosched/* |
+| vm.dirty_ratio, vm.dirty_background_ratio, vm.overcommit_ratio | their twins in bytes, and the other way round: setting one sets the other to 0 |
+| cpu:online, cpu:smt | the other CPUs, governors, preferences and limits of frequency, affinity of interrupts |
+| cpu:governor | the energy preference, limits of frequency |
+| cpu:boost | the highest frequency |
+| nic: anything | the MTU, channels, rings, coalescing and every offload of the adapter |
+
+Not put back, because nobody can tell what they were: the affinity of a process that was bound to a CPU alone which went offline, and cpusets
+of cgroup v1. Between its change and its undoing a factor is what the experiment says for everything on the machine.
+`)
+	for _, s := range Schemes() {
+		fmt.Fprintf(&b, "\n## `%s`\n%s. Form: `%s`.\n\n- Levels: %s.\n- Takes effect: %s; needs: %s.\n- Read back from: %s.\n", s.Name,
+			strings.ToUpper(s.Title[:1])+s.Title[1:], s.Syntax, s.Levels, takesEffect(s.Class), s.Needs, s.Verified)
+		for _, e := range s.Examples {
+			fmt.Fprintf(&b, "- For example `%s`.\n", e)
+		}
+		if more := moreAbout(s.Name); more != "" {
+			b.WriteString("\n" + more + "\n")
+		}
+	}
+	return b.String()
+}
+
+func takesEffect(c Class) string {
+	return map[Class]string{OfLoad: "when a load is started", Live: "at once", OfBoot: "when the machine is started anew"}[c]
+}
+
+// moreAbout lists what a scheme takes where that is a list in the code, and says what it refuses.
+func moreAbout(scheme string) string {
+	switch scheme {
+	case "mount":
+		var names []string
+		for _, o := range mountOptions() {
+			text := "`" + o.name + "`"
+			if o.only != nil {
+				text += " (" + strings.Join(o.only, ", ") + ")"
+			}
+			names = append(names, text)
+		}
+		return "Options: " + strings.Join(names, ", ") + ". Others are refused: a remount does not change them, or mountinfo does not show them."
+	case "nic":
+		names := []string{"`" + mtu + "`"}
+		for _, p := range adapterParameters() {
+			names = append(names, "`"+p.name+"`")
+		}
+		return "Parameters: " + strings.Join(names, ", ") + "; `" + oneFeature + "NAME` is a single offload by the kernel's name for it. An MTU below 1280 is refused: " +
+			"the adapter would lose its IPv6 addresses."
+	case "module":
+		return "A parameter that is read only when the module is loaded is refused; as `cmdline:MODULE.PARAMETER` it is a factor of the boot. headroom unloads no\nmodules."
+	case "guest":
+		return "Settings: `" + strings.Join(guestSettings(), "`, `") + "`."
+	case "exec":
+		return "The experiment file gives argument vectors: `apply`, `verify`, which prints the level in effect and nothing else, and `undo`. In each argument `{level}`\n" +
+			"stands for the level, and in `undo` `{old}` for the one to go back to. Without `undo` the factor has to be allowed by name."
+	case "irq":
+		return "Interrupts of a device are its message-signalled ones. On x86 without interrupt remapping a move waits for the next interrupt, so whether it went\n" +
+			"where it was sent is asked before and after a load. Interrupts that the kernel manages by itself (NVMe queues) refuse."
+	case "cpu":
+		return "CPUs that can't be switched off (mostly CPU 0) belong into every set. `boost` is cpufreq/boost, or the opposite of intel_pstate/no_turbo."
+	case "sysctl":
+		return "As in sysctl(8) a dot inside a part of the name is written as a slash: `net.ipv4.conf.eth0/100.rp_filter`."
+	}
+	return ""
+}

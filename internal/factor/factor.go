@@ -1,0 +1,166 @@
+// Package factor is the settings that can be changed on a target and put back.
+//
+// A factor is named SCHEME:NAME ("sysctl:vm.dirty_ratio", "queue:scheduler"). Three classes differ in when a level takes effect:
+// factors of the load change what is run (job:, env:), factors of the boot take effect when the machine is started anew
+// (cmdline:, kernel:, guest:), and all others are live: they are read, set and put back while the machine runs, through a
+// Journal, which has the old value on disk before a new one is set.
+//
+// A live factor is bound to a target as a Setting: the spots (files, mount options, parameters of an adapter) that hold its
+// level. A spot is plain data, so that a journal can hold it and another process can put it back.
+package factor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Words that stand for a level.
+const (
+	// Found is the level as it was found: it is left alone.
+	Found = "found"
+	// Absent is a kernel argument that is not there.
+	Absent = "absent"
+)
+
+// Class says when a level takes effect.
+type Class int
+
+// The classes.
+const (
+	OfLoad Class = iota // changes the command line or environment of the load
+	Live                // is set while the machine runs
+	OfBoot              // takes effect when the machine is started anew
+)
+
+// String is the class in a word: "load", "live", "boot".
+func (c Class) String() string {
+	switch c {
+	case OfLoad:
+		return "load"
+	case Live:
+		return "live"
+	}
+	return "boot"
+}
+
+// Scheme is one kind of factors: the part of a name before the colon.
+type Scheme struct {
+	Name  string // "sysctl"
+	Title string // in a sentence, for people
+	Class Class
+	// Needs is what it takes to change a level: "nothing", "remount", "reload", "reboot".
+	Needs string
+	// Syntax of the whole factor, and Examples with levels as typed after --factor.
+	Syntax   string
+	Examples []string
+	// Levels says what values are possible; Verified from where the effective one is read back.
+	Levels, Verified string
+	// check refuses a name or level that can't be right, on any target. The level is empty where only the name is known.
+	check func(name, level string) error
+	// bind finds the setting on a target; nil unless the class is Live.
+	bind func(ctx context.Context, w Where, name string) (Setting, error)
+	// canonical writes a level as the target does, beyond what is the same for all; nil where that is nothing.
+	canonical func(level string) string
+}
+
+// Where is the place that settings are found on.
+type Where struct {
+	Target target.Target
+	// Place under test: queue: is about its disks, mount: about its mount.
+	Place lab.Place
+	// Allow are the factors that may be bound although they are dangerous or can't be undone, by their whole names.
+	Allow []string
+	// Commands are the user's own, by the name of the exec: factor.
+	Commands map[string]Commands
+}
+
+// allows says whether the user has named a factor as one that may be changed all the same.
+func (w Where) allows(factorName string) bool {
+	for _, a := range w.Allow {
+		if a == factorName {
+			return true
+		}
+	}
+	return false
+}
+
+// Find is the scheme of a factor and the rest of its name.
+func Find(factorName string) (Scheme, string, error) {
+	word, name, ok := strings.Cut(factorName, ":")
+	var all []string
+	for _, s := range Schemes() {
+		if ok && s.Name == word {
+			return s, name, nil
+		}
+		all = append(all, s.Name+":")
+	}
+	return Scheme{}, "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is no factor", factorName),
+		Hints: []string{"a factor begins with one of " + strings.Join(all, " "), "headroom factors lists them with examples"}}
+}
+
+// Check refuses a factor, or a level of it, that can't be right on any target. An empty level is not looked at.
+func Check(factorName, level string) error {
+	s, name, err := Find(factorName)
+	if err != nil {
+		return err
+	}
+	return s.refuse(name, level)
+}
+
+// refuse is check with what holds for every scheme.
+func (s Scheme) refuse(name, level string) error {
+	factorName := s.Name + ":" + name
+	if !utf8.ValidString(name+level) || strings.ContainsFunc(name+level, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return wrong(fmt.Sprintf("%q holds a control character, or is no UTF-8", factorName+"="+level))
+	}
+	if len(name)+len(level) > maxText {
+		return wrong(fmt.Sprintf("%.40s… is longer than a kernel takes", factorName))
+	}
+	if level == Found {
+		level = ""
+	}
+	if err := s.check(name, level); err != nil {
+		return &lab.Error{Kind: lab.Usage, What: err.Error(), Hints: []string{"its form: " + s.Syntax, "for example: " + s.Examples[0]}}
+	}
+	return nil
+}
+
+// maxText bounds names and levels: a file of /proc/sys or /sys takes a page.
+const maxText = 4096
+
+// wrong is an error in what the user typed.
+func wrong(what string) error { return &lab.Error{Kind: lab.Usage, What: what} }
+
+// Bind finds a live factor on a target.
+func Bind(ctx context.Context, w Where, factorName string) (Setting, error) {
+	s, name, err := Find(factorName)
+	if err != nil {
+		return Setting{}, err
+	}
+	if s.bind == nil {
+		return Setting{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s is not set while the machine runs: it needs %s", factorName, s.Needs)}
+	}
+	if err := s.refuse(name, ""); err != nil {
+		return Setting{}, err
+	}
+	setting, err := s.bind(ctx, w, name)
+	if err != nil {
+		return Setting{}, err
+	}
+	setting.factor, setting.target = factorName, w.Target
+	return setting, nil
+}
+
+// Equal says whether two texts are one level of a factor of this scheme: the kernel writes tabs for spaces, 1 for Y and decimal
+// for hexadecimal numbers.
+func Equal(scheme, a, b string) bool {
+	if s, _, err := Find(scheme + ":"); err == nil && s.canonical != nil {
+		a, b = s.canonical(a), s.canonical(b)
+	}
+	return same(a, b)
+}

@@ -1,0 +1,110 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+var interruptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+
+func checkIRQ(name, level string) error {
+	if !interruptName.MatchString(name) {
+		return errors.New("irq: takes the number of an interrupt or the name of a disk or adapter, not " + quoted(name))
+	}
+	if level == "" {
+		return nil
+	}
+	_, err := parseCPUs(level)
+	return err
+}
+
+// bindIRQ is the affinity of one interrupt, or of all of a device.
+func bindIRQ(ctx context.Context, w Where, name string) (Setting, error) {
+	numbers, err := interruptsOf(ctx, w, name)
+	if err != nil {
+		return Setting{}, err
+	}
+	var s Setting
+	for _, n := range numbers {
+		s.spots = append(s.spots, Spot{Kind: inFile, Path: "/proc/irq/" + n + "/smp_affinity_list"})
+	}
+	s.values = func(level string) ([]string, error) {
+		return slices.Repeat([]string{canonicalCPUs(level)}, len(numbers)), nil
+	}
+	s.later = func(ctx context.Context, level string) (func(context.Context) error, error) {
+		return effectiveAffinity(ctx, w, numbers, level)
+	}
+	return s.readable(ctx, w.Target)
+}
+
+// interruptsOf are the interrupts by a number, or of a disk or adapter: those that the device on its bus has asked for. A virtio
+// device asks by its parent.
+// Source: Documentation/ABI/testing/sysfs-bus-pci, msi_irqs and irq.
+func interruptsOf(ctx context.Context, w Where, name string) ([]string, error) {
+	if strings.Trim(name, "0123456789") == "" {
+		return []string{name}, nil
+	}
+	for _, class := range []string{"/sys/block/", "/sys/class/net/", "/sys/class/nvme/"} {
+		if len(glob(ctx, w.Target, class+name)) == 0 {
+			continue
+		}
+		resolved, err := realPaths(ctx, w.Target, []string{class + name})
+		if err != nil {
+			return nil, err
+		}
+		for dir := path.Dir(resolved[0]); dir != "/sys/devices" && dir != "/"; dir = path.Dir(dir) {
+			var numbers []string
+			for _, p := range glob(ctx, w.Target, dir+"/msi_irqs/[0-9]*") {
+				numbers = append(numbers, path.Base(p))
+			}
+			if len(numbers) > 0 {
+				return numbers, nil
+			}
+		}
+		return nil, &lab.Error{Kind: lab.Refused, What: name + " has no message-signalled interrupts to be found below /sys", Target: elsewhere(w.Target),
+			Hints: []string{"name the interrupt by its number: /proc/interrupts"}}
+	}
+	return nil, &lab.Error{Kind: lab.Usage, What: "there is no disk and no adapter " + name, Target: elsewhere(w.Target)}
+}
+
+// effectiveAffinity says, asked later, whether interrupts go where they were sent. Where a move waits for the next interrupt, as on x86
+// without remapping, one that has not come since the change proves nothing.
+// Source: Documentation/core-api/irq/irq-affinity.rst; kernel/irq/migration.c.
+func effectiveAffinity(ctx context.Context, w Where, numbers []string, level string) (func(context.Context) error, error) {
+	asked, err := parseCPUs(level)
+	if err != nil {
+		return nil, err
+	}
+	count := func(n string) string { return "/sys/kernel/irq/" + n + "/per_cpu_count" }
+	effective := func(n string) string { return "/proc/irq/" + n + "/effective_affinity_list" }
+	var paths []string
+	for _, n := range numbers {
+		paths = append(paths, count(n), effective(n))
+	}
+	before, err := w.Target.ReadFiles(ctx, paths...)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		now, err := w.Target.ReadFiles(ctx, paths...)
+		if err != nil {
+			return err
+		}
+		for _, n := range numbers {
+			// The file is missing where the architecture does not tell, and empty while nobody has asked for the interrupt.
+			cpus, err := parseCPUs(string(now[effective(n)].Data))
+			came := string(now[count(n)].Data) != string(before[count(n)].Data)
+			if err == nil && came && slices.ContainsFunc(cpus, func(cpu int) bool { return !slices.Contains(asked, cpu) }) {
+				return &lab.Error{What: fmt.Sprintf("interrupt %s goes to %s, and %s was asked for", n, formatCPUs(cpus), level), Target: elsewhere(w.Target)}
+			}
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,435 @@
+package factor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Journal changes settings of one target and puts them back. What was there is on disk, flushed, before anything else is. A file is
+// one journal, made for one run and gone when nothing of it is left; a lock on it, which the kernel lets go when the process ends in
+// whatever way, tells a journal in use from one that a killed process has left.
+//
+// Its lines are JSON: a heading, then a line before each change and one after it, and one when it has been undone.
+//
+//	{"schema":"headroom/changes/v1","id":"7KQ4M2X9TD","target":"local","created":"2026-11-21T22:00:00Z","process":4711}
+//	{"seq":1,"time":"…","factor":"queue:scheduler","level":"none","boot":"5e0c…","spots":[{"kind":"file","path":"/sys/block/sda/queue/scheduler","old":"mq-deadline","new":"none"}],"along":[{"kind":"file","path":"/sys/block/sda/queue/nr_requests","old":"256"}]}
+//	{"seq":1,"time":"…","did":"applied"}
+//	{"seq":1,"time":"…","did":"undone"}
+type Journal struct {
+	path   string
+	file   *os.File
+	target target.Target
+	head   heading
+	// open are the changes that are not undone, in the order in which they were made.
+	open []*step
+	seq  int
+	// damaged are lines that nobody can read, and yet whole ones follow.
+	damaged []string
+	kept    []kept
+	foreign Foreign
+	// unsure is set when a command may still be about to write: its headroom was killed, or it was cut off.
+	unsure bool
+	atStep func(step string)
+}
+
+// Foreign says what Undo does where somebody else has changed a value since.
+type Foreign int
+
+// What can be done about a value of somebody else.
+const (
+	Report  Foreign = iota // leave it, say so, and keep the change in the journal
+	PutBack                // put back what was there before the change all the same
+	Accept                 // leave it, and forget the change
+)
+
+const changesSchema = "headroom/changes/v1"
+
+type heading struct {
+	Schema  string    `json:"schema"`
+	ID      string    `json:"id"`
+	Target  string    `json:"target"`
+	Created time.Time `json:"created"`
+	// Process that made it.
+	Process int `json:"process,omitempty"`
+}
+
+// step is one change with all its spots.
+type step struct {
+	Seq    int       `json:"seq"`
+	Time   time.Time `json:"time"`
+	Factor string    `json:"factor"`
+	Level  string    `json:"level"`
+	// Boot is the machine's boot_id: what the kernel holds in memory is not there after another boot.
+	Boot  string     `json:"boot,omitempty"`
+	Spots []position `json:"spots"`
+	// Along are the spots that the kernel changes with these.
+	Along []position `json:"along,omitempty"`
+
+	applied bool
+	// effective is asked by Holds; nil where the values tell all.
+	effective func(context.Context) error
+}
+
+// position is a spot with its value before and after.
+type position struct {
+	Spot
+	Old string `json:"old"`
+	New string `json:"new,omitempty"`
+}
+
+// event says what became of a step.
+type event struct {
+	Seq  int       `json:"seq"`
+	Time time.Time `json:"time"`
+	Did  string    `json:"did"`
+}
+
+// What becomes of a step.
+const (
+	applied  = "applied"  // the new values were read back
+	undone   = "undone"   // the old values were read back
+	rebooted = "rebooted" // the machine was started anew, and nothing of it outlived that
+	accepted = "accepted" // what is there now is to stay
+)
+
+// Create makes a journal in a folder, which is made if it is not there. The id must be unique in it, and fit for a file name.
+func Create(dir, id string, t target.Target) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	j := &Journal{path: filepath.Join(dir, id+suffix), target: t, atStep: func(string) {},
+		head: heading{Schema: changesSchema, ID: id, Target: t.Name(), Created: time.Now().UTC(), Process: os.Getpid()}}
+	// It appears under its name with its lock and heading: without them another process would take it for one that was left.
+	building := filepath.Join(dir, "."+id+".new")
+	f, err := os.OpenFile(building, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	j.file = f
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := j.append(j.head); err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(building))
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, j.path, unix.RENAME_NOREPLACE); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", j.path, err), f.Close(), os.Remove(building))
+	}
+	return j, syncFolder(dir)
+}
+
+// AtStep has f called before every step of changing and undoing, with its name. It exists so that a test can end the process at each.
+func (j *Journal) AtStep(f func(step string)) { j.atStep = f }
+
+// OnForeign says what Undo does where somebody else has changed a value since. Without it such a value is reported.
+func (j *Journal) OnForeign(f Foreign) { j.foreign = f }
+
+// ID of the journal; Target is the name of the target it is about.
+func (j *Journal) ID() string { return j.head.ID }
+
+// Target is the name of the target that it is about.
+func (j *Journal) Target() string { return j.head.Target }
+
+// Open are the factors whose changes are not undone, in the order in which they were made.
+func (j *Journal) Open() []string {
+	var names []string
+	for _, s := range j.open {
+		names = append(names, s.Factor)
+	}
+	return names
+}
+
+// Close ends the work with the journal. The file is removed when nothing of it is left to undo.
+func (j *Journal) Close() error {
+	if j.file == nil {
+		return nil
+	}
+	var err error
+	if len(j.open) == 0 && len(j.damaged) == 0 {
+		j.atStep("remove the journal")
+		err = errors.Join(os.Remove(j.path), syncFolder(filepath.Dir(j.path)))
+	}
+	err = errors.Join(err, j.file.Close())
+	j.file = nil
+	return err
+}
+
+// append writes a line and flushes it. A line that could not be written leaves nothing of it behind, so that the next one is whole.
+func (j *Journal) append(line any) error {
+	if j.file == nil {
+		return errors.New("the journal is closed")
+	}
+	data, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	size, err := j.file.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = j.file.Write(append(data, '\n'))
+	}
+	if err == nil {
+		j.atStep("flush the journal")
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return errors.Join(&lab.Error{What: "can't write the journal " + j.path, Err: err}, j.file.Truncate(size))
+	}
+	return nil
+}
+
+func (j *Journal) note(s *step, did string) error {
+	j.atStep("record " + did + " " + s.Factor)
+	return j.append(event{Seq: s.Seq, Time: time.Now().UTC(), Did: did})
+}
+
+// mark is in the arguments of every command that sets something.
+func (j *Journal) mark() string { return "headroom-" + j.head.ID }
+
+const bootID = "/proc/sys/kernel/random/boot_id"
+
+// Change makes a level of a setting effective: it reads what is there, writes that to the journal, sets the new values, and reads
+// them back. A level that does not become effective is an error, and the change is undone. The level Found changes nothing; a level
+// that is in effect already is verified and nothing more.
+func (j *Journal) Change(ctx context.Context, s Setting, level string) error {
+	if level == Found {
+		return nil
+	}
+	if err := Check(s.factor, level); err != nil {
+		return err
+	}
+	wanted, err := s.wanted(level)
+	if err != nil {
+		return err
+	}
+	if err := j.refuseKept(ctx, s); err != nil {
+		return err
+	}
+	next, err := j.before(ctx, s, level, wanted)
+	if err != nil {
+		return err
+	}
+	if next == nil {
+		return nil
+	}
+	j.atStep("record change " + s.factor)
+	if err := j.append(next); err != nil {
+		return err
+	}
+	j.seq++
+	j.open = append(j.open, next)
+	err = j.carryOut(ctx, s, next)
+	if err == nil {
+		next.applied = true
+		return j.note(next, applied)
+	}
+	return errors.Join(err, j.takeBack(ctx, next))
+}
+
+// takeBack undoes a step that failed.
+func (j *Journal) takeBack(ctx context.Context, failed *step) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := j.undoStep(ctx, failed); err != nil {
+		return err
+	}
+	j.open = j.open[:len(j.open)-1]
+	return nil
+}
+
+// before reads what is there and makes the record of a change; nil where nothing has to be changed.
+func (j *Journal) before(ctx context.Context, s Setting, level string, wanted []string) (*step, error) {
+	along := without(s.along, s.spots)
+	all := append(append(append([]Spot{}, s.spots...), along...), Spot{Kind: inFile, Path: bootID})
+	readings, err := readSpots(ctx, j.target, all)
+	if err != nil {
+		return nil, j.unreachable(err)
+	}
+	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: s.factor, Level: level, Boot: readings[len(all)-1].value}
+	differs := false
+	for i, spot := range s.spots {
+		if r := readings[i]; r.err != nil && spot.OneWay == "" {
+			return nil, &lab.Error{What: s.factor + " can't be changed: what is there can't be read", Target: elsewhere(j.target), Err: r.err, Hints: detailsOf(r.err)}
+		}
+		if !storable(readings[i].value) {
+			return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is refused: %s holds more than a line of text, which is not written back as it was", s.factor, spot)}
+		}
+		differs = differs || readings[i].err != nil || !same(readings[i].value, wanted[i])
+		next.Spots = append(next.Spots, position{spot, readings[i].value, wanted[i]})
+	}
+	if !differs {
+		return nil, nil
+	}
+	for i, spot := range along {
+		if r := readings[len(s.spots)+i]; r.err == nil && storable(r.value) {
+			next.Along = append(next.Along, position{Spot: spot, Old: r.value})
+		}
+	}
+	return next, nil
+}
+
+// storable says whether a value can be written down and written back: one line of text.
+func storable(value string) bool {
+	return utf8.ValidString(value) && !strings.ContainsAny(value, "\n\x00")
+}
+
+// without leaves out spots that are in a second list or twice in the first.
+func without(spots, others []Spot) []Spot {
+	seen := map[string]bool{}
+	for _, s := range others {
+		seen[s.key()] = true
+	}
+	var left []Spot
+	for _, s := range spots {
+		if !seen[s.key()] {
+			seen[s.key()] = true
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
+// carryOut sets the values of a step and holds what is in effect against what was asked for.
+func (j *Journal) carryOut(ctx context.Context, s Setting, next *step) error {
+	readings, failed, err := j.settle(ctx, "change", next.Spots, func(p position) string { return p.New })
+	if err != nil {
+		return err
+	}
+	var values []string
+	missed := false
+	for i, p := range next.Spots {
+		values = append(values, readings[i].value)
+		if p.readable() {
+			missed = missed || readings[i].err != nil || !same(readings[i].value, p.New)
+		} else if failed[i] != nil {
+			return failed[i]
+		}
+	}
+	switch cause := errors.Join(failed...); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case missed && cause != nil:
+		return cause
+	case missed:
+		return &lab.Error{What: fmt.Sprintf("%s is %q, and %q was asked for", s.factor, s.levelOf(values), next.Level), Target: elsewhere(j.target),
+			Hints: []string{"the kernel or the driver takes another value than it is given: headroom factors " + s.factor + " shows what is possible"}}
+	}
+	if err := j.holdKept(ctx, next); err != nil {
+		return err
+	}
+	if s.later != nil {
+		next.effective, err = s.later(ctx, next.Level)
+	}
+	return err
+}
+
+// readable says whether a spot's value can be known: what is allowed although it can't be read has none.
+func (p position) readable() bool { return p.OneWay == "" || p.Old != "" }
+
+// passes is how often spots are gone over at most: one can depend on another that comes after it.
+const passes = 3
+
+// settle brings spots to their values, in order. It goes over those that are not there yet again as long as that helps: the old value
+// of one can become possible by another's (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It returns what they are in the end and
+// why the last attempt at each failed; the error says that the target can't be reached.
+func (j *Journal) settle(ctx context.Context, doing string, positions []position, value func(position) string) ([]reading, []error, error) {
+	spots := make([]Spot, len(positions))
+	for i, p := range positions {
+		spots[i] = p.Spot
+	}
+	failed := make([]error, len(positions))
+	last := ""
+	for pass := 0; ; pass++ {
+		j.atStep("read back")
+		readings, err := readSpots(ctx, j.target, spots)
+		if err != nil {
+			return nil, nil, errors.Join(j.unreachable(err), errLost)
+		}
+		var wrong []int
+		for i, p := range positions {
+			unknown := !p.readable() && pass > 0 // it was written, and nobody can say what it is
+			if !unknown && (readings[i].err != nil || !same(readings[i].value, value(p))) {
+				wrong = append(wrong, i)
+			} else if !unknown {
+				failed[i] = nil
+			}
+		}
+		state := fmt.Sprint(wrong)
+		if len(wrong) == 0 || state == last || pass == passes || ctx.Err() != nil {
+			return readings, failed, nil
+		}
+		last = state
+		for _, i := range wrong {
+			j.atStep(doing + " " + spots[i].String())
+			failed[i] = spots[i].write(ctx, j.target, j.mark(), value(positions[i]), positions[i].Old)
+			j.unsure = j.unsure || failed[i] != nil
+			if ctx.Err() != nil {
+				break
+			}
+		}
+	}
+}
+
+func (j *Journal) unreachable(err error) error {
+	return &lab.Error{What: "can't read settings", Target: elsewhere(j.target), Err: err}
+}
+
+// Holds says whether everything that was changed is still in effect: a later change can have undone an earlier one, and an interrupt
+// moves when it next comes. It is to be asked before a load and after it.
+func (j *Journal) Holds(ctx context.Context) error {
+	newest := map[string]position{}
+	factors := map[string]string{}
+	var order []Spot
+	for _, s := range j.open {
+		for _, p := range s.Spots {
+			if _, ok := newest[p.key()]; !ok {
+				order = append(order, p.Spot)
+			}
+			newest[p.key()], factors[p.key()] = p, s.Factor
+		}
+	}
+	readings, err := readSpots(ctx, j.target, order)
+	if err != nil {
+		return errors.Join(j.unreachable(err), errLost)
+	}
+	var errs []error
+	for i, spot := range order {
+		p := newest[spot.key()]
+		if !p.readable() || readings[i].err == nil && same(readings[i].value, p.New) {
+			continue
+		}
+		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s is no longer in effect: %s is %q and was set to %q", factors[spot.key()], spot, readings[i].value, p.New),
+			Target: elsewhere(j.target), Err: readings[i].err, Hints: []string{"two factors that change one thing can't be varied together"}})
+	}
+	for _, s := range j.open {
+		if s.effective != nil {
+			errs = append(errs, s.effective(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// syncFolder makes the names in a folder survive a power cut.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+const suffix = ".changes"
+
+// idOf is the id of a journal by the name of its file.
+func idOf(path string) string { return strings.TrimSuffix(filepath.Base(path), suffix) }

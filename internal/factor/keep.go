@@ -1,0 +1,190 @@
+package factor
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// kept is a setting that must stay as it is.
+type kept struct {
+	text string
+	// factor matches whole names of factors.
+	factor *regexp.Regexp
+	// spot says whether a spot, whose path has no links in it, is one of the setting, whatever factor it is reached by.
+	spot func(spot Spot, resolved string) bool
+}
+
+// Keep has changes refused of what must stay as it is: names of factors, in which * stands for any text; a level after them
+// ("cmdline:numa=off") says what it is and makes no difference. A setting is kept by whatever name it is reached:
+// sysctl:vm.swappiness keeps sysfs:/proc/sys/vm/swappiness too, and queue:scheduler the scheduler of every disk.
+func (j *Journal) Keep(ctx context.Context, texts []string) error {
+	for _, text := range texts {
+		factorName, _, _ := strings.Cut(text, "=")
+		scheme, name, err := Find(factorName)
+		if err != nil {
+			return &lab.Error{Kind: lab.Usage, What: "can't keep " + text, Err: err, Hints: detailsOf(err)}
+		}
+		j.kept = append(j.kept, kept{text: text, factor: wildcard(factorName), spot: j.spotsOf(ctx, scheme, name)})
+	}
+	return nil
+}
+
+// Kept says whether a factor is among those that must stay as they are, by its name; Keep takes texts of the same form. It is for factors
+// that no journal changes, and for saying so before anything is done.
+func Kept(texts []string, factorName string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool {
+		name, _, _ := strings.Cut(text, "=")
+		return wildcard(name).MatchString(factorName)
+	})
+}
+
+// wildcard matches texts by a pattern in which * stands for anything.
+func wildcard(patterns ...string) *regexp.Regexp {
+	var alternatives []string
+	for _, p := range patterns {
+		alternatives = append(alternatives, strings.ReplaceAll(regexp.QuoteMeta(p), `\*`, ".*"))
+	}
+	return regexp.MustCompile("^(" + strings.Join(alternatives, "|") + ")$")
+}
+
+// spotsOf says which spots a setting has, on any place.
+func (j *Journal) spotsOf(ctx context.Context, scheme Scheme, name string) func(Spot, string) bool {
+	inFiles := func(patterns ...string) func(Spot, string) bool {
+		match := wildcard(patterns...)
+		return func(s Spot, resolved string) bool {
+			return s.Kind == inFile && (match.MatchString(s.Path) || match.MatchString(resolved))
+		}
+	}
+	switch scheme.Name {
+	case "sysctl":
+		return inFiles(sysctlPath(name))
+	case "module":
+		return inFiles(modulePath(name))
+	case "queue":
+		return inFiles("/sys/*/queue/" + name)
+	case "cpu":
+		patterns := map[string][]string{"online": {cpuRoot + "/cpu*/online", cpuRoot + "/smt/control"}, "smt": {cpuRoot + "/smt/control"},
+			"governor": {cpuRoot + "/*/scaling_governor"}, "epp": {cpuRoot + "/*/energy_performance_preference"},
+			"boost": {cpuRoot + "/*/boost", cpuRoot + "/*/no_turbo"}}
+		return inFiles(patterns[name]...)
+	case "sysfs":
+		patterns := []string{name}
+		if resolved, err := realPaths(ctx, j.target, []string{name}); err == nil {
+			patterns = append(patterns, resolved[0])
+		}
+		return inFiles(patterns...)
+	case "irq":
+		var patterns []string
+		numbers, err := interruptsOf(ctx, Where{Target: j.target}, name)
+		if err != nil {
+			numbers = []string{name}
+		}
+		for _, n := range numbers {
+			patterns = append(patterns, "/proc/irq/"+n+"/smp_affinity_list")
+		}
+		return inFiles(patterns...)
+	case "nic":
+		device, param, _ := strings.Cut(name, "/")
+		file := inFiles("/sys/*/net/" + device + "/mtu")
+		match := wildcard(name)
+		return func(s Spot, resolved string) bool {
+			return s.Kind == inAdapter && match.MatchString(s.Path+"/"+s.Name) || match.MatchString(device+"/mtu") && (param == mtu || strings.Contains(param, "*")) && file(s, resolved)
+		}
+	case "mount":
+		match := wildcard(name)
+		return func(s Spot, _ string) bool { return s.Kind == inMount && match.MatchString(s.Name) }
+	}
+	return func(Spot, string) bool { return false } // of load and boot: no journal changes them
+}
+
+// refuseKept refuses a setting that must stay as it is.
+func (j *Journal) refuseKept(ctx context.Context, s Setting) error {
+	if len(j.kept) == 0 {
+		return nil
+	}
+	resolved, err := j.resolve(ctx, s.spots)
+	if err != nil {
+		return err
+	}
+	for _, k := range j.kept {
+		if k.factor.MatchString(s.factor) || slices.ContainsFunc(s.spots, func(spot Spot) bool { return k.spot(spot, resolved[spot.key()]) }) {
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s is to be kept", s.factor, k.text)}
+		}
+	}
+	return nil
+}
+
+// resolve finds the paths without links of the spots that are files.
+func (j *Journal) resolve(ctx context.Context, spots []Spot) (map[string]string, error) {
+	resolved := map[string]string{}
+	var inFiles []Spot
+	for _, s := range spots {
+		if s.Kind == inFile {
+			inFiles = append(inFiles, s)
+		}
+	}
+	if len(inFiles) == 0 {
+		return resolved, nil
+	}
+	paths, err := realPaths(ctx, j.target, pathsOf(inFiles))
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range inFiles {
+		resolved[s.key()] = paths[i]
+	}
+	return resolved, nil
+}
+
+// holdKept puts back at once what is to be kept and the kernel has changed along with a step. Where both can't be, the step fails.
+func (j *Journal) holdKept(ctx context.Context, s *step) error {
+	if len(j.kept) == 0 || len(s.Along) == 0 {
+		return nil
+	}
+	var held []position
+	for _, p := range s.Along {
+		resolved, err := j.resolve(ctx, []Spot{p.Spot})
+		if err != nil {
+			continue // it went with the change, and comes back with the undoing
+		}
+		if slices.ContainsFunc(j.kept, func(k kept) bool { return k.spot(p.Spot, resolved[p.key()]) }) {
+			held = append(held, p)
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	now, failed, err := j.settle(ctx, "hold", held, func(p position) string { return p.Old })
+	if err != nil {
+		return err
+	}
+	for i, p := range held {
+		if now[i].err == nil && !same(now[i].value, p.Old) {
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: the kernel changes %s along with it, which is to be kept", s.Factor, p.Spot), Err: failed[i]}
+		}
+	}
+	return j.stillThere(ctx, s)
+}
+
+// stillThere says whether the values of a step are still in effect.
+func (j *Journal) stillThere(ctx context.Context, s *step) error {
+	var spots []Spot
+	for _, p := range s.Spots {
+		spots = append(spots, p.Spot)
+	}
+	readings, err := readSpots(ctx, j.target, spots)
+	if err != nil {
+		return j.unreachable(err)
+	}
+	for i, p := range s.Spots {
+		if p.readable() && !same(readings[i].value, p.New) {
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: what is to be kept does not stay beside it", s.Factor)}
+		}
+	}
+	return nil
+}

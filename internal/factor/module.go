@@ -1,0 +1,46 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+var moduleParameter = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+$`)
+
+func checkModule(name, _ string) error {
+	if !moduleParameter.MatchString(name) {
+		return errors.New("module: takes MODULE.PARAMETER, not " + quoted(name))
+	}
+	return nil
+}
+
+// modulePath is the file of a parameter: the kernel writes dashes of a module's name as underscores.
+func modulePath(name string) string {
+	module, param, _ := strings.Cut(name, ".")
+	return "/sys/module/" + strings.ReplaceAll(module, "-", "_") + "/parameters/" + param
+}
+
+func bindModule(ctx context.Context, w Where, name string) (Setting, error) {
+	file := modulePath(name)
+	info, err := fs.Stat(w.Target.FS(), strings.TrimPrefix(file, "/"))
+	module, param, _ := strings.Cut(name, ".")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Setting{}, &lab.Error{What: "there is no " + file, Target: elsewhere(w.Target),
+			Hints: []string{"the module is not loaded, has no such parameter, or does not show it", "modinfo -p " + module + " lists the parameters"}}
+	case err != nil:
+		return Setting{}, err
+	case info.Mode()&0o222 == 0:
+		return Setting{}, &lab.Error{Kind: lab.Refused, Target: elsewhere(w.Target),
+			What: fmt.Sprintf("module:%s needs a reload: the parameter is read when %s is loaded and can't be written afterwards", name, module),
+			Hints: []string{"as a factor of the boot it can be varied: cmdline:" + module + "." + param +
+				" (headroom unloads no modules: what uses one, or was given to it when it was loaded, would not come back)"}}
+	}
+	return oneFile(file).readable(ctx, w.Target)
+}

@@ -1,0 +1,189 @@
+package factor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Left is a journal that nobody works on: the process that made it was killed, or could not undo everything.
+type Left struct {
+	Path, ID, Target string
+	// Factors whose changes are not undone, in the order in which they were made.
+	Factors []string
+}
+
+// Pending lists the journals in a folder that nobody works on, and removes those that were never finished being made.
+func Pending(dir string) ([]Left, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	errs := []error{err}
+	var found []Left
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".new"):
+			// Making one takes milliseconds, so a minute is beyond doubt. Nothing is changed before it has its name.
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Minute {
+				errs = append(errs, os.Remove(path))
+			}
+		case strings.HasSuffix(e.Name(), suffix) && !inUse(path):
+			j, err := read(path)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			found = append(found, Left{Path: path, ID: j.head.ID, Target: j.head.Target, Factors: j.Open()})
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// inUse says whether a living process holds a journal. The lock of one that was killed just now can still be held for a moment, by a
+// child that it had begun to start and that has not closed its files yet; it lets go when it does.
+func inUse(path string) bool {
+	for end := time.Now().Add(lockLinger); ; time.Sleep(writersPause) {
+		if !locked(path) {
+			return false
+		}
+		j, err := read(path)
+		if err != nil || time.Now().After(end) || !errors.Is(unix.Kill(j.head.Process, 0), unix.ESRCH) {
+			return true
+		}
+	}
+}
+
+// lockLinger is how long the lock of a dead process is waited for: much longer than it takes to start a program. Where the process
+// lives in another container it can't be seen, and its lock is believed in the end.
+const lockLinger = 5 * time.Second
+
+func locked(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+}
+
+// Load takes up a journal that was left, to undo it on its target. A journal that another process works on is refused.
+func Load(path string, t target.Target) (*Journal, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "the changes of " + idOf(path) + " are those of another process that is at work"}, f.Close())
+	}
+	// Whoever held the lock until now may have undone it all and removed the file.
+	mine, err := f.Stat()
+	if err == nil {
+		var there os.FileInfo
+		if there, err = os.Stat(path); err == nil && !os.SameFile(mine, there) {
+			err = fs.ErrNotExist
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	j, err := read(path)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if name := t.Name(); j.head.Target != "" && name != j.head.Target {
+		return nil, errors.Join(fmt.Errorf("%s is about %s, not %s", path, j.head.Target, name), f.Close())
+	}
+	j.file, j.target, j.unsure, j.atStep = f, t, true, func(string) {}
+	return j, j.cutOff()
+}
+
+// cutOff removes a half-written last line, so that the next line is one.
+func (j *Journal) cutOff() error {
+	data, err := os.ReadFile(j.path)
+	if err != nil {
+		return err
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	if whole == len(data) {
+		return nil
+	}
+	return errors.Join(j.file.Truncate(int64(whole)), j.file.Sync())
+}
+
+func read(path string) (*Journal, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	j, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	j.path = path
+	if j.head.ID == "" {
+		j.head.ID = idOf(path)
+	}
+	return j, nil
+}
+
+// parse reads the lines of a journal. A half-written last line is what a crash leaves: of a change, it was not begun; of anything else,
+// it is done again.
+func parse(data []byte) (*Journal, error) {
+	j := &Journal{}
+	if whole := bytes.LastIndexByte(data, '\n') + 1; whole < len(data) {
+		data = data[:whole]
+	}
+	first := true
+	for line := range bytes.Lines(data) {
+		if first {
+			first = false
+			if err := json.Unmarshal(line, &j.head); err != nil || j.head.Schema != changesSchema {
+				return nil, fmt.Errorf("not a journal of this version: %.60q", line)
+			}
+			continue
+		}
+		var both struct {
+			step
+			Did string `json:"did"`
+		}
+		if err := json.Unmarshal(line, &both); err != nil || both.Seq <= 0 || both.Did == "" && len(both.Spots) == 0 {
+			j.damaged = append(j.damaged, strings.TrimSpace(string(line)))
+			continue
+		}
+		j.seq = max(j.seq, both.Seq)
+		j.replay(both.step, both.Did)
+	}
+	return j, nil
+}
+
+// replay takes a line into account.
+func (j *Journal) replay(s step, did string) {
+	if did == "" {
+		j.open = append(j.open, &s)
+		return
+	}
+	for i, o := range j.open {
+		if o.Seq != s.Seq {
+			continue
+		}
+		if did == applied {
+			o.applied = true
+		} else {
+			j.open = append(j.open[:i], j.open[i+1:]...)
+		}
+		return
+	}
+}

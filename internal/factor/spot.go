@@ -1,0 +1,232 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Kinds of spots.
+const (
+	inFile     = "file"     // the text of a file
+	inMount    = "mount"    // one option of a mount
+	inAdapter  = "adapter"  // a parameter that ethtool reads and sets
+	byCommands = "commands" // the user's own commands
+)
+
+// Spot is one value at one place of a target. It is plain data: a journal holds it, and another process puts it back.
+type Spot struct {
+	Kind string `json:"kind"`
+	// Path of the file or mount point, name of the adapter.
+	Path string `json:"path,omitempty"`
+	// Name of the mount option or the adapter's parameter.
+	Name string `json:"name,omitempty"`
+	// Commands of the user.
+	Commands *Commands `json:"commands,omitempty"`
+	// OneWay is why the value can't be read or put back; empty for all but what the user has allowed by name.
+	OneWay string `json:"one_way,omitempty"`
+}
+
+// String names the spot for people.
+func (s Spot) String() string {
+	switch s.Kind {
+	case inMount:
+		return s.Name + " of the mount " + s.Path
+	case inAdapter:
+		return s.Name + " of " + s.Path
+	case byCommands:
+		return s.Name
+	}
+	return s.Path
+}
+
+// key tells one spot from another.
+func (s Spot) key() string { return s.Kind + "\x00" + s.Path + "\x00" + s.Name }
+
+// outlivesBoot says whether a value is still there when the machine was started anew. What /proc and /sys hold, options of
+// mounts and of adapters are the kernel's memory; of the user's own commands nobody knows.
+func (s Spot) outlivesBoot() bool {
+	switch s.Kind {
+	case inMount, inAdapter:
+		return false
+	case inFile:
+		return !strings.HasPrefix(s.Path, "/proc/") && !strings.HasPrefix(s.Path, "/sys/")
+	}
+	return true
+}
+
+// fileFor is the file that has to be read to know the value; empty where it takes a command.
+func (s Spot) fileFor() string {
+	switch s.Kind {
+	case inFile:
+		return s.Path
+	case inMount:
+		return mountInfo
+	}
+	return ""
+}
+
+// reading is what a spot holds, or why that is not known.
+type reading struct {
+	value string
+	err   error
+}
+
+// readSpots reads many spots: all files in one round trip, each page of ethtool once. The error says that the target can't be
+// reached; what is wrong with one spot is in its reading.
+func readSpots(ctx context.Context, t target.Target, spots []Spot) ([]reading, error) {
+	var paths []string
+	seen := map[string]bool{}
+	for _, s := range spots {
+		if p := s.fileFor(); p != "" && !seen[p] {
+			seen[p] = true
+			paths = append(paths, p)
+		}
+	}
+	var files map[string]target.File
+	if len(paths) > 0 {
+		var err error
+		if files, err = t.ReadFiles(ctx, paths...); err != nil {
+			return nil, err
+		}
+	}
+	pages := adapterPages{target: t, pages: map[string]page{}}
+	readings := make([]reading, len(spots))
+	for i, s := range spots {
+		switch s.Kind {
+		case inFile:
+			readings[i] = fileReading(s.Path, files[s.Path])
+		case inMount:
+			readings[i] = mountReading(s, files[mountInfo])
+		case inAdapter:
+			readings[i] = pages.read(ctx, s)
+		case byCommands:
+			readings[i] = s.Commands.read(ctx, t, s.Name)
+		default:
+			readings[i].err = fmt.Errorf("a spot of the kind %q is not known to this version", s.Kind)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return readings, nil
+}
+
+func fileReading(path string, f target.File) reading {
+	if f.Err != nil {
+		return reading{err: &lab.Error{What: "can't read " + path, Err: plainCause(f.Err), Hints: hintsFor(f.Err.Error())}}
+	}
+	value := strings.TrimRight(string(f.Data), "\n")
+	if strings.HasPrefix(path, "/sys/") {
+		value, _ = chosen(value)
+	}
+	return reading{value: strings.TrimSpace(value)}
+}
+
+// plainCause leaves out "open PATH:", which the error around it says.
+func plainCause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// writeScript writes its first argument to the file of its second by one write(2), which is what files of /proc/sys and /sys
+// demand. dd is the one tool that tells the reason of a failure (EINVAL, EBUSY) under BusyBox too; a shell's own printf
+// says "I/O error" whatever it was, and so does BusyBox's tee.
+const writeScript = `printf %s "$1" | dd of="$2" bs=65536`
+
+// runScript runs the command that follows, as a child, so that its own process keeps the mark in its arguments.
+const runScript = `"$@"`
+
+// argv is the command that sets a spot. The mark is in it so that a command whose headroom was killed can be found: it could
+// still be about to write.
+func (s Spot) argv(mark, value, old string, mounted target.File) ([]string, error) {
+	switch s.Kind {
+	case inFile:
+		if value == "" {
+			value = "\n" // to write nothing at all changes nothing
+		}
+		return []string{"sh", "-c", writeScript, mark, value, s.Path}, nil
+	case inMount:
+		argv, err := remountCommand(s, value, mounted)
+		return append([]string{"sh", "-c", runScript, mark}, argv...), err
+	case inAdapter:
+		argv, err := adapterCommand(s, value)
+		return append([]string{"sh", "-c", runScript, mark}, argv...), err
+	case byCommands:
+		return append([]string{"sh", "-c", runScript, mark}, s.Commands.command(value, old)...), nil
+	}
+	return nil, fmt.Errorf("a spot of the kind %q is not known to this version", s.Kind)
+}
+
+// write sets a spot.
+func (s Spot) write(ctx context.Context, t target.Target, mark, value, old string) error {
+	var mounted target.File
+	if s.Kind == inMount {
+		files, err := t.ReadFiles(ctx, mountInfo)
+		if err != nil {
+			return err
+		}
+		mounted = files[mountInfo]
+	}
+	argv, err := s.argv(mark, value, old, mounted)
+	if err != nil {
+		return err
+	}
+	out, err := t.Run(ctx, argv...)
+	if err != nil {
+		return err
+	}
+	if out.ExitCode != 0 {
+		said := complaint(string(out.Stderr))
+		return &lab.Error{What: fmt.Sprintf("can't set %s to %q", s, value), Target: elsewhere(t), Command: argv, Output: said, Hints: hintsFor(said)}
+	}
+	return nil
+}
+
+// complaint is what a command said of its failure, without dd's counts ("0+1 records in").
+func complaint(stderr string) string {
+	var kept []string
+	for line := range strings.Lines(stderr) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasSuffix(line, "records in") && !strings.HasSuffix(line, "records out") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// elsewhere is the name of a target that is not this machine.
+func elsewhere(t target.Target) string {
+	if t.Name() == "local" {
+		return ""
+	}
+	return t.Name()
+}
+
+// hintsFor says what to try, by the reason that the kernel gave.
+func hintsFor(said string) []string {
+	said = strings.ToLower(said)
+	for _, known := range []struct{ reason, hint string }{
+		{"permission denied", "settings are changed as root; a file that only reads takes no value at all"},
+		{"operation not permitted", "settings are changed as root, and the kernel may be locked down"},
+		{"read-only file system", "a container sees its settings read-only: run on the host itself"},
+		{"invalid argument", "the kernel does not take this value: headroom factors NAME shows what is in effect and what is possible"},
+		{"numerical result out of range", "the value is too large or too small for the kernel"},
+		{"device or resource busy", "something uses it: find out what, or measure without this factor"},
+		{"not supported", "the driver can't do this"},
+		{"input/output error", "an interrupt that the kernel manages by itself, or a device that refuses"},
+		{"no such file", "this kernel or driver has no such setting"},
+		{"file does not exist", "this kernel or driver has no such setting"},
+	} {
+		if strings.Contains(said, known.reason) {
+			return []string{known.hint}
+		}
+	}
+	return nil
+}

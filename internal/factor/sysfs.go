@@ -1,0 +1,86 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+func checkSysfs(name, _ string) error {
+	if !strings.HasPrefix(name, "/sys/") && !strings.HasPrefix(name, "/proc/sys/") || path.Clean(name) != name {
+		return errors.New("sysfs: takes the whole path of a file below /sys, without . or .., not " + quoted(name))
+	}
+	return nil
+}
+
+// refusal says why a factor is not changed unless it is allowed by name.
+func refusal(factorName, reason string) error {
+	return &lab.Error{Kind: lab.Refused, What: factorName + " is refused: " + reason,
+		Hints: []string{"what you are sure of can be allowed by its whole name: allow: [" + factorName + "] in the experiment file"}}
+}
+
+func bindSysfs(ctx context.Context, w Where, name string) (Setting, error) {
+	factorName := "sysfs:" + name
+	if strings.HasPrefix(name, "/proc/sys/") {
+		return bindProc(ctx, w, factorName, name)
+	}
+	// Names lie in folders that are links (/sys/block/sda): what a path is called must not hide what it is.
+	resolved, err := realPaths(ctx, w.Target, []string{name})
+	if err != nil {
+		return Setting{}, err
+	}
+	s := oneFile(name)
+	for _, p := range []string{name, resolved[0]} {
+		if reason := dangerousFile(p); reason != "" && !w.allows(factorName) {
+			return Setting{}, refusal(factorName, reason)
+		}
+	}
+	s.along = companionsOfFile(ctx, w.Target, resolved[0])
+	files, err := w.Target.ReadFiles(ctx, name)
+	if err != nil {
+		return Setting{}, err
+	}
+	if r := fileReading(name, files[name]); r.err != nil {
+		reason := "it can't be read, so the old value can't be put back"
+		if !w.allows(factorName) {
+			return Setting{}, errors.Join(refusal(factorName, reason), r.err)
+		}
+		s.spots[0].OneWay = reason
+	} else {
+		_, s.possible = chosen(string(files[name].Data))
+	}
+	return s, nil
+}
+
+// dangerousFile says why a file of /sys must not be tried out: it does something when it is written, takes a device away, or lies in
+// a file system of another kind that is mounted below /sys.
+// Source: Documentation/ABI in the kernel's tree, by the names of the files.
+func dangerousFile(name string) string {
+	for _, tree := range []string{"/sys/fs/cgroup", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/kernel/config",
+		"/sys/firmware", "/sys/fs/pstore", "/sys/fs/bpf", "/sys/fs/selinux", "/sys/power", "/sys/hypervisor"} {
+		if name == tree || strings.HasPrefix(name, tree+"/") {
+			return fmt.Sprintf("%s holds no settings of devices", tree)
+		}
+	}
+	dir, file := path.Split(path.Clean(name))
+	triggers := []string{"remove", "delete", "reset", "rescan", "scan", "bind", "unbind", "new_id", "remove_id", "drivers_probe", "driver_override",
+		"uevent", "hot_add", "hot_remove", "eject", "probe", "offline", "soft_offline_page", "hard_offline_page", "flush", "stop", "detach",
+		"attach", "register", "loading", "issue_lip", "reset_controller", "rescan_controller", "delete_controller", "disksize", "sync_action",
+		"array_state", "new_dev", "backing_file", "sriov_numvfs", "rom", "config", "trigger", "disable", "enable", "compact", "clear"}
+	switch {
+	case slices.Contains(triggers, file):
+		return "writing " + file + " does something at once, or takes a device away"
+	case file == "state":
+		return "it takes a device or memory out of service"
+	case path.Base(dir) == "power" && file != "control" && !strings.HasPrefix(file, "pm_qos") && file != "autosuspend_delay_ms":
+		return "it puts a device to sleep or wakes it"
+	case strings.HasPrefix(file, "resource") && strings.Contains(dir, "/pci"):
+		return "it is the memory of a device"
+	}
+	return ""
+}

@@ -1,0 +1,18 @@
+package factor
+
+import (
+	"errors"
+	"strconv"
+
+	"headroom/internal/lab"
+)
+
+func quoted(text string) string { return strconv.Quote(text) }
+
+// detailsOf are the hints of an error that is told again in another.
+func detailsOf(err error) []string {
+	if e, ok := errors.AsType[*lab.Error](err); ok {
+		return e.Hints
+	}
+	return nil
+}
