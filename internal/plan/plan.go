@@ -2,25 +2,74 @@
 // nothing and knows no machine, so that it runs unchanged on a simulated one.
 package plan
 
-import "math/rand/v2"
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
 
 // Cell is what a plan needs to know of a cell.
 type Cell struct {
 	ID          string
 	Repetitions int
+	// Seconds that a repetition is expected to take, with its pause and its preparation; 0 when unknown.
+	Seconds float64
+	// Stage that the cell belongs to: all cells of one stage come before all of the next, because a stage leaves the place in a
+	// state that is dear to make again (a filled device).
+	Stage int
 }
 
 // Repetition is one planned execution.
 type Repetition struct {
 	Cell     string
-	Number   int // within the cell, from 1
-	Block    int // the pass over the cells, from 1
-	Position int // within the block, from 1
+	Arm      string // Base or New; empty where there is one arm only
+	Number   int    // within the cell and arm, from 1
+	Block    int    // the pass over the cells, from 1
+	Position int    // within the block, from 1
+	// Confirms says that it was planned after its cell's verdict, and so decides nothing.
+	Confirms bool
+}
+
+// Order is a rule that puts the repetitions of cells into an order.
+type Order func(cells []Cell, seed uint64) []Repetition
+
+// InStages orders each stage by itself, the lowest first.
+func InStages(cells []Cell, order Order, seed uint64) []Repetition {
+	var all []Repetition
+	for _, stage := range stages(cells) {
+		before := lastBlock(all)
+		for _, r := range order(stage, seed) {
+			r.Block += before // a block is one pass over the cells of a stage
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// stages are the cells by stage, the lowest first.
+func stages(cells []Cell) [][]Cell {
+	byStage := map[int][]Cell{}
+	for _, c := range cells {
+		byStage[c.Stage] = append(byStage[c.Stage], c)
+	}
+	var list [][]Cell
+	for _, s := range slices.Sorted(maps.Keys(byStage)) {
+		list = append(list, byStage[s])
+	}
+	return list
+}
+
+func lastBlock(order []Repetition) int {
+	last := 0
+	for _, r := range order {
+		last = max(last, r.Block)
+	}
+	return last
 }
 
 // Sequential finishes each cell before it begins the next. Whatever drifts meanwhile (caches, heat, garbage
 // collection) is then charged to the later cells; use it only to repeat what somebody else did.
-func Sequential(cells []Cell) []Repetition {
+func Sequential(cells []Cell, _ uint64) []Repetition {
 	var order []Repetition
 	for i, c := range cells {
 		for n := 1; n <= c.Repetitions; n++ {

@@ -15,9 +15,9 @@ func cells(n, repetitions int) []Cell {
 }
 
 func TestEveryCellIsRepeatedAsAsked(t *testing.T) {
-	uneven := []Cell{{"a", 3}, {"b", 1}, {"c", 5}}
+	uneven := []Cell{{ID: "a", Repetitions: 3}, {ID: "b", Repetitions: 1}, {ID: "c", Repetitions: 5}}
 	for name, order := range map[string][]Repetition{
-		"sequential":  Sequential(uneven),
+		"sequential":  Sequential(uneven, 7),
 		"shuffled":    Shuffled(uneven, 7),
 		"interleaved": Interleaved(uneven, 7),
 	} {
@@ -97,5 +97,42 @@ func TestTheSeedDecides(t *testing.T) {
 func TestNothingToPlan(t *testing.T) {
 	if order := Interleaved(nil, 1); len(order) != 0 {
 		t.Errorf("planned %v", order)
+	}
+}
+
+// A device is filled once: all cells that need it come after all that do not, however they are interleaved among themselves.
+func TestStagesComeOneAfterTheOther(t *testing.T) {
+	list := []Cell{{ID: "read", Repetitions: 3, Stage: 1}, {ID: "write", Repetitions: 3}, {ID: "randread", Repetitions: 2, Stage: 1}, {ID: "null", Repetitions: 3}}
+	for name, order := range map[string]Order{"sequential": Sequential, "shuffled": Shuffled, "interleaved": Interleaved} {
+		planned := InStages(list, order, 3)
+		if len(planned) != 11 {
+			t.Fatalf("%s: %d repetitions", name, len(planned))
+		}
+		block, filled := 0, false
+		for _, r := range planned {
+			reads := r.Cell == "read" || r.Cell == "randread"
+			if filled && !reads {
+				t.Errorf("%s: %s comes after the fill", name, r.Cell)
+			}
+			if reads && !filled && r.Block <= block {
+				t.Errorf("%s: a pass of the second stage is counted as one of the first: %+v", name, r)
+			}
+			filled, block = filled || reads, max(block, r.Block)
+		}
+	}
+}
+
+func TestFixedGoesOnWhereItWasCutOff(t *testing.T) {
+	order := Interleaved(cells(3, 3), 5)
+	var done []Done
+	for i := range order {
+		next, more := Fixed(order).Next(done)
+		if !more || next != order[i] {
+			t.Fatalf("after %d: %+v, %v, want %+v", i, next, more, order[i])
+		}
+		done = append(done, Done{Repetition: Repetition{Cell: next.Cell, Number: next.Number}})
+	}
+	if next, more := Fixed(order).Next(done); more {
+		t.Errorf("after all: %+v", next)
 	}
 }

@@ -203,7 +203,7 @@ func (s *session) order() []plan.Repetition {
 		first := len(order)
 		switch s.Order {
 		case suite.Sequential:
-			order = append(order, plan.Sequential(cells)...)
+			order = append(order, plan.Sequential(cells, 1)...)
 		case suite.Shuffled:
 			order = append(order, plan.Shuffled(cells, s.Seed)...)
 		default:

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/yamlfile"
 )
 
 // wanted returns what a fixture's lines of the form "# KEY: text" say, in order.
@@ -43,7 +44,7 @@ func fixtures(t testing.TB, pattern string) map[string]string {
 // checkProblems compares the problems in an error with the lines wanted.
 func checkProblems(t *testing.T, err error, want []string) {
 	t.Helper()
-	var problems Problems
+	var problems yamlfile.Problems
 	if !errors.As(err, &problems) {
 		t.Fatalf("got %v, want problems", err)
 	}
@@ -81,7 +82,7 @@ func TestBadFiles(t *testing.T) {
 func TestBadBytes(t *testing.T) {
 	for name, c := range map[string]struct{ data, want string }{
 		"empty": {"", "x.yaml: the file is empty (begin it with version: 1)"},
-		"huge":  {strings.Repeat("#", maxFile+1), "x.yaml: the file is larger than 1 MiB, which no suite is"},
+		"huge":  {strings.Repeat("#", 1<<20+1), "x.yaml: the file is larger than 1 MiB"},
 		"a zero byte": {"version: 1\x00", "x.yaml: not valid YAML: control characters are not allowed " +
 			"(look at the indentation and the colons around this line)"},
 	} {

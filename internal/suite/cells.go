@@ -21,6 +21,10 @@ func (s Suite) Cells(place lab.PlaceKind, asPublished bool) ([]Cell, error) {
 			return nil, err
 		}
 	}
+	if i := slices.IndexFunc(s.Jobs, func(j Job) bool { return j.Exec != nil }); i >= 0 && place == lab.Device {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the job %s runs a command, which needs a directory and not a device", s.Jobs[i].Name),
+			Hints: []string{fmt.Sprintf("headroom run %s DIRECTORY", s.Name)}}
+	}
 	if s.Place != Any && place != lab.PlaceKind(s.Place) && s.TouchesStorage() {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the suite %s needs a %s", s.Name, s.Place),
 			Hints: []string{fmt.Sprintf("headroom run %s %s", s.Name, strings.ToUpper(string(s.Place)))}}
@@ -28,20 +32,28 @@ func (s Suite) Cells(place lab.PlaceKind, asPublished bool) ([]Cell, error) {
 	var cells []Cell
 	taken := map[string]bool{}
 	for _, j := range s.Jobs {
-		for _, params := range j.combinations() {
-			steps := j.Steps[place]
-			if steps == nil || !touchesStorage(params) {
-				steps = StepsFor(place, params)
+		for _, params := range s.combinations(j) {
+			c := s.fioCell(j, params, place)
+			if j.Exec != nil {
+				c = s.execCell(j, params)
 			}
-			c := Cell{ID: unique(cellID(j, params), taken), Job: j.Name, JobTitle: j.Title, Params: params,
-				Steps: slices.Clone(steps), Repetitions: j.Repetitions, Runtime: runtime(params)}
-			if c.Repetitions == 0 {
+			c.ID = unique(cellID(j, params), taken)
+			if c.Repetitions = j.Repetitions; c.Repetitions == 0 {
 				c.Repetitions = s.Repetitions
 			}
 			cells = append(cells, c)
 		}
 	}
 	return cells, nil
+}
+
+// fioCell makes a cell of a fio job at some values of its parameters.
+func (s Suite) fioCell(j Job, params map[string]string, place lab.PlaceKind) Cell {
+	steps := j.Steps[place]
+	if steps == nil || !touchesStorage(params) {
+		steps = StepsFor(place, params)
+	}
+	return Cell{Job: j.Name, JobTitle: j.Title, Engine: lab.EngineFio, Params: params, Steps: slices.Clone(steps), Runtime: runtime(params)}
 }
 
 // AsPublished returns the suite with what its source did in place of what it does better. A usage error says that
@@ -58,11 +70,14 @@ func (s Suite) AsPublished() (Suite, error) {
 	}
 	jobs := slices.Clone(s.Jobs)
 	for i := range jobs {
-		jobs[i].Fio = maps.Clone(jobs[i].Fio)
-		maps.Copy(jobs[i].Fio, p.Fio)
 		if p.Repetitions > 0 {
 			jobs[i].Repetitions = p.Repetitions
 		}
+		if jobs[i].Exec != nil {
+			continue
+		}
+		jobs[i].Fio = maps.Clone(jobs[i].Fio)
+		maps.Copy(jobs[i].Fio, p.Fio)
 		if p.Steps != nil {
 			jobs[i].Steps = map[lab.PlaceKind][]lab.Step{lab.PlaceKind(s.Place): p.Steps}
 		}
@@ -77,14 +92,22 @@ func (s Suite) AsPublished() (Suite, error) {
 // TouchesStorage says whether any job reads or writes anything at all. A suite that does not needs no place.
 func (s Suite) TouchesStorage() bool {
 	return slices.ContainsFunc(s.Jobs, func(j Job) bool {
-		return slices.ContainsFunc(j.combinations(), touchesStorage)
+		return j.worksInFolder() || j.Exec == nil && slices.ContainsFunc(j.fioCombinations(), touchesStorage)
 	})
 }
 
-// combinations returns the parameters of each of the job's cells, the last axis changing fastest.
-func (j Job) combinations() []map[string]string {
-	all := []map[string]string{j.Fio}
-	for _, axis := range j.Matrix {
+// combinations returns the parameters of each of a job's cells, the last axis changing fastest.
+func (s Suite) combinations(j Job) []map[string]string {
+	if j.Exec != nil {
+		return s.execCombinations(j)
+	}
+	return j.fioCombinations()
+}
+
+// spread returns parameters once for each combination of the values of some axes, the last axis changing fastest.
+func spread(params map[string]string, axes []Axis) []map[string]string {
+	all := []map[string]string{params}
+	for _, axis := range axes {
 		var next []map[string]string
 		for _, params := range all {
 			for _, v := range axis.Values {
@@ -95,6 +118,11 @@ func (j Job) combinations() []map[string]string {
 		}
 		all = next
 	}
+	return all
+}
+
+func (j Job) fioCombinations() []map[string]string {
+	all := spread(j.Fio, j.Matrix)
 	for i, params := range all {
 		params = maps.Clone(params)
 		if params["ioengine"] == "" {
@@ -168,6 +196,9 @@ func unique(id string, taken map[string]bool) string {
 // Title says in a few words what the load does: "randwrite 4k q128 x4", "randrw 70/30 8k q16 1000/s". Cells of
 // different jobs can have the same.
 func (c Cell) Title() string {
+	if c.Engine == lab.EngineExec {
+		return c.execTitle()
+	}
 	p := c.Params
 	words := []string{p["rw"]}
 	if mix := readShare(p); mix >= 0 {

@@ -6,28 +6,45 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/yamlfile"
 )
 
-// With returns the suite with fio parameters set for all its jobs, each in the form "runtime=5s". A parameter that is
+// With returns the suite with parameters set for all its jobs, each in the form "runtime=5s": fio's for fio jobs, and those
+// that the suite declares, or has as an axis, for jobs that run a command. A parameter that is
 // an axis of a matrix takes the one value, and the axis is gone; one that the suite's source set otherwise stays as it
 // is set here. What a file can't set, this can't either. The error is a usage error that names the settings.
 func (s Suite) With(settings []string) (Suite, error) {
 	if len(settings) == 0 {
 		return s, nil
 	}
-	r := &reporter{file: "--set " + strings.Join(settings, " --set ")}
+	r := newReporter("--set " + strings.Join(settings, " --set "))
 	s.Jobs = slices.Clone(s.Jobs)
 	for _, setting := range settings {
 		typed, value, _ := strings.Cut(setting, "=")
+		ours := s.setParameter(typed, value)
+		if !slices.ContainsFunc(s.Jobs, func(j Job) bool { return j.Exec == nil }) {
+			if !ours {
+				r.Add(0, 0, s.parameterHint(typed), "the suite %s has no parameter %s", s.Name, yamlfile.Quoted(typed))
+			}
+			continue
+		}
 		name, complaint, hint := parameterName(typed)
+		if _, fios := parameters()[name]; ours && (complaint != "" || !fios) {
+			continue
+		}
 		if complaint == "" {
 			value, complaint, hint = parameterValue(name, value)
 		}
 		if complaint != "" {
-			r.add(0, 0, hint, "%s", complaint)
+			r.Add(0, 0, hint, "%s", complaint)
 			continue
 		}
 		for i, j := range s.Jobs {
+			if j.Exec != nil {
+				continue
+			}
 			j.Fio = maps.Clone(j.Fio)
 			j.Fio[name] = value
 			j.Matrix = slices.DeleteFunc(slices.Clone(j.Matrix), func(a Axis) bool { return a.Param == name })
@@ -40,13 +57,13 @@ func (s Suite) With(settings []string) (Suite, error) {
 			s.Published = &published
 		}
 	}
-	if len(r.problems) == 0 {
+	if len(r.Problems) == 0 {
 		r.checkCells(s)
 	}
-	for i := range r.problems {
-		r.problems[i].Line, r.problems[i].Column = 0, 0 // those of the suite's file, which is not at fault
+	for i := range r.Problems {
+		r.Problems[i].Line, r.Problems[i].Column = 0, 0 // those of the suite's file, which is not at fault
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return Suite{}, err
 	}
 	return s, nil
@@ -57,7 +74,9 @@ func (s Suite) With(settings []string) (Suite, error) {
 func (s Suite) ScratchSize(cells []Cell) int64 {
 	size := float64(s.Size)
 	for _, c := range cells {
-		size = max(size, reach(c.Params))
+		if c.Engine != lab.EngineExec {
+			size = max(size, reach(c.Params))
+		}
 	}
 	return int64(min(size, math.MaxInt64/2))
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/yamlfile"
 )
 
 func TestWith(t *testing.T) {
@@ -74,7 +75,7 @@ func TestNearest(t *testing.T) {
 		"colour":      "",
 		"":            "",
 	} {
-		if got := nearest(typed, known); got != want {
+		if got := yamlfile.Nearest(typed, known); got != want {
 			t.Errorf("nearest to %q is %q, want %q", typed, got, want)
 		}
 	}

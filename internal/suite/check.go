@@ -16,17 +16,20 @@ func (r *reporter) checkCells(s Suite) {
 			continue
 		}
 		told := map[string]bool{}
-		combinations := j.combinations()
+		combinations := s.combinations(j)
 		for _, params := range combinations {
+			if j.Exec != nil {
+				break // only fio's parameters can contradict each other
+			}
 			if message, hint := cellFault(s, j, params); message != "" && !told[hint] {
 				told[hint] = true
-				r.add(j.Line, j.column, hint, "job %s: %s", j.Name, message)
+				r.Add(j.Line, j.column, hint, "job %s: %s", j.Name, message)
 			}
 		}
 		total += len(combinations)
 	}
 	if total > maxCells {
-		r.add(0, 0, "measure fewer values", "the suite has %d cells, more than %d", total, maxCells)
+		r.Add(0, 0, "measure fewer values", "the suite has %d cells, more than %d", total, maxCells)
 	}
 }
 

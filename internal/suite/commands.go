@@ -34,6 +34,10 @@ func (s Suite) Commands(place lab.PlaceKind, asPublished bool) ([]string, error)
 	state := layoutNone
 	for _, c := range cells {
 		lines = append(lines, "", "# "+strings.TrimSuffix(c.ID+": "+c.JobTitle, ": "))
+		if c.Engine == lab.EngineExec {
+			lines = append(lines, c.CommandLines(map[lab.PlaceKind]string{lab.Directory: "DIRECTORY/" + c.ID, lab.NoPlace: "FOLDER"}[place])...)
+			continue
+		}
 		for _, step := range c.Steps {
 			switch step {
 			case lab.Discard:
@@ -49,7 +53,7 @@ func (s Suite) Commands(place lab.PlaceKind, asPublished bool) ([]string, error)
 			}
 		}
 	}
-	if slices.ContainsFunc(cells, func(c Cell) bool { return slices.Contains(c.Steps, lab.CleanUp) }) {
+	if slices.ContainsFunc(cells, func(c Cell) bool { return slices.Contains(c.Steps, lab.Layout) }) {
 		lines = append(lines, "", lab.ShellQuote([]string{"rm", path}))
 	}
 	return lines, nil

@@ -18,6 +18,8 @@ func TestCommands(t *testing.T) {
 		{"quick", lab.Directory, false},
 		{"quick", lab.Device, false},
 		{"nfs", lab.Directory, false},
+		{"pgbench", lab.Directory, false},
+		{"build", lab.Directory, false},
 	} {
 		s, err := Load(c.suite)
 		if err != nil {

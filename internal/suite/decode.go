@@ -1,9 +1,6 @@
 package suite
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -13,13 +10,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"headroom/internal/lab"
+	"headroom/internal/yamlfile"
 )
 
 // The limits of a suite file. They are far above what anyone measures, and keep a slip (one matrix axis too many) from
 // becoming a run that never ends.
 const (
 	formatVersion  = 1
-	maxFile        = 1 << 20 // bytes
 	maxCells       = 10_000
 	maxRepetitions = 10_000
 )
@@ -35,133 +32,91 @@ const defaultRepetitions = 3
 //	jobs:
 //	  - {name: randread, fio: {rw: randread, bs: 4k, ioengine: libaio, direct: 1, runtime: 10s, time_based: 1}}
 func Decode(name string, data []byte) (Suite, error) {
-	r := &reporter{file: name}
-	root := r.parse(data)
+	r := newReporter(name)
+	root := r.Parse(data)
 	if root == nil {
-		return Suite{}, r.err()
+		return Suite{}, r.Err()
 	}
 	s := r.suite(root)
 	s.Text = string(data)
 	r.checkCells(s)
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return Suite{}, err
 	}
 	return s, nil
 }
 
-// parse reads the file's one YAML document; nil when there is nothing to go on with.
-func (r *reporter) parse(data []byte) *yaml.Node {
-	if len(data) > maxFile {
-		r.add(0, 0, "", "the file is larger than 1 MiB, which no suite is")
-		return nil
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var document, second yaml.Node
-	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF), err == nil && len(document.Content) == 0:
-		r.add(0, 0, "begin it with version: 1", "the file is empty")
-		return nil
-	case err != nil:
-		r.syntax(err)
-		return nil
-	}
-	switch err := decoder.Decode(&second); {
-	case err == nil:
-		r.add(second.Line, second.Column, "give each suite a file of its own", "a second YAML document begins here")
-	case !errors.Is(err, io.EOF):
-		r.syntax(err)
-		return nil
-	}
-	return document.Content[0]
-}
-
-// syntax reports an error of the YAML parser, which has the line in its text only: "yaml: line 3: did not find …".
-func (r *reporter) syntax(err error) {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 0
-	if rest, ok := strings.CutPrefix(message, "line "); ok {
-		if digits, after, ok := strings.Cut(rest, ": "); ok {
-			if n, err := strconv.Atoi(digits); err == nil {
-				line, message = n, after
-			}
-		}
-	}
-	hint := "look at the indentation and the colons around this line"
-	if strings.Contains(message, "cannot start any token") {
-		hint = "indent with spaces, not tabs, and quote a value that begins with a special character"
-	}
-	r.add(line, 0, hint, "not valid YAML: %s", message)
-}
-
 // suite reads the top level.
 func (r *reporter) suite(root *yaml.Node) Suite {
 	s := Suite{Place: Any, Order: Interleaved, Repetitions: defaultRepetitions}
-	s.Name = nameFrom(r.file)
-	entries := r.mapping(root, "a suite", []string{"version", "name", "title", "source", "place", "order", "seed",
-		"repetitions", "interval", "size", "defaults", "jobs", "as_published"})
-	if !r.version(root, entries) {
+	s.Name = nameFrom(r.Name)
+	entries := r.Mapping(root, "a suite", []string{"version", "name", "title", "source", "place", "order", "seed",
+		"repetitions", "interval", "size", "defaults", "parameters", "jobs", "as_published"})
+	if !r.Version(root, entries, formatVersion) {
 		return s
 	}
-	// Defaults and the place come first, wherever they stand: the jobs are read in their light.
+	// Defaults, parameters and the place come first, wherever they stand: the jobs are read in their light.
 	var defaults settings
 	var jobs, published *yaml.Node
 	for _, e := range entries {
-		switch e.key {
+		switch e.Key {
 		case "name":
-			if v, ok := r.name(e.value, "name"); ok {
+			if v, ok := r.name(e.Value, "name"); ok {
 				s.Name = v
 			}
 		case "title":
-			s.Title, _ = r.scalar(e.value, e.key)
+			s.Title, _ = r.Scalar(e.Value, e.Key)
 		case "source":
-			s.Source, _ = r.scalar(e.value, e.key)
+			s.Source, _ = r.Scalar(e.Value, e.Key)
 		case "place":
-			if v := r.oneOf(e.value, e.key, string(Any), string(Device), string(Directory)); v != "" {
+			if v := r.OneOf(e.Value, e.Key, string(Any), string(Device), string(Directory)); v != "" {
 				s.Place = Place(v)
 			}
 		case "order":
-			s.Order = r.order(e.value)
+			s.Order = r.order(e.Value)
 		case "seed":
-			v, _ := r.scalar(e.value, e.key)
+			v, _ := r.Scalar(e.Value, e.Key)
 			n, err := strconv.ParseUint(v, 10, 64)
 			if v != "" && (err != nil || n == 0) {
-				r.at(e.value, "write a whole number above 0, or delete the key to have one drawn",
-					"seed can't be %s", quoted(v))
+				r.At(e.Value, "write a whole number above 0, or delete the key to have one drawn",
+					"seed can't be %s", yamlfile.Quoted(v))
 			}
 			s.Seed = n
 		case "repetitions":
-			s.Repetitions = r.count(e.value, e.key, 1, maxRepetitions)
+			s.Repetitions = r.Count(e.Value, e.Key, 1, maxRepetitions)
 		case "interval":
-			s.Interval = r.duration(e.value, e.key)
+			s.Interval = r.Duration(e.Value, e.Key)
 		case "size":
-			s.Size = r.size(e.value, e.key)
+			s.Size = r.Size(e.Value, e.Key)
 		case "defaults":
-			defaults = r.settings(e.value, "defaults")
+			defaults = r.settings(e.Value, "defaults")
+		case "parameters":
+			s.Parameters = r.parameters(e.Value)
 		case "jobs":
-			jobs = e.value
+			jobs = e.Value
 		case "as_published":
-			published = e.value
+			published = e.Value
 		}
 	}
 	if s.Size > 0 && s.Place == Device {
-		r.at(root, "delete it, or write place: any",
+		r.At(root, "delete it, or write place: any",
 			"size is that of a directory's scratch file, and the place is a device")
 	}
 	switch {
-	case resolve(root).Kind != yaml.MappingNode:
+	case yamlfile.Resolve(root).Kind != yaml.MappingNode:
 		return s
 	case jobs == nil:
-		r.at(root, "list them under jobs:", "the suite has no jobs")
+		r.At(root, "list them under jobs:", "the suite has no jobs")
 		return s
 	}
-	elements := r.sequence(jobs, "jobs")
+	elements := r.Sequence(jobs, "jobs")
 	if jobs.Kind == yaml.SequenceNode && len(elements) == 0 {
-		r.at(jobs, "list at least one", "the suite has no jobs")
+		r.At(jobs, "list at least one", "the suite has no jobs")
 	}
 	for _, n := range elements {
-		job := r.job(n, s.Place, defaults)
+		job := r.job(n, s, defaults)
 		if i := slices.IndexFunc(s.Jobs, func(j Job) bool { return j.Name == job.Name }); i >= 0 && job.Name != "" {
-			r.at(n, "give it another name", "a job %s stands on line %d already", job.Name, s.Jobs[i].Line)
+			r.At(n, "give it another name", "a job %s stands on line %d already", job.Name, s.Jobs[i].Line)
 		}
 		s.Jobs = append(s.Jobs, job)
 	}
@@ -171,39 +126,12 @@ func (r *reporter) suite(root *yaml.Node) Suite {
 	return s
 }
 
-// version checks the format's version, and says whether it makes sense to read on.
-func (r *reporter) version(root *yaml.Node, entries []entry) bool {
-	i := slices.IndexFunc(entries, func(e entry) bool { return e.key == "version" })
-	if i < 0 {
-		if resolve(root).Kind == yaml.MappingNode {
-			r.at(root, "begin the file with version: 1", "the format's version is missing")
-		}
-		return true
-	}
-	v, ok := r.scalar(entries[i].value, "version")
-	if !ok {
-		return true
-	}
-	n, err := strconv.Atoi(v)
-	switch {
-	case err == nil && n > formatVersion:
-		// What else seems wrong may be right in that version.
-		r.problems = nil
-		r.at(entries[i].value, "update headroom",
-			"the file is of version %d, and this headroom reads version %d", n, formatVersion)
-		return false
-	case err != nil || n < 1:
-		r.at(entries[i].value, "write version: 1", "version can't be %s", quoted(v))
-	}
-	return true
-}
-
 // name reads a name that is to be a file name, an argument and a spreadsheet's column title.
 func (r *reporter) name(n *yaml.Node, what string) (string, bool) {
-	v, ok := r.scalar(n, what)
+	v, ok := r.Scalar(n, what)
 	if ok && !isName(v) {
-		r.at(n, "use up to 64 letters, digits, dots, dashes and underscores, a letter or digit first",
-			"%s can't be %s", what, quoted(v))
+		r.At(n, "use up to 64 letters, digits, dots, dashes and underscores, a letter or digit first",
+			"%s can't be %s", what, yamlfile.Quoted(v))
 		return "", false
 	}
 	return v, ok
@@ -214,37 +142,60 @@ func isName(s string) bool {
 }
 
 func (r *reporter) order(n *yaml.Node) Order {
-	return Order(r.oneOf(n, "order", string(Interleaved), string(Shuffled), string(Sequential)))
+	return Order(r.OneOf(n, "order", string(Interleaved), string(Shuffled), string(Sequential)))
 }
 
 // job reads one element of jobs.
-func (r *reporter) job(n *yaml.Node, place Place, defaults settings) Job {
+func (r *reporter) job(n *yaml.Node, s Suite, defaults settings) Job {
 	j := Job{Line: n.Line, column: n.Column}
-	before := len(r.problems)
-	var own settings
-	var matrix *yaml.Node
-	entries := r.mapping(n, "a job", []string{"name", "title", "fio", "matrix", "divide", "steps", "repetitions"})
+	before := len(r.Problems)
+	keys := slices.Concat([]string{"name", "title", "matrix", "repetitions"}, fioKeys(), []string{"exec"}, execKeys())
+	entries := r.Mapping(n, "a job", keys)
+	has := func(key string) bool {
+		return slices.ContainsFunc(entries, func(e yamlfile.Entry) bool { return e.Key == key })
+	}
 	for _, e := range entries {
-		switch e.key {
+		switch e.Key {
 		case "name":
-			j.Name, _ = r.name(e.value, "name")
+			j.Name, _ = r.name(e.Value, "name")
 		case "title":
-			j.Title, _ = r.scalar(e.value, e.key)
-		case "fio":
-			own = r.settings(e.value, "fio")
-		case "matrix":
-			matrix = e.value
-		case "divide":
-			j.Divide = r.yesNo(e.value, e.key)
-		case "steps":
-			j.Steps = r.steps(e.value, place)
+			j.Title, _ = r.Scalar(e.Value, e.Key)
 		case "repetitions":
-			j.Repetitions = r.count(e.value, e.key, 1, maxRepetitions)
+			j.Repetitions = r.Count(e.Value, e.Key, 1, maxRepetitions)
 		}
 	}
-	named := slices.ContainsFunc(entries, func(e entry) bool { return e.key == "name" })
-	if n.Kind == yaml.MappingNode && !named {
-		r.at(n, "add name:", "the job has no name")
+	if n.Kind == yaml.MappingNode && !has("name") {
+		r.At(n, "add name:", "the job has no name")
+	}
+	if has("exec") {
+		j.Exec, j.Matrix = r.exec(entries, s.Parameters, s.Place)
+		j.faulty = len(r.Problems) > before
+		return j
+	}
+	r.fio(&j, n, entries, s.Place, defaults, before)
+	j.faulty = len(r.Problems) > before || defaults.faulty
+	return j
+}
+
+// fio reads what a fio job does; before is how many problems there were before the job. Keys of jobs that run a command are reported.
+func (r *reporter) fio(j *Job, n *yaml.Node, entries []yamlfile.Entry, place Place, defaults settings, before int) {
+	var own settings
+	var matrix *yaml.Node
+	for _, e := range entries {
+		switch e.Key {
+		case "fio":
+			own = r.settings(e.Value, "fio")
+		case "matrix":
+			matrix = e.Value
+		case "divide":
+			j.Divide = r.YesNo(e.Value, e.Key)
+		case "steps":
+			j.Steps = r.steps(e.Value, place)
+		default:
+			if slices.Contains(execKeys(), e.Key) {
+				r.At(e.Where, "add exec: and a list of arguments, or delete it", "%s belongs to a job with exec", e.Key)
+			}
+		}
 	}
 	j.Fio = map[string]string{}
 	maps.Copy(j.Fio, defaults.values)
@@ -253,12 +204,10 @@ func (r *reporter) job(n *yaml.Node, place Place, defaults settings) Job {
 		j.Matrix = r.matrix(matrix, own)
 	}
 	varied := slices.ContainsFunc(j.Matrix, func(a Axis) bool { return a.Param == "rw" })
-	if j.Fio["rw"] == "" && !varied && len(r.problems) == before && !defaults.faulty {
-		r.at(n, "add rw: randread, or another of "+strings.Join(patterns(), ", "),
+	if j.Fio["rw"] == "" && !varied && len(r.Problems) == before && !defaults.faulty {
+		r.At(n, "add rw: randread, or another of "+strings.Join(patterns(), ", "),
 			"the job does not say what it does: rw is missing")
 	}
-	j.faulty = len(r.problems) > before || defaults.faulty
-	return j
 }
 
 // settings are fio parameters as a mapping gives them.
@@ -272,26 +221,26 @@ type settings struct {
 // settings reads a mapping of fio parameters.
 func (r *reporter) settings(n *yaml.Node, what string) settings {
 	s := settings{values: map[string]string{}, where: map[string]*yaml.Node{}}
-	before := len(r.problems)
-	for _, e := range r.mapping(n, what, nil) {
-		name, ok := r.parameterName(e.where, e.key)
+	before := len(r.Problems)
+	for _, e := range r.Mapping(n, what, nil) {
+		name, ok := r.parameterName(e.Where, e.Key)
 		if !ok {
 			continue
 		}
 		if first, double := s.where[name]; double {
-			r.at(e.where, "delete one of the two", "%s is %s, which stands on line %d already", e.key, name, first.Line)
+			r.At(e.Where, "delete one of the two", "%s is %s, which stands on line %d already", e.Key, name, first.Line)
 			continue
 		}
-		s.where[name] = e.where
-		if e.value.Kind == yaml.SequenceNode {
-			r.at(e.value, "put a list of values under matrix:", "%s has several values", name)
+		s.where[name] = e.Where
+		if e.Value.Kind == yaml.SequenceNode {
+			r.At(e.Value, "put a list of values under matrix:", "%s has several values", name)
 			continue
 		}
-		if v, ok := r.parameterValue(e.value, name); ok {
+		if v, ok := r.parameterValue(e.Value, name); ok {
 			s.values[name] = v
 		}
 	}
-	s.faulty = len(r.problems) > before
+	s.faulty = len(r.Problems) > before
 	return s
 }
 
@@ -299,7 +248,7 @@ func (r *reporter) settings(n *yaml.Node, what string) settings {
 func (r *reporter) parameterName(where *yaml.Node, typed string) (string, bool) {
 	name, complaint, hint := parameterName(typed)
 	if complaint != "" {
-		r.at(where, hint, "%s", complaint)
+		r.At(where, hint, "%s", complaint)
 		return "", false
 	}
 	return name, true
@@ -312,17 +261,17 @@ func (r *reporter) parameterValue(n *yaml.Node, name string) (string, bool) {
 	case n.Kind == yaml.ScalarNode && v == "null":
 		// In YAML null is no value, but in fio it is an engine (ioengine=null) and a way to verify.
 	case n.Tag == "!!null" && parameters()[name] == toggle:
-		r.at(n, "write "+name+": 1", "%s has no value", name)
+		r.At(n, "write "+name+": 1", "%s has no value", name)
 		return "", false
 	default:
 		var ok bool
-		if v, ok = r.scalar(n, name); !ok {
+		if v, ok = r.Scalar(n, name); !ok {
 			return "", false
 		}
 	}
 	canonical, complaint, hint := parameterValue(name, v)
 	if complaint != "" {
-		r.at(n, hint, "%s", complaint)
+		r.At(n, hint, "%s", complaint)
 		return "", false
 	}
 	return canonical, true
@@ -332,23 +281,23 @@ func (r *reporter) parameterValue(n *yaml.Node, name string) (string, bool) {
 func (r *reporter) matrix(n *yaml.Node, own settings) []Axis {
 	var axes []Axis
 	cells := 1
-	for _, e := range r.mapping(n, "matrix", nil) {
-		name, ok := r.parameterName(e.where, e.key)
+	for _, e := range r.Mapping(n, "matrix", nil) {
+		name, ok := r.parameterName(e.Where, e.Key)
 		if !ok {
 			continue
 		}
 		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Param == name }) {
-			r.at(e.where, "delete one of the two", "%s is %s, which is an axis already", e.key, name)
+			r.At(e.Where, "delete one of the two", "%s is %s, which is an axis already", e.Key, name)
 			continue
 		}
 		if first, double := own.where[name]; double {
-			r.at(e.where, "delete one of the two", "%s stands under fio too, on line %d", name, first.Line)
+			r.At(e.Where, "delete one of the two", "%s stands under fio too, on line %d", name, first.Line)
 			continue
 		}
 		axis := Axis{Param: name}
-		elements := r.sequence(e.value, name+" under matrix")
-		if e.value.Kind == yaml.SequenceNode && len(elements) == 0 {
-			r.at(e.value, "list at least one value", "%s has no values", name)
+		elements := r.Sequence(e.Value, name+" under matrix")
+		if e.Value.Kind == yaml.SequenceNode && len(elements) == 0 {
+			r.At(e.Value, "list at least one value", "%s has no values", name)
 		}
 		for _, element := range elements {
 			v, ok := r.parameterValue(element, name)
@@ -356,7 +305,7 @@ func (r *reporter) matrix(n *yaml.Node, own settings) []Axis {
 				continue
 			}
 			if slices.ContainsFunc(axis.Values, func(w string) bool { return sameValue(name, v, w) }) {
-				r.at(element, "delete one of the two", "%s has the value %s twice", name, quoted(v))
+				r.At(element, "delete one of the two", "%s has the value %s twice", name, yamlfile.Quoted(v))
 				continue
 			}
 			axis.Values = append(axis.Values, v)
@@ -366,7 +315,7 @@ func (r *reporter) matrix(n *yaml.Node, own settings) []Axis {
 		}
 		axes = append(axes, axis)
 		if cells = cells * len(axis.Values); cells > maxCells {
-			r.at(n, "measure fewer values", "the matrix has more than %d cells", maxCells)
+			r.At(n, "measure fewer values", "the matrix has more than %d cells", maxCells)
 			return nil
 		}
 	}
@@ -387,12 +336,12 @@ func (r *reporter) steps(n *yaml.Node, place Place) map[lab.PlaceKind][]lab.Step
 		}
 		return steps
 	}
-	for _, e := range r.mapping(n, "steps", []string{string(lab.Device), string(lab.Directory)}) {
-		if place != Any && e.key != string(place) {
-			r.at(e.where, "delete it, or write place: any", "the suite does not run on a %s", e.key)
+	for _, e := range r.Mapping(n, "steps", []string{string(lab.Device), string(lab.Directory)}) {
+		if place != Any && e.Key != string(place) {
+			r.At(e.Where, "delete it, or write place: any", "the suite does not run on a %s", e.Key)
 			continue
 		}
-		steps[lab.PlaceKind(e.key)] = r.stepList(e.value, lab.PlaceKind(e.key))
+		steps[lab.PlaceKind(e.Key)] = r.stepList(e.Value, lab.PlaceKind(e.Key))
 	}
 	return steps
 }
@@ -400,15 +349,15 @@ func (r *reporter) steps(n *yaml.Node, place Place) map[lab.PlaceKind][]lab.Step
 // stepList reads steps that must make sense on all the kinds of place given.
 func (r *reporter) stepList(n *yaml.Node, kinds ...lab.PlaceKind) []lab.Step {
 	var steps []lab.Step
-	before := len(r.problems)
-	for _, element := range r.sequence(n, "steps") {
-		v := r.oneOf(element, "a step", string(lab.Discard), string(lab.Fill), string(lab.Layout), string(lab.Load),
+	before := len(r.Problems)
+	for _, element := range r.Sequence(n, "steps") {
+		v := r.OneOf(element, "a step", string(lab.Discard), string(lab.Fill), string(lab.Layout), string(lab.Load),
 			string(lab.CleanUp))
 		if v == "" {
 			continue
 		}
 		if slices.Contains(steps, lab.Step(v)) {
-			r.at(element, "delete one of the two", "the step %s stands twice", v)
+			r.At(element, "delete one of the two", "the step %s stands twice", v)
 			continue
 		}
 		for _, k := range kinds {
@@ -417,15 +366,15 @@ func (r *reporter) stepList(n *yaml.Node, kinds ...lab.PlaceKind) []lab.Step {
 				if len(kinds) > 1 {
 					hint = "name the steps for each place: steps: {device: […], directory: […]}"
 				}
-				r.at(element, hint, "a %s has no step %s", k, v)
+				r.At(element, hint, "a %s has no step %s", k, v)
 				break
 			}
 		}
 		steps = append(steps, lab.Step(v))
 	}
-	if len(r.problems) == before {
+	if len(r.Problems) == before {
 		if fault := stepFault(steps); fault != "" {
-			r.at(n, "", "%s", fault)
+			r.At(n, "", "%s", fault)
 		}
 	}
 	return steps
@@ -434,27 +383,27 @@ func (r *reporter) stepList(n *yaml.Node, kinds ...lab.PlaceKind) []lab.Step {
 // published reads what the suite's source did otherwise.
 func (r *reporter) published(n *yaml.Node, place Place) *Published {
 	p := &Published{}
-	for _, e := range r.mapping(n, "as_published", []string{"note", "order", "repetitions", "steps", "fio"}) {
-		switch e.key {
+	for _, e := range r.Mapping(n, "as_published", []string{"note", "order", "repetitions", "steps", "fio"}) {
+		switch e.Key {
 		case "note":
-			p.Note, _ = r.scalar(e.value, e.key)
+			p.Note, _ = r.Scalar(e.Value, e.Key)
 		case "order":
-			p.Order = r.order(e.value)
+			p.Order = r.order(e.Value)
 		case "repetitions":
-			p.Repetitions = r.count(e.value, e.key, 1, maxRepetitions)
+			p.Repetitions = r.Count(e.Value, e.Key, 1, maxRepetitions)
 		case "steps":
 			if place == Any {
-				r.at(e.where, "write place: device or place: directory",
+				r.At(e.Where, "write place: device or place: directory",
 					"the source did its steps on one kind of place, and the suite takes any")
 				continue
 			}
-			p.Steps = r.stepList(e.value, lab.PlaceKind(place))
+			p.Steps = r.stepList(e.Value, lab.PlaceKind(place))
 		case "fio":
-			p.Fio = r.settings(e.value, "fio").values
+			p.Fio = r.settings(e.Value, "fio").values
 		}
 	}
 	if p.Note == "" {
-		r.at(n, "add note: and a sentence", "as_published does not say what differs from the suite")
+		r.At(n, "add note: and a sentence", "as_published does not say what differs from the suite")
 	}
 	return p
 }

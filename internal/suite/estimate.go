@@ -60,6 +60,10 @@ func EstimateWrites(cells []Cell, size int64, bandwidth float64) Writes {
 		w.Prepare = float64(size)
 	}
 	for _, c := range cells {
+		if c.Engine == lab.EngineExec {
+			w.Unbounded = append(w.Unbounded, c.ID)
+			continue
+		}
 		if !c.Writes() || !writesData(c.Params) {
 			continue
 		}

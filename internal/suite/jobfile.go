@@ -32,18 +32,18 @@ import (
 //   - Without filename, fio gives each process of a section a file of its own; here each has a part of the one scratch
 //     file.
 func DecodeJobFile(name string, data []byte) (Suite, error) {
-	d := &jobFile{reporter: reporter{file: name}, told: map[string]bool{}}
+	d := &jobFile{reporter: *newReporter(name), told: map[string]bool{}}
 	sections, err := fio.ParseJobFile(bytes.NewReader(data))
 	if err != nil {
 		d.parseErrors(err)
-		return Suite{}, d.err()
+		return Suite{}, d.Err()
 	}
 	s := Suite{Name: nameFrom(name), Title: "the fio job file " + filepath.Base(name), Source: name,
 		Order: Interleaved, Repetitions: defaultRepetitions, Text: string(data)}
 	taken := map[string]bool{}
 	for i, section := range sections {
 		if i > 0 && !waits(section, sections[i-1]) {
-			d.add(section.Line, 0,
+			d.Add(section.Line, 0,
 				"add stonewall to "+section.Name+" and to each job below it; processes that do the same are numjobs",
 				"%s would run at the same time as %s", section.Name, sections[i-1].Name)
 		}
@@ -58,7 +58,7 @@ func DecodeJobFile(name string, data []byte) (Suite, error) {
 		}
 	}
 	d.checkCells(s)
-	if err := d.err(); err != nil {
+	if err := d.Err(); err != nil {
 		return Suite{}, err
 	}
 	return s, nil
@@ -105,7 +105,7 @@ func (d *jobFile) parseErrors(err error) {
 		if errors.As(one, &known) {
 			hint = strings.Join(known.Hints, "; ")
 		}
-		d.add(line, 0, hint, "%s", message)
+		d.Add(line, 0, hint, "%s", message)
 	}
 }
 
@@ -122,15 +122,15 @@ func waits(section, above fio.Section) bool {
 // job reads one section.
 func (d *jobFile) job(section fio.Section) Job {
 	j := Job{Title: section.Name, Line: section.Line, Fio: map[string]string{}}
-	before := len(d.problems)
+	before := len(d.Problems)
 	from := map[string]int{} // the line that a parameter's value is from
 	for _, typed := range slices.Sorted(maps.Keys(section.Params)) {
 		line := section.Lines[typed]
 		if typed == "filename" || typed == "directory" {
 			continue
 		}
-		if refused, ok := refusalOf(canonicalName(typed)); ok && refused.harmless {
-			if name := canonicalName(typed); name != "stonewall" && name != "wait_for" { // these keep their meaning
+		if refused, ok := refusalOf(CanonicalName(typed)); ok && refused.harmless {
+			if name := CanonicalName(typed); name != "stonewall" && name != "wait_for" { // these keep their meaning
 				d.note("%s is left out: %s", typed, refused.why)
 			}
 			continue
@@ -154,7 +154,7 @@ func (d *jobFile) job(section fio.Section) Job {
 		d.where(section)
 		d.ownParts(section, j.Fio)
 	}
-	j.faulty = len(d.problems) > before
+	j.faulty = len(d.Problems) > before
 	return j
 }
 
@@ -162,7 +162,7 @@ func (d *jobFile) job(section fio.Section) Job {
 func (d *jobFile) once(line int, hint, message string) {
 	if key := strconv.Itoa(line) + message; !d.told[key] {
 		d.told[key] = true
-		d.add(line, 0, hint, "%s", message)
+		d.Add(line, 0, hint, "%s", message)
 	}
 }
 

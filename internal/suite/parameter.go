@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/unit"
+	"headroom/internal/yamlfile"
 )
 
 // kind says what a fio parameter's values look like, as far as that can be checked without fio.
@@ -81,8 +82,8 @@ func synonyms() map[string]string {
 	}
 }
 
-// canonicalName takes the dashes off a parameter as it is typed on a command line and replaces a synonym.
-func canonicalName(typed string) string {
+// CanonicalName takes the dashes off a parameter as it is typed on a command line and replaces a synonym.
+func CanonicalName(typed string) string {
 	name := strings.TrimLeft(typed, "-")
 	if s, ok := synonyms()[name]; ok {
 		return s
@@ -92,7 +93,7 @@ func canonicalName(typed string) string {
 
 // parameterName checks that a parameter may be set and returns its canonical name; complaint is empty when it may.
 func parameterName(typed string) (name, complaint, hint string) {
-	name = canonicalName(typed)
+	name = CanonicalName(typed)
 	if refused, ok := refusalOf(name); ok {
 		return "", typed + " can't be set: " + refused.why, refused.hint
 	}
@@ -102,20 +103,20 @@ func parameterName(typed string) (name, complaint, hint string) {
 	}
 	names := slices.Concat(slices.Sorted(maps.Keys(known)), slices.Sorted(maps.Keys(synonyms())))
 	if full := abbreviated(name, names); full != "" {
-		return "", quoted(typed) + " may be short for " + full, "write the name in full"
+		return "", yamlfile.Quoted(typed) + " may be short for " + full, "write the name in full"
 	}
 	if lower := strings.ToLower(name); slices.Contains(names, lower) {
 		hint = "did you mean " + lower + "?"
 	} else {
-		hint = didYouMean(name, names)
+		hint = yamlfile.DidYouMean(name, names)
 	}
 	switch {
 	case hint != "":
 		// fio of another version may have it, but hardly one that is all but the name of a parameter that every fio
 		// has.
-		return "", "fio has no parameter " + quoted(typed), hint
+		return "", "fio has no parameter " + yamlfile.Quoted(typed), hint
 	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
-		return "", quoted(typed) + " is no name of a fio parameter", "fio --cmdhelp=all lists them"
+		return "", yamlfile.Quoted(typed) + " is no name of a fio parameter", "fio --cmdhelp=all lists them"
 	}
 	return name, "", ""
 }
@@ -165,12 +166,12 @@ func parameterValue(name, value string) (canonical, complaint, hint string) {
 		ok, hint = err == nil, "write 60s, 5m or 1h"
 	case pattern:
 		base, _, _ := strings.Cut(value, ":")
-		ok, hint = slices.Contains(patterns(), base), didYouMean(base, patterns())
+		ok, hint = slices.Contains(patterns(), base), yamlfile.DidYouMean(base, patterns())
 		if hint == "" {
 			hint = "write one of " + strings.Join(patterns(), ", ")
 		}
 	case engine:
-		ok, hint = slices.Contains(engines(), value), didYouMean(value, engines())
+		ok, hint = slices.Contains(engines(), value), yamlfile.DidYouMean(value, engines())
 		if hint == "" {
 			hint = "headroom runs the engines that reach a file or a block device and nothing else: " +
 				strings.Join(engines(), ", ")
@@ -180,7 +181,7 @@ func parameterValue(name, value string) (canonical, complaint, hint string) {
 		ok, hint = false, "without statistics there is nothing to report"
 	}
 	if !ok {
-		return "", name + " can't be " + quoted(value), hint
+		return "", name + " can't be " + yamlfile.Quoted(value), hint
 	}
 	return canonical, "", ""
 }
@@ -275,14 +276,6 @@ func isExtent(s string) bool {
 	}
 	_, err := unit.ParseBytes(s)
 	return err == nil
-}
-
-// quoted shortens a value for a message.
-func quoted(s string) string {
-	if runes := []rune(s); len(runes) > 60 {
-		s = string(runes[:60]) + "…"
-	}
-	return strconv.Quote(s)
 }
 
 // abbreviated finds a parameter that a name is the beginning of, refused ones first. fio takes any beginning that is no

@@ -36,7 +36,9 @@ type Suite struct {
 	Interval time.Duration
 	// Size of the scratch file of a directory, in bytes; 0 leaves it to the runner.
 	Size int64
-	Jobs []Job
+	// Parameters of the jobs that run a command; those of fio jobs are fio's.
+	Parameters []Parameter
+	Jobs       []Job
 	// Published is what the suite's source did where the suite knows better; nil when there is no such thing.
 	Published *Published
 	// Path is the device or directory that a fio job file names; empty for a YAML suite.
@@ -72,8 +74,10 @@ const (
 type Job struct {
 	Name  string
 	Title string
-	// Fio parameters by fio's own names, the suite's defaults underneath, matrix not applied.
+	// Fio parameters by fio's own names, the suite's defaults underneath, matrix not applied; nil for a job with Exec.
 	Fio map[string]string
+	// Exec is the command that the job runs; nil for a fio job.
+	Exec *Exec
 	// Matrix expands the job to one cell per combination, in the file's order, the last axis fastest.
 	Matrix []Axis
 	// Divide gives each process of the job a part of its own of the file or device. Without it, processes that read
@@ -115,7 +119,11 @@ type Cell struct {
 	ID  string
 	Job string
 	// JobTitle is the job's own title; empty where the file gives none.
-	JobTitle    string
+	JobTitle string
+	// Engine that carries it out. Command and Metrics of its own are those of a job with exec.
+	Engine      string
+	Command     *lab.Command
+	Metrics     map[string]lab.MetricInfo
 	Params      map[string]string
 	Steps       []lab.Step
 	Repetitions int

@@ -13,8 +13,13 @@ import (
 
 // Options are what Argv adds to a job's own parameters.
 type Options struct {
+	// Program is fio's; empty for the one on the target's PATH.
+	Program string
 	// Filename is the file or device to load; it replaces the parameter of that name. Empty leaves that alone.
 	Filename string
+	// Together are files or devices that are loaded at the same time by a job of the same name each, so that fio starts them
+	// together and their results are added up. Filename is not used then.
+	Together []string
 	// Output is the file that the JSON goes to; empty is fio's standard output.
 	Output string
 	// Logs is the prefix of per-second logs: Logs_iops.log and Logs_bw.log with the samples of all jobs. Empty is none.
@@ -36,11 +41,20 @@ func Argv(name string, params map[string]string, opt Options) []string {
 		rest = map[string]string{}
 	}
 	delete(rest, "name")
-	if opt.Filename != "" {
-		// A bare colon separates file names: fio would write to the file before it. Source: fio's HOWTO, filename.
-		rest["filename"] = strings.ReplaceAll(opt.Filename, ":", `\:`)
+	first := name
+	switch {
+	case len(opt.Together) > 0:
+		// What follows the name "global" holds for all jobs after it. Source: fio's HOWTO, "Job file format" and name.
+		delete(rest, "filename")
+		first = "global"
+	case opt.Filename != "":
+		rest["filename"] = oneFile(opt.Filename)
 	}
-	argv := []string{"fio", "--name=" + name, "--output-format=json+"}
+	program := opt.Program
+	if program == "" {
+		program = "fio"
+	}
+	argv := []string{program, "--name=" + first, "--output-format=json+"}
 	for _, key := range leading() {
 		if value, ok := rest[key]; ok {
 			argv = append(argv, argument(key, value))
@@ -60,8 +74,14 @@ func Argv(name string, params map[string]string, opt Options) []string {
 			argv = append(argv, "--eta=always", "--eta-newline=1")
 		}
 	}
+	for _, file := range opt.Together {
+		argv = append(argv, "--name="+name, "--filename="+oneFile(file))
+	}
 	return argv
 }
+
+// oneFile spells a file's name. A bare colon separates names: fio would write to the file before it. Source: fio's HOWTO, filename.
+func oneFile(name string) string { return strings.ReplaceAll(name, ":", `\:`) }
 
 // leading are the parameters that a reader looks for first.
 func leading() []string {

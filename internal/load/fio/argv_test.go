@@ -25,6 +25,8 @@ func TestArgv(t *testing.T) {
 				"--output=o.json --eta=always --eta-newline=1"},
 		{"own logs", map[string]string{"rw": "read", "write_lat_log": "mine"}, Options{Logs: "log", Progress: true},
 			"fio --name=own logs --output-format=json+ --rw=read --write_lat_log=mine"},
+		{"read", map[string]string{"rw": "read", "bs": "1m", "filename": "no"}, Options{Together: []string{"/dev/sda", "/dev/disk/by-path/pci-0:1"}, Output: "o"},
+			`fio --name=global --output-format=json+ --rw=read --bs=1m --output=o --name=read --filename=/dev/sda --name=read --filename=/dev/disk/by-path/pci-0\:1`},
 		{"nothing", nil, Options{}, "fio --name=nothing --output-format=json+"},
 	} {
 		if got := strings.Join(Argv(c.name, c.params, c.opt), " "); got != c.want {

@@ -1,0 +1,109 @@
+// Package command knows what a job of the engine "exec" is made of: argument vectors with placeholders in, values out of
+// what a command printed. It is pure; the runner carries commands out.
+package command
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// The placeholders that only the target can fill in.
+const (
+	Dir  = "dir"  // the job's own folder, below the place under test
+	CPUs = "cpus" // how many there are
+	Job  = "job"  // the job's name
+)
+
+// OfTarget are the placeholders that only the target can fill in.
+func OfTarget() []string { return []string{Dir, CPUs, Job} }
+
+// placeholder is a word of lower-case letters in braces. "${name}" of a shell, "{ print }" and "{2}" are none.
+var placeholder = regexp.MustCompile(`\{([a-z][a-z0-9_]*)\}`)
+
+// Placeholders are the names in a text, each as often as it stands there.
+func Placeholders(text string) []string {
+	var names []string
+	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+		if !shells(text, at[0]) {
+			names = append(names, text[at[2]:at[3]])
+		}
+	}
+	return names
+}
+
+// shells says whether the brace belongs to a variable of a shell.
+func shells(text string, brace int) bool { return brace > 0 && text[brace-1] == '$' }
+
+// Fill replaces the placeholders that have a value; the others stay. What a value holds is not looked at again.
+func Fill(text string, values map[string]string) string {
+	var b strings.Builder
+	end := 0
+	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+		value, known := values[text[at[2]:at[3]]]
+		if !known || shells(text, at[0]) {
+			continue
+		}
+		b.WriteString(text[end:at[0]] + value)
+		end = at[1]
+	}
+	return b.String() + text[end:]
+}
+
+// FillAll is Fill for everything in a command that may hold a placeholder.
+func FillAll(c lab.Command, values map[string]string) lab.Command {
+	c.Argv = fillEach(c.Argv, values)
+	c.Prepare, c.CleanUp = fillLists(c.Prepare, values), fillLists(c.CleanUp, values)
+	environment := maps.Clone(c.Environment)
+	for name, value := range environment {
+		environment[name] = Fill(value, values)
+	}
+	c.Environment = environment
+	return c
+}
+
+func fillEach(argv []string, values map[string]string) []string {
+	filled := make([]string, len(argv))
+	for i, argument := range argv {
+		filled[i] = Fill(argument, values)
+	}
+	return filled
+}
+
+func fillLists(lists [][]string, values map[string]string) [][]string {
+	var filled [][]string
+	for _, argv := range lists {
+		filled = append(filled, fillEach(argv, values))
+	}
+	return filled
+}
+
+// Uses are the names of all placeholders of a command, sorted, each once.
+func Uses(c lab.Command) []string {
+	var names []string
+	for _, argv := range slices.Concat([][]string{c.Argv}, c.Prepare, c.CleanUp, [][]string{slices.Collect(maps.Values(c.Environment))}) {
+		for _, argument := range argv {
+			names = append(names, Placeholders(argument)...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Tools are the programs that a command needs, sorted, each with its package where the suite names it. What is named by a path
+// in which something is still to be filled in can't be looked for beforehand.
+func Tools(c lab.Command) map[string]string {
+	tools := maps.Clone(c.Needs)
+	if tools == nil {
+		tools = map[string]string{}
+	}
+	for _, argv := range slices.Concat([][]string{c.Argv}, c.Prepare, c.CleanUp) {
+		if _, known := tools[argv[0]]; !known && len(Placeholders(argv[0])) == 0 && !strings.HasPrefix(argv[0], ".") {
+			tools[argv[0]] = ""
+		}
+	}
+	return tools
+}

@@ -1,0 +1,147 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// The metrics that every command has.
+const (
+	Elapsed   = "elapsed"
+	UserCPU   = "cpu.user"
+	SystemCPU = "cpu.system"
+)
+
+// Ended is a command that has ended by itself, with all that it printed.
+type Ended struct {
+	ExitCode       int
+	Signal         string
+	Took           time.Duration
+	UserSeconds    float64
+	SystemSeconds  float64
+	Stdout, Stderr []byte
+}
+
+// Values are what was measured: how long the command took, how many CPUs it and the processes that it waited for kept busy,
+// and its own metrics. The error says why there are none: a command that fails has done something else than what was to be
+// measured, so not even its time counts.
+//
+// Of a metric's matches the last counts, since programs print their sums last. Standard output is searched first:
+//
+//	latency average = 1.234 ms
+//	initial connection time = 3.456 ms
+//	tps = 810.372773 (without initial connection time)
+func Values(c lab.Command, e Ended) (map[string]float64, error) {
+	if e.Signal != "" || e.ExitCode != 0 {
+		how := fmt.Sprintf("exit status %d", e.ExitCode)
+		if e.Signal != "" {
+			how = "signal: " + e.Signal
+		}
+		return nil, fmt.Errorf("%s ended with %s%s", name(c), how, quote(e))
+	}
+	values := map[string]float64{Elapsed: e.Took.Seconds()}
+	if e.Took > 0 {
+		values[UserCPU], values[SystemCPU] = e.UserSeconds/e.Took.Seconds(), e.SystemSeconds/e.Took.Seconds()
+	}
+	var missing []string
+	for metric, match := range c.Match {
+		v, ok := find(match, e.Stdout, e.Stderr)
+		if !ok {
+			missing = append(missing, metric)
+			continue
+		}
+		values[metric] = v
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return nil, fmt.Errorf("%s printed nothing that matches %s%s", name(c), strings.Join(missing, ", "), quote(e))
+	}
+	return values, nil
+}
+
+// find reads the number that a metric's expression matches last.
+func find(m lab.Match, outputs ...[]byte) (float64, bool) {
+	expression, err := regexp.Compile(m.Expression)
+	if err != nil || expression.NumSubexp() != 1 {
+		return 0, false
+	}
+	for _, text := range outputs {
+		all := expression.FindAllSubmatch(text, -1)
+		if len(all) == 0 {
+			continue
+		}
+		v, err := strconv.ParseFloat(string(all[len(all)-1][1]), 64)
+		v *= m.Scale
+		return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
+	}
+	return 0, false
+}
+
+// CheckExpression says what is wrong with the expression of a metric; empty when nothing is.
+func CheckExpression(text string) string {
+	expression, err := regexp.Compile(text)
+	if err != nil {
+		return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	}
+	if n := expression.NumSubexp(); n != 1 {
+		return fmt.Sprintf("it has %d groups", n)
+	}
+	return ""
+}
+
+// Unit is the base unit of a unit as programs print it, and the factor to that. One that is not known is a unit of its own.
+func Unit(printed string) (lab.Unit, float64) {
+	for _, u := range []struct {
+		names string
+		base  lab.Unit
+		scale float64
+	}{
+		{"1/s tps qps iops", lab.PerSecond, 1}, {"s", lab.Seconds, 1}, {"min", lab.Seconds, 60}, {"ms", lab.Seconds, 1e-3}, {"us µs", lab.Seconds, 1e-6},
+		{"ns", lab.Seconds, 1e-9}, {"B/s", lab.BytesPerSecond, 1}, {"kB/s", lab.BytesPerSecond, 1e3}, {"MB/s", lab.BytesPerSecond, 1e6},
+		{"GB/s", lab.BytesPerSecond, 1e9}, {"KiB/s", lab.BytesPerSecond, 1 << 10}, {"MiB/s", lab.BytesPerSecond, 1 << 20},
+		{"GiB/s", lab.BytesPerSecond, 1 << 30}, {"1", lab.Share, 1}, {"%", lab.Share, 0.01}, {"count", lab.Count, 1},
+	} {
+		if slices.Contains(strings.Fields(u.names), printed) {
+			return u.base, u.scale
+		}
+	}
+	return lab.Unit(printed), 1
+}
+
+func name(c lab.Command) string {
+	if len(c.Argv) == 0 {
+		return "the command"
+	}
+	return c.Argv[0]
+}
+
+// mostQuoted is how much of what a command printed fits into a warning; the bundle has all of it.
+const mostQuoted = 300
+
+// quote is the end of what a command printed, where programs say what went wrong: its errors, or else its output.
+func quote(e Ended) string {
+	for _, text := range [][]byte{e.Stderr, e.Stdout} {
+		var last []string
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(strings.ToValidUTF8(line, "?")); line != "" {
+				last = append(last, line)
+			}
+		}
+		if len(last) == 0 {
+			continue
+		}
+		said := []rune(strings.Join(last[max(0, len(last)-3):], " / "))
+		if len(said) > mostQuoted {
+			said = append([]rune("…"), said[len(said)-mostQuoted:]...)
+		}
+		return ": " + string(said)
+	}
+	return ", and printed nothing"
+}

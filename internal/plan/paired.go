@@ -1,0 +1,98 @@
+package plan
+
+import "headroom/internal/lab"
+
+// The two sides of a comparison, as Repetition.Arm names them.
+const (
+	Base = "base"
+	New  = "new"
+)
+
+// Pairs compares two arms, cell by cell. A pair is the same cell in one arm and right afterwards in the other, so that whatever
+// drifts (heat, caches, neighbours) meets both alike. Two pairs are a block, in the order ABBA or BAAB as drawn: what is owed to
+// coming second cancels. A pass carries out one pair of each cell that still needs one, in an order drawn anew.
+//
+// Cells are looked at after whole blocks only, where both orders count alike. They may be looked at any number of times
+// (stat.PairedChange), and the claims about all metrics of all cells share one probability of error.
+//
+// A cell that has its verdict is given a few more pairs, whose outcome decides nothing: an estimate taken at the moment when it
+// is clear enough is too large on average, and these are not. A cell that would hardly get one within the pairs that the terms
+// allow is given up (stat.Hopeless).
+type Pairs struct {
+	cells  []Cell
+	terms  lab.Terms
+	budget float64
+	seed   uint64
+}
+
+// Paired is the plan that compares cells on terms. Budget is in seconds, 0 for none; the plan ends before a pair that would go
+// beyond it. Cells of one stage come before those of the next; how often a cell is to be repeated is for the terms to say.
+func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
+	return &Pairs{cells: cells, terms: terms, budget: budget, seed: seed}
+}
+
+// perBlock is how many pairs a block has: one in either order.
+const perBlock = 2
+
+// Next is the next half of a pair. The numbers of a repetition and of its block are that of the pair within its cell.
+func (p *Pairs) Next(done []Done) (Repetition, bool) {
+	for _, stage := range stages(p.cells) {
+		cells := p.sort(stage, done)
+		for pass := 1; ; pass++ {
+			next, c, found := p.inPass(cells, pass)
+			if c == nil {
+				break // no cell wants a pair of this number, nor a later one
+			}
+			if found {
+				return next, c.begun(pass) || p.affords(done, c)
+			}
+		}
+	}
+	return Repetition{}, false
+}
+
+// inPass is the first repetition of a pass that is still to be carried out, and its cell; or, where all have been, any cell of
+// the pass.
+func (p *Pairs) inPass(cells []*cellPairs, pass int) (next Repetition, of *cellPairs, found bool) {
+	position := 0
+	for _, i := range random(p.seed, "pass", pass).Perm(len(cells)) {
+		c := cells[i]
+		if !c.wants(pass) {
+			continue
+		}
+		of = c
+		for _, arm := range p.order(c.id, pass) {
+			position++
+			if !c.has(pass, arm) {
+				return Repetition{Cell: c.id, Arm: arm, Number: pass, Block: pass, Position: position, Confirms: c.confirms(pass)}, c, true
+			}
+		}
+	}
+	return Repetition{}, of, false
+}
+
+// order of the arms in a pair.
+func (p *Pairs) order(cell string, pair int) [2]string {
+	block := (pair - 1) / perBlock
+	swapped := random(p.seed, cell, block).IntN(2) == 1
+	if second := (pair-1)%perBlock == 1; swapped != second {
+		return [2]string{New, Base}
+	}
+	return [2]string{Base, New}
+}
+
+// affords says whether another pair of the cell fits into the budget, going by the longest that it had so far.
+func (p *Pairs) affords(done []Done, c *cellPairs) bool {
+	if p.budget == 0 {
+		return true
+	}
+	spent := 0.0
+	for _, d := range done {
+		spent += d.Seconds
+	}
+	longest := 0.0
+	for _, pair := range c.pairs {
+		longest = max(longest, pair[Base].Seconds+pair[New].Seconds)
+	}
+	return spent+longest <= p.budget && spent < p.budget
+}

@@ -1,0 +1,199 @@
+package plan
+
+import (
+	"math"
+	"slices"
+)
+
+// Goal says when a plan by precision has come to its end: at what comes first.
+type Goal struct {
+	// Within is how far an interval may reach from its median, as a share of it: 0.03. 0 asks for no precision in
+	// particular, so that the budget is spent where intervals are widest.
+	Within float64
+	// Budget in seconds for all repetitions together; 0 is none.
+	Budget float64
+	// Most repetitions of one cell.
+	Most int
+}
+
+// confidence of the intervals that are to be narrow.
+const confidence = 0.95
+
+// Precision is a plan that repeats what is not known well enough. The first pass is over all cells. Each further one is over
+// those whose intervals are widest, and every few passes over all that are not precise yet, so that none is starved. Passes
+// follow the order of the suite: a cell's repetitions are spread over the time of the run and what drifts is charged to all.
+//
+// Intervals are such as hold at all looks together (stat.MedianSequence): with others, stopping when one happens to be narrow
+// would make it cover less than it says.
+type Precision struct {
+	cells []Cell
+	order Order
+	seed  uint64
+	goal  Goal
+}
+
+// ByPrecision plans cells; the repetitions that each asks for are the least that it gets, as far as the budget goes.
+func ByPrecision(cells []Cell, order Order, seed uint64, goal Goal) *Precision {
+	return &Precision{cells: cells, order: order, seed: seed, goal: goal}
+}
+
+// Next starts nothing, after the first pass, that would not end within the budget.
+func (p *Precision) Next(done []Done) (Repetition, bool) {
+	h := byCell(done)
+	all := stages(p.cells)
+	first := 1 // block of the first pass of a stage
+	for i, stage := range all {
+		last := first - 1
+		for _, c := range stage {
+			for _, d := range h[c.ID] {
+				last = max(last, d.Block)
+			}
+		}
+		// When the next stage has begun, what it did to the place can't be undone.
+		if !h.has(all[i+1:]) {
+			if next, more := p.inStage(stage, first, max(first, last), h, p.allowance(all[i:], h)); more {
+				return next, true
+			}
+		}
+		first = last + 1
+	}
+	return Repetition{}, false
+}
+
+// history is what was done, by cell.
+type history map[string][]Done
+
+func byCell(done []Done) history {
+	h := history{}
+	for _, d := range done {
+		h[d.Cell] = append(h[d.Cell], d)
+	}
+	return h
+}
+
+func (h history) has(stages [][]Cell) bool {
+	for _, stage := range stages {
+		for _, c := range stage {
+			if len(h[c.ID]) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inStage goes on with the pass that was begun, or begins the next. First is the block of the stage's first pass.
+func (p *Precision) inStage(stage []Cell, first, block int, h history, allowance float64) (Repetition, bool) {
+	for ; ; block++ {
+		before, position := history{}, 0
+		for _, c := range stage {
+			for _, d := range h[c.ID] {
+				if d.Block < block {
+					before[c.ID] = append(before[c.ID], d)
+				} else {
+					position++
+				}
+			}
+		}
+		for _, c := range p.pass(stage, block-first+1, before) {
+			taken := len(h[c.ID]) > len(before[c.ID])
+			if !taken && (block == first || seconds(c, h[c.ID]) <= allowance) {
+				return Repetition{Cell: c.ID, Number: len(h[c.ID]) + 1, Block: block, Position: position + 1}, true
+			}
+		}
+		if position == 0 {
+			return Repetition{}, false
+		}
+	}
+}
+
+const (
+	// wideAs is how wide an interval must be, as a share of the widest, for a cell to be in every pass: less than 1, so that
+	// passes have more than one cell and its repetitions do not follow each other.
+	wideAs = 0.5
+	// everyPass is how often all unfinished cells have a turn.
+	everyPass = 4
+)
+
+// pass are the cells of a pass in their order; before is what was measured until it began.
+func (p *Precision) pass(stage []Cell, number int, before history) []Cell {
+	widest := 0.0
+	known := map[string]Standing{}
+	for _, c := range stage {
+		s := p.standing(c, before[c.ID])
+		known[c.ID] = s
+		if s.unfinished {
+			widest = max(widest, s.Width())
+		}
+	}
+	once := slices.Clone(stage)
+	for i := range once {
+		once[i].Repetitions = number
+	}
+	var pass []Cell
+	for _, r := range p.order(once, p.seed) {
+		if r.Block != number {
+			continue
+		}
+		c := stage[slices.IndexFunc(stage, func(c Cell) bool { return c.ID == r.Cell })]
+		s := known[r.Cell]
+		if s.unfinished && (number%everyPass == 0 || s.N < c.Repetitions || s.Width() >= wideAs*widest) {
+			pass = append(pass, c)
+		}
+	}
+	return pass
+}
+
+// allowance is what is left of the budget for the first of these stages: its share by the time that one pass takes.
+func (p *Precision) allowance(stages [][]Cell, h history) float64 {
+	if p.goal.Budget == 0 {
+		return math.Inf(1)
+	}
+	spent, mine := 0.0, 0.0 // by all cells, and by those of the first stage
+	first, all := 0.0, 0.0  // one pass
+	for _, c := range p.cells {
+		spent += sum(h[c.ID])
+	}
+	for i, stage := range stages {
+		for _, c := range stage {
+			all += seconds(c, h[c.ID])
+			if i == 0 {
+				first += seconds(c, h[c.ID])
+				mine += sum(h[c.ID])
+			}
+		}
+	}
+	if first == all {
+		return p.goal.Budget - spent
+	}
+	return (p.goal.Budget-(spent-mine))*first/all - mine
+}
+
+func sum(done []Done) float64 {
+	s := 0.0
+	for _, d := range done {
+		s += d.Seconds
+	}
+	return s
+}
+
+// seconds that a repetition is expected to take: as those did that were measured. What fails ends early and says nothing.
+func seconds(c Cell, done []Done) float64 {
+	ended := slices.DeleteFunc(slices.Clone(done), func(d Done) bool { return len(d.Values) == 0 || d.Seconds == 0 })
+	if len(ended) == 0 {
+		return c.Seconds
+	}
+	return sum(ended) / float64(len(ended))
+}
+
+// Pass is how many seconds one pass over all cells is expected to take; 0 when nobody knows.
+func (p *Precision) Pass() float64 {
+	total := 0.0
+	for _, c := range p.cells {
+		if c.Seconds == 0 {
+			return 0
+		}
+		total += c.Seconds
+	}
+	return total
+}

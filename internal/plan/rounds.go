@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+)
+
+// Rounds compares several arms with a number of blocks that is fixed beforehand. In a block every cell is carried out in all arms,
+// one after the other, so that what drifts meets them alike; the order of the arms is drawn for each two blocks and turned
+// round in the second of them, and cells come in an order drawn anew.
+type Rounds struct {
+	cells  []Cell
+	arms   []string
+	blocks int
+	budget float64
+	seed   uint64
+}
+
+// InRounds is the plan of so many blocks. Budget is in seconds, 0 for none; the plan ends before a block that would go beyond it.
+func InRounds(cells []Cell, arms []string, blocks int, budget float64, seed uint64) *Rounds {
+	return &Rounds{cells: cells, arms: arms, blocks: blocks, budget: budget, seed: seed}
+}
+
+// Next is the first repetition in the order that has not ended.
+func (p *Rounds) Next(done []Done) (Repetition, bool) {
+	ended := map[string]bool{}
+	key := func(cell, arm string, number int) string { return fmt.Sprint(cell, "\x00", arm, "\x00", number) }
+	var seconds, longest float64
+	perBlock := map[int]float64{}
+	for _, d := range done {
+		ended[key(d.Cell, d.Arm, d.Number)] = true
+		seconds += d.Seconds
+		perBlock[d.Block] += d.Seconds
+		longest = max(longest, perBlock[d.Block])
+	}
+	for block := 1; block <= p.blocks; block++ {
+		begun := perBlock[block] > 0
+		position := 0
+		for _, c := range random(p.seed, "block", block).Perm(len(p.cells)) {
+			cell := p.cells[c].ID
+			for _, arm := range p.order(cell, block) {
+				position++
+				if ended[key(cell, arm, block)] {
+					begun = true
+					continue
+				}
+				if !begun && p.budget > 0 && seconds+longest > p.budget {
+					return Repetition{}, false
+				}
+				return Repetition{Cell: cell, Arm: arm, Number: block, Block: block, Position: position}, true
+			}
+		}
+	}
+	return Repetition{}, false
+}
+
+// order of the arms for a cell in a block.
+func (p *Rounds) order(cell string, block int) []string {
+	n := len(p.arms)
+	order := make([]string, n)
+	for to, from := range random(p.seed, cell, (block-1)/2).Perm(n) {
+		if block%2 == 0 {
+			to = n - 1 - to
+		}
+		order[to] = p.arms[from]
+	}
+	return order
+}
+
+// random is a source for one thing that is drawn: the same each time it is asked for, whatever else was drawn before.
+func random(seed uint64, what string, number int) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(what)) // a hash takes everything
+	return rand.New(rand.NewPCG(seed, h.Sum64()+uint64(number)))
+}

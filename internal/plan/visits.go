@@ -1,0 +1,138 @@
+package plan
+
+import "slices"
+
+// Visits takes turns between arms that are dear to get to: a machine is started anew for each, or a setting is changed. In a block
+// every arm is visited once and all of its cells are carried out there, so that the visit is the unit. The order of the arms is
+// drawn for each two blocks and turned round in the second of them, so that what drifts meets them alike.
+type Visits struct {
+	arms    []VisitedArm
+	terms   VisitTerms
+	settled func(done []Done) []string
+	seed    uint64
+}
+
+// VisitedArm is an arm with its cells; Repetitions of a cell are those of one visit.
+type VisitedArm struct {
+	ID    string
+	Cells []Cell
+}
+
+// VisitTerms say how long to go on.
+type VisitTerms struct {
+	// Blocks at most, and Fewest before an arm may be left out.
+	Blocks, Fewest int
+	// Budget in seconds, 0 for none; the plan ends before a block that would go beyond it, but not before the first has ended.
+	Budget float64
+}
+
+// InVisits is the plan of a number of blocks at most. Settled names, after each whole block, the arms that need no further visit, and
+// they get none; nil visits all of them in every block.
+func InVisits(arms []VisitedArm, terms VisitTerms, settled func(done []Done) []string, seed uint64) *Visits {
+	return &Visits{arms: arms, terms: terms, settled: settled, seed: seed}
+}
+
+// Next is the first repetition in the order that has not ended.
+func (p *Visits) Next(done []Done) (Repetition, bool) {
+	ended := map[visited]bool{}
+	seconds, longest := 0.0, 0.0
+	perBlock := map[int]float64{}
+	for _, d := range done {
+		ended[visitKey(d.Repetition)] = true
+		seconds += d.Seconds
+		perBlock[d.Block] += d.Seconds
+		longest = max(longest, perBlock[d.Block])
+	}
+	for block := 1; block <= p.terms.Blocks; block++ {
+		arms := p.inBlock(block, done)
+		if len(arms) == 0 {
+			return Repetition{}, false
+		}
+		_, begun := perBlock[block]
+		for _, r := range p.order(block, arms) {
+			if ended[visitKey(r)] {
+				continue
+			}
+			if !begun && block > 1 && p.terms.Budget > 0 && seconds+longest > p.terms.Budget {
+				return Repetition{}, false
+			}
+			return r, true
+		}
+	}
+	return Repetition{}, false
+}
+
+// Block is the whole order of one block, as it stands after what was done in those before it.
+func (p *Visits) Block(block int, done []Done) []Repetition {
+	return p.order(block, p.inBlock(block, done))
+}
+
+// inBlock are the arms that are visited in a block; none when all of them are settled. Whole blocks are looked at only: an arm is not
+// left out in the midst of one.
+func (p *Visits) inBlock(block int, done []Done) []VisitedArm {
+	open := p.arms
+	if p.settled == nil {
+		return open
+	}
+	for look := max(1, p.terms.Fewest) + 1; look <= block && len(open) > 0; look++ {
+		var before []Done
+		for _, d := range done {
+			if d.Block < look {
+				before = append(before, d)
+			}
+		}
+		settled := p.settled(before)
+		var left []VisitedArm
+		for _, a := range open {
+			if !slices.Contains(settled, a.ID) {
+				left = append(left, a)
+			}
+		}
+		open = left
+	}
+	return open
+}
+
+// order of a block. An arm that is left out leaves the order of the others as it was.
+func (p *Visits) order(block int, arms []VisitedArm) []Repetition {
+	places := random(p.seed, "arms", (block-1)/2).Perm(len(p.arms))
+	if block%2 == 0 {
+		slices.Reverse(places)
+	}
+	var order []Repetition
+	for _, at := range places {
+		i := slices.IndexFunc(arms, func(a VisitedArm) bool { return a.ID == p.arms[at].ID })
+		if i < 0 {
+			continue
+		}
+		arm := arms[i]
+		most := 0
+		for _, c := range arm.Cells {
+			most = max(most, c.Repetitions)
+		}
+		for turn := range most {
+			cells := slices.Clone(arm.Cells)
+			random(p.seed, arm.ID, block*maxTurns+turn).Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
+			slices.SortStableFunc(cells, func(a, b Cell) int { return a.Stage - b.Stage })
+			for _, cell := range cells {
+				if turn >= cell.Repetitions {
+					continue
+				}
+				order = append(order, Repetition{
+					Cell: cell.ID, Arm: arm.ID, Number: (block-1)*cell.Repetitions + turn + 1, Block: block, Position: len(order) + 1,
+				})
+			}
+		}
+	}
+	return order
+}
+
+// maxTurns keeps the numbers of draws apart: no visit repeats a cell more often.
+const maxTurns = 1 << 16
+
+func visitKey(r Repetition) visited { return visited{r.Cell, r.Number} }
+
+type visited struct {
+	cell   string
+	number int
+}

@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func threeArms() []VisitedArm {
+	arms := []VisitedArm{{ID: "baseline"}, {ID: "+1"}, {ID: "+2"}}
+	for i := range arms {
+		arms[i].Cells = []Cell{{ID: "read@" + arms[i].ID, Repetitions: 2}, {ID: "write@" + arms[i].ID, Repetitions: 1}}
+	}
+	return arms
+}
+
+// all carries a plan out, each repetition in a second.
+func all(t *testing.T, p Plan) []Done {
+	t.Helper()
+	var done []Done
+	for {
+		next, more := p.Next(done)
+		if !more {
+			return done
+		}
+		done = append(done, Done{Repetition: next, Seconds: 1})
+		if len(done) > 1000 {
+			t.Fatal("the plan does not end")
+		}
+	}
+}
+
+func TestABlockVisitsEveryArmOnce(t *testing.T) {
+	done := all(t, InVisits(threeArms(), VisitTerms{Blocks: 4}, nil, 7))
+	if len(done) != 4*9 {
+		t.Fatalf("%d repetitions", len(done))
+	}
+	seen := map[string]bool{}
+	for block := 1; block <= 4; block++ {
+		var arms []string
+		for i, d := range done[(block-1)*9 : block*9] {
+			if d.Block != block || d.Position != i+1 {
+				t.Errorf("%+v at position %d of block %d", d.Repetition, i+1, block)
+			}
+			if len(arms) == 0 || arms[len(arms)-1] != d.Arm {
+				arms = append(arms, d.Arm)
+			}
+			key := fmt.Sprint(d.Cell, d.Number)
+			if seen[key] {
+				t.Errorf("%s comes twice", key)
+			}
+			seen[key] = true
+		}
+		if len(arms) != 3 {
+			t.Errorf("block %d goes from arm to arm so: %v", block, arms)
+		}
+	}
+}
+
+// Drift within a block must not favour an arm: each two blocks mirror each other.
+func TestTheSecondBlockTurnsTheOrderRound(t *testing.T) {
+	p := InVisits(threeArms(), VisitTerms{Blocks: 6}, nil, 3)
+	arms := func(block int) []string {
+		var list []string
+		for _, r := range p.Block(block, nil) {
+			list = append(list, r.Arm)
+		}
+		return slices.Compact(list)
+	}
+	orders := map[string]bool{}
+	for block := 1; block < 6; block += 2 {
+		first, second := arms(block), arms(block+1)
+		orders[fmt.Sprint(first)] = true
+		slices.Reverse(second)
+		if !slices.Equal(first, second) {
+			t.Errorf("blocks %d and %d: %v, %v", block, block+1, first, second)
+		}
+	}
+}
+
+func TestSettledArmsAreLeftOutFromTheNextBlockOn(t *testing.T) {
+	settled := func(done []Done) []string {
+		if blocks := done[len(done)-1].Block; blocks >= 3 {
+			return []string{"+2", "baseline"} // what was settled before stays so
+		} else if blocks >= 1 {
+			return []string{"+1"}
+		}
+		return nil
+	}
+	done := all(t, InVisits(threeArms(), VisitTerms{Blocks: 9, Fewest: 2}, settled, 1))
+	visits := map[string]int{}
+	for _, d := range done {
+		visits[d.Arm] = max(visits[d.Arm], d.Block)
+	}
+	if visits["+1"] != 2 || visits["+2"] != 3 || visits["baseline"] != 3 {
+		t.Errorf("last blocks %v", visits)
+	}
+}
+
+func TestABudgetEndsBeforeABlockButNotBeforeTheFirst(t *testing.T) {
+	for budget, blocks := range map[float64]int{1: 1, 17: 1, 18: 2, 26: 2, 27: 3} {
+		done := all(t, InVisits(threeArms(), VisitTerms{Blocks: 9, Budget: budget}, nil, 1))
+		if got := len(done) / 9; got != blocks || len(done)%9 != 0 {
+			t.Errorf("budget %v: %d repetitions", budget, len(done))
+		}
+	}
+}
+
+// What an interrupted run has done is found again whatever was measured: the rest is the same.
+func TestVisitsGoOnWhereTheyWereInterrupted(t *testing.T) {
+	whole := all(t, InVisits(threeArms(), VisitTerms{Blocks: 3}, nil, 5))
+	for cut := range whole {
+		next, more := InVisits(threeArms(), VisitTerms{Blocks: 3}, nil, 5).Next(whole[:cut])
+		if !more || next != whole[cut].Repetition {
+			t.Fatalf("after %d: %+v, want %+v", cut, next, whole[cut].Repetition)
+		}
+	}
+}

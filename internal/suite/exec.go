@@ -1,0 +1,470 @@
+package suite
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/command"
+	"headroom/internal/unit"
+	"headroom/internal/yamlfile"
+)
+
+// Exec is what a job runs that is no fio job: any command, whose placeholders are the suite's parameters, the job's axes, and what
+// only the target knows ({dir}, {cpus}, {job}).
+type Exec struct {
+	lab.Command
+	// Takes is how long it is expected to take, with placeholders: "{seconds}s"; empty when nobody knows.
+	Takes string
+	// Metrics that it names itself.
+	Metrics map[string]lab.MetricInfo
+}
+
+// Parameter is a value of a suite's exec jobs that --set changes.
+type Parameter struct {
+	Name string
+	// About says in a few words what it is.
+	About string
+	// Value it has; Given is false while it has none and must be given.
+	Value string
+	Given bool
+}
+
+// execKeys are the keys of a job that mean something beside exec only, and fioKeys those that do beside fio only.
+func execKeys() []string {
+	return []string{"prepare", "cleanup", "environment", "timeout", "takes", "metrics", "needs", "path", "user"}
+}
+func fioKeys() []string { return []string{"fio", "divide", "steps"} }
+
+// exec reads what a job runs. Keys of fio jobs are reported.
+func (r *reporter) exec(entries []yamlfile.Entry, parameters []Parameter, place Place) (*Exec, []Axis) {
+	x := &Exec{}
+	var axes []Axis
+	before := len(r.Problems)
+	for _, e := range entries {
+		switch e.Key {
+		case "exec":
+			x.Argv = r.argv(e.Value, e.Key)
+			if place == Device {
+				r.At(e.Where, "write place: directory", "a command works in a folder, and the suite's place is a device")
+			}
+		case "prepare":
+			x.Prepare = r.commands(e.Value, e.Key)
+		case "cleanup":
+			x.CleanUp = r.commands(e.Value, e.Key)
+		case "environment":
+			x.Environment = r.pairs(e.Value, e.Key, environmentName)
+		case "timeout":
+			x.Timeout = r.Duration(e.Value, e.Key).Seconds()
+		case "takes":
+			x.Takes, _ = r.Scalar(e.Value, e.Key)
+		case "metrics":
+			x.Match, x.Metrics = r.metrics(e.Value)
+		case "needs":
+			x.Needs = r.pairs(e.Value, e.Key, nil)
+		case "path":
+			x.Path = r.folders(e.Value)
+		case "user":
+			x.User, _ = r.name(e.Value, e.Key)
+		case "matrix":
+			axes = r.execMatrix(e.Value)
+		default:
+			if slices.Contains(fioKeys(), e.Key) {
+				r.At(e.Where, "delete one of the two, or make two jobs of it", "a job with exec has no %s", e.Key)
+			}
+		}
+	}
+	if len(r.Problems) == before {
+		r.placeholders(entries, x, axes, parameters)
+	}
+	return x, axes
+}
+
+// argv reads an argument vector. A string would have to be taken apart as a shell does, and no two do it alike.
+func (r *reporter) argv(n *yaml.Node, what string) []string {
+	if n.Kind == yaml.ScalarNode {
+		r.At(n, "write a list, one element an argument: [make, -j4]; a shell is named: [sh, -c, \"…\"]", "%s must be a list, not %s", what, yamlfile.KindOf(n))
+		return nil
+	}
+	elements := r.Sequence(n, what)
+	if n.Kind == yaml.SequenceNode && len(elements) == 0 {
+		r.At(n, "name a program and its arguments", "%s is empty", what)
+	}
+	var argv []string
+	for i, e := range elements {
+		switch {
+		case e.Kind == yaml.ScalarNode && e.Tag == "!!str" && e.Value == "" && i > 0: // an empty argument is one
+		case e.Kind == yaml.ScalarNode && strings.ContainsRune(e.Value, 0):
+			r.At(e, "", "an argument can't hold a zero byte")
+			continue
+		default:
+			if _, ok := r.Scalar(e, "an argument of "+what); !ok {
+				continue
+			}
+		}
+		argv = append(argv, e.Value)
+	}
+	return argv
+}
+
+// commands reads one argument vector, or a list of them.
+func (r *reporter) commands(n *yaml.Node, what string) [][]string {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || yamlfile.Resolve(n.Content[0]).Kind != yaml.SequenceNode {
+		if argv := r.argv(n, what); len(argv) > 0 {
+			return [][]string{argv}
+		}
+		return nil
+	}
+	var list [][]string
+	for _, e := range r.Sequence(n, what) {
+		if argv := r.argv(e, "a command of "+what); len(argv) > 0 {
+			list = append(list, argv)
+		}
+	}
+	return list
+}
+
+// pairs reads a mapping of words to words.
+func (r *reporter) pairs(n *yaml.Node, what string, name *regexp.Regexp) map[string]string {
+	words := map[string]string{}
+	for _, e := range r.Mapping(n, what, nil) {
+		if name != nil && !name.MatchString(e.Key) {
+			r.At(e.Where, "use letters, digits and underscores", "%s can't be the name of a variable", yamlfile.Quoted(e.Key))
+			continue
+		}
+		if e.Value.Kind == yaml.ScalarNode && e.Value.Tag == "!!str" && e.Value.Value == "" {
+			words[e.Key] = "" // NAME= is a setting
+			continue
+		}
+		if v, ok := r.Scalar(e.Value, e.Key); ok {
+			words[e.Key] = v
+		}
+	}
+	return words
+}
+
+var environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// folders reads absolute paths of folders, which may have stars.
+func (r *reporter) folders(n *yaml.Node) []string {
+	var all []string
+	for _, e := range r.Sequence(n, "path") {
+		v, ok := r.Scalar(e, "a folder of path")
+		switch {
+		case !ok:
+		case !strings.HasPrefix(v, "/") || strings.ContainsAny(v, ":\n"):
+			r.At(e, "write /usr/lib/tool/*/bin", "a folder of path can't be %s", yamlfile.Quoted(v))
+		default:
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// metrics reads the metrics that a job names itself.
+func (r *reporter) metrics(n *yaml.Node) (map[string]lab.Match, map[string]lab.MetricInfo) {
+	matches, infos := map[string]lab.Match{}, map[string]lab.MetricInfo{}
+	for _, e := range r.Mapping(n, "metrics", nil) {
+		given := r.Mapping(e.Value, "the metric "+e.Key, []string{"match", "unit", "better", "decides"})
+		info, match := lab.MetricInfo{Unit: lab.Count}, lab.Match{Scale: 1}
+		for _, k := range given {
+			switch k.Key {
+			case "match":
+				match.Expression, _ = r.Scalar(k.Value, k.Key)
+				if fault := command.CheckExpression(match.Expression); match.Expression != "" && fault != "" {
+					r.At(k.Value, "write an expression with one group, around the number: 'tps = ([0-9.]+)'", "match can't be %s: %s",
+						yamlfile.Quoted(match.Expression), fault)
+				}
+			case "unit":
+				printed, _ := r.Scalar(k.Value, k.Key)
+				info.Unit, match.Scale = command.Unit(printed)
+			case "better":
+				info.Better = lab.Better(r.OneOf(k.Value, k.Key, string(lab.Higher), string(lab.Lower)))
+			case "decides":
+				info.Decides = r.YesNo(k.Value, k.Key)
+			}
+		}
+		has := func(key string) bool {
+			return slices.ContainsFunc(given, func(k yamlfile.Entry) bool { return k.Key == key })
+		}
+		switch {
+		case !parameterWord.MatchString(e.Key):
+			r.At(e.Where, "use lower-case letters, digits and underscores, a letter first", "a metric can't be called %s", yamlfile.Quoted(e.Key))
+		case slices.Contains(lab.Directions(), e.Key) || e.Key == "cpu":
+			r.At(e.Where, "give it another name", "%s is the beginning of other metrics' names", yamlfile.Quoted(e.Key))
+		case e.Key == command.Elapsed && (has("match") || has("unit") || has("better")):
+			r.At(e.Where, "leave decides alone", "elapsed is measured and not matched: it has no match, unit and better")
+		case e.Key != command.Elapsed && e.Value.Kind == yaml.MappingNode && !has("match"):
+			r.At(e.Where, "add match: and an expression with one group, around the number", "the metric %s does not say where it is found", e.Key)
+		case e.Key != command.Elapsed && e.Value.Kind == yaml.MappingNode && !has("better"):
+			r.At(e.Where, "add better: higher, or better: lower", "the metric %s does not say which way is better", e.Key)
+		case e.Key == command.Elapsed:
+			infos[e.Key] = lab.MetricInfo{Unit: lab.Seconds, Better: lab.Lower, Decides: info.Decides}
+		default:
+			matches[e.Key], infos[e.Key] = match, info
+		}
+	}
+	return matches, infos
+}
+
+// parameterWord is a name that can stand in braces.
+var parameterWord = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+
+// parameters reads the parameters of a suite's exec jobs: a name with its default, or with a mapping that says more.
+func (r *reporter) parameters(n *yaml.Node) []Parameter {
+	var all []Parameter
+	for _, e := range r.Mapping(n, "parameters", nil) {
+		p := Parameter{Name: e.Key}
+		switch {
+		case !r.placeholderName(e):
+			continue
+		case e.Value.Kind == yaml.MappingNode:
+			for _, k := range r.Mapping(e.Value, "the parameter "+e.Key, []string{"default", "about"}) {
+				switch k.Key {
+				case "default":
+					p.Value, p.Given = r.Scalar(k.Value, k.Key)
+				case "about":
+					p.About, _ = r.Scalar(k.Value, k.Key)
+				}
+			}
+		default:
+			p.Value, p.Given = r.Scalar(e.Value, e.Key)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// placeholderName checks a name that is to stand in braces.
+func (r *reporter) placeholderName(e yamlfile.Entry) bool {
+	switch {
+	case !parameterWord.MatchString(e.Key):
+		r.At(e.Where, "use lower-case letters, digits and underscores, a letter first", "a parameter can't be called %s", yamlfile.Quoted(e.Key))
+	case slices.Contains(command.OfTarget(), e.Key):
+		r.At(e.Where, "give it another name", "{%s} has a meaning of its own", e.Key)
+	default:
+		return true
+	}
+	return false
+}
+
+// execMatrix reads the axes of a job with exec.
+func (r *reporter) execMatrix(n *yaml.Node) []Axis {
+	var axes []Axis
+	cells := 1
+	for _, e := range r.Mapping(n, "matrix", nil) {
+		if !r.placeholderName(e) {
+			continue
+		}
+		axis := Axis{Param: e.Key}
+		elements := r.Sequence(e.Value, e.Key+" under matrix")
+		if e.Value.Kind == yaml.SequenceNode && len(elements) == 0 {
+			r.At(e.Value, "list at least one value", "%s has no values", e.Key)
+		}
+		for _, element := range elements {
+			v, ok := r.Scalar(element, e.Key)
+			switch {
+			case !ok:
+			case slices.Contains(axis.Values, v):
+				r.At(element, "delete one of the two", "%s has the value %s twice", e.Key, yamlfile.Quoted(v))
+			default:
+				axis.Values = append(axis.Values, v)
+			}
+		}
+		if len(axis.Values) == 0 {
+			continue
+		}
+		axes = append(axes, axis)
+		if cells *= len(axis.Values); cells > maxCells {
+			r.At(n, "measure fewer values", "the matrix has more than %d cells", maxCells)
+			return nil
+		}
+	}
+	return axes
+}
+
+// placeholders reports those that nothing fills in, and axes that fill in none.
+func (r *reporter) placeholders(entries []yamlfile.Entry, x *Exec, axes []Axis, parameters []Parameter) {
+	known := command.OfTarget()
+	for _, p := range parameters {
+		known = append(known, p.Name)
+	}
+	for _, a := range axes {
+		known = append(known, a.Param)
+	}
+	for _, e := range entries {
+		if e.Key == "exec" || slices.Contains(execKeys(), e.Key) && e.Key != "metrics" {
+			r.unknownPlaceholders(e.Value, known)
+		}
+	}
+	uses := append(command.Uses(x.Command), command.Placeholders(x.Takes)...)
+	for _, e := range entries {
+		if e.Key != "matrix" {
+			continue
+		}
+		for _, axis := range r.Mapping(e.Value, "matrix", nil) {
+			if !slices.Contains(uses, axis.Key) {
+				r.At(axis.Where, "write {"+axis.Key+"} where it belongs", "nothing in the job uses %s, so its values would measure the same", axis.Key)
+			}
+		}
+	}
+}
+
+func (r *reporter) unknownPlaceholders(n *yaml.Node, known []string) {
+	n = yamlfile.Resolve(n)
+	for _, child := range n.Content {
+		r.unknownPlaceholders(child, known)
+	}
+	if n.Kind != yaml.ScalarNode {
+		return
+	}
+	for _, name := range command.Placeholders(n.Value) {
+		if !slices.Contains(known, name) {
+			hint := yamlfile.DidYouMean(name, known)
+			if hint == "" {
+				hint = "known here: " + strings.Join(known, ", ") + "; text that is no placeholder has a space in its braces: { " + name + " }"
+			}
+			r.At(n, hint, "nothing fills in {%s}", name)
+		}
+	}
+}
+
+// execCell makes a cell of a job with exec at some values of its axes.
+func (s Suite) execCell(j Job, values map[string]string) Cell {
+	filled := command.FillAll(j.Exec.Command, values)
+	uses := append(command.Uses(j.Exec.Command), command.Placeholders(j.Exec.Takes)...)
+	params := maps.Clone(values)
+	maps.DeleteFunc(params, func(name, _ string) bool { return !slices.Contains(uses, name) })
+	steps := []lab.Step{lab.Load}
+	if len(filled.Prepare) > 0 {
+		steps = slices.Insert(steps, 0, lab.Prepare)
+	}
+	if len(filled.CleanUp) > 0 {
+		steps = append(steps, lab.CleanUp)
+	}
+	c := Cell{Job: j.Name, JobTitle: j.Title, Engine: lab.EngineExec, Command: &filled, Metrics: j.Exec.Metrics, Params: params, Steps: steps}
+	if d, err := unit.ParseDuration(command.Fill(j.Exec.Takes, values)); err == nil {
+		c.Runtime = d
+		filled.Takes = d.Seconds()
+	}
+	return c
+}
+
+// execCombinations are the values of the parameters in each cell of a job with exec, the last axis changing fastest.
+func (s Suite) execCombinations(j Job) []map[string]string {
+	values := map[string]string{}
+	for _, p := range s.Parameters {
+		if p.Given {
+			values[p.Name] = p.Value
+		}
+	}
+	return spread(values, j.Matrix)
+}
+
+// CheckParameters is a usage error that names the parameters that have no value yet.
+func (s Suite) CheckParameters() error {
+	var missing, hints []string
+	for _, p := range s.Parameters {
+		used := func(j Job) bool {
+			return j.Exec != nil && slices.Contains(command.Uses(j.Exec.Command), p.Name) &&
+				!slices.ContainsFunc(j.Matrix, func(a Axis) bool { return a.Param == p.Name })
+		}
+		if !p.Given && slices.ContainsFunc(s.Jobs, used) {
+			missing = append(missing, p.Name)
+			hints = append(hints, strings.TrimSuffix("--set "+p.Name+"="+strings.ToUpper(p.Name)+": "+p.About, ": "))
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return &lab.Error{Kind: lab.Usage, What: "the suite " + s.Name + " must be told " + strings.Join(missing, " and "), Hints: hints}
+}
+
+// worksInFolder says whether the job is a command that works in the place under test.
+func (j Job) worksInFolder() bool {
+	return j.Exec != nil && slices.Contains(command.Uses(j.Exec.Command), command.Dir)
+}
+
+// CommandLines are the plain command lines of one repetition of a cell that runs a command, in a folder; {cpus} becomes CPUS.
+func (c Cell) CommandLines(folder string) []string {
+	values := map[string]string{}
+	for _, name := range command.Uses(*c.Command) {
+		values[name] = strings.ToUpper(name) // {cpus}, and parameters that have no value yet
+	}
+	values[command.Dir], values[command.Job] = folder, c.Job
+	filled := command.FillAll(*c.Command, values)
+	lines := []string{lab.ShellQuote([]string{"mkdir", "-p", folder}), lab.ShellQuote([]string{"cd", folder})}
+	if filled.User != "" {
+		lines = append(lines, "# as root: chown "+filled.User+" ., and all but the last line as that user")
+	}
+	for _, folder := range filled.Path {
+		lines = append(lines, "for folder in "+folder+`; do PATH="$PATH:$folder"; done`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(filled.Environment)) {
+		lines = append(lines, "export "+lab.ShellQuote([]string{name + "=" + filled.Environment[name]}))
+	}
+	for _, argv := range filled.Prepare {
+		lines = append(lines, lab.ShellQuote(argv))
+	}
+	lines = append(lines, lab.ShellQuote(filled.Argv)+"  # measured")
+	for _, argv := range filled.CleanUp {
+		lines = append(lines, lab.ShellQuote(argv))
+	}
+	return append(lines, "cd .. && "+lab.ShellQuote([]string{"rm", "-r", folder}))
+}
+
+// execTitle says in a few words what a command does: its name, and what tells it from others of the job.
+func (c Cell) execTitle() string {
+	words := []string{c.Job}
+	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
+		if strings.Contains(c.ID, fileName(short(name, c.Params[name]))) {
+			words = append(words, name+"="+c.Params[name])
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// setParameter gives a parameter of jobs with exec a value, and says whether there is one. An axis of that name is gone then.
+func (s *Suite) setParameter(name, value string) bool {
+	found := false
+	s.Parameters = slices.Clone(s.Parameters)
+	for i, p := range s.Parameters {
+		if p.Name == name {
+			s.Parameters[i].Value, s.Parameters[i].Given, found = value, true, true
+		}
+	}
+	for i, j := range s.Jobs {
+		is := func(a Axis) bool { return a.Param == name }
+		if j.Exec == nil || !slices.ContainsFunc(j.Matrix, is) {
+			continue
+		}
+		if !found {
+			s.Parameters, found = append(s.Parameters, Parameter{Name: name, Value: value, Given: true}), true
+		}
+		s.Jobs[i].Matrix = slices.DeleteFunc(slices.Clone(j.Matrix), is)
+	}
+	return found
+}
+
+// parameterHint says which parameters there are.
+func (s *Suite) parameterHint(typed string) string {
+	var known []string
+	for _, p := range s.Parameters {
+		known = append(known, p.Name)
+	}
+	for _, j := range s.Jobs {
+		for _, a := range j.Matrix {
+			known = append(known, a.Param)
+		}
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if near := yamlfile.DidYouMean(typed, known); near != "" || len(known) == 0 {
+		return near
+	}
+	return "it has " + strings.Join(known, ", ")
+}

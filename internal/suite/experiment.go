@@ -1,0 +1,196 @@
+package suite
+
+import (
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+	"headroom/internal/yamlfile"
+)
+
+// Experiment is a file that says what to vary, over which suite, and how long. A zero value leaves the choice to the command line or to
+// the command's default.
+type Experiment struct {
+	// Kind is the verb: sweep or ablate.
+	Kind string
+	// Suite by name, or the path of a file.
+	Suite string
+	// Place under test, and the target it is on.
+	Place, On string
+	// Factors of a sweep as they stand after --factor, settings of an ablation as after --setting.
+	Factors []string
+	// Baseline level of a sweep.
+	Baseline string
+	// Keep are the settings that must stay as they are.
+	Keep []string
+	// Set are fio parameters for every job: "runtime=5s".
+	Set []string
+	// Blocks at most; Repetitions of each cell in a visit.
+	Blocks, Repetitions int
+	Budget              time.Duration
+	// Share of the best level that is enough, Margin within which two levels are the same, Alpha the risk of any wrong claim; as
+	// shares of 1.
+	Share, Margin, Alpha float64
+	// Commands are those of exec: factors, by their names.
+	Commands map[string]lab.SettingCommands
+	// Text is the file as it was read.
+	Text string
+}
+
+// IsExperiment says whether a YAML file is an experiment, and no suite: whether it has the key that only experiments have.
+func IsExperiment(data []byte) bool {
+	var top map[string]yaml.Node
+	if yaml.Unmarshal(data, &top) != nil {
+		return false
+	}
+	_, ok := top["experiment"]
+	return ok
+}
+
+// DecodeExperiment reads an experiment file. Check says what is wrong with a factor or setting, and what to write instead. The
+// error holds Problems: all of them at once.
+//
+//	version: 1
+//	experiment: sweep
+//	suite: quick
+//	factors: ["queue:scheduler=none,mq-deadline"]
+func DecodeExperiment(name string, data []byte, check func(text string) (complaint, hint string)) (Experiment, error) {
+	r := newReporter(name)
+	root := r.Parse(data)
+	if root == nil {
+		return Experiment{}, r.Err()
+	}
+	e := r.experiment(root, check)
+	e.Text = string(data)
+	return e, r.Err()
+}
+
+func (r *reporter) experiment(root *yaml.Node, check func(string) (string, string)) Experiment {
+	var e Experiment
+	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "factors", "settings", "baseline", "keep",
+		"set", "blocks", "repetitions", "budget", "share", "margin", "alpha", "commands"})
+	if !r.Version(root, entries, formatVersion) {
+		return e
+	}
+	factors, settings := (*yaml.Node)(nil), (*yaml.Node)(nil)
+	for _, en := range entries {
+		switch en.Key {
+		case "experiment":
+			e.Kind = r.OneOf(en.Value, en.Key, "sweep", "ablate")
+		case "suite":
+			e.Suite, _ = r.Scalar(en.Value, en.Key)
+		case "place":
+			e.Place, _ = r.Scalar(en.Value, en.Key)
+		case "on":
+			e.On, _ = r.Scalar(en.Value, en.Key)
+		case "factors":
+			factors, e.Factors = en.Value, r.factors(en.Value, check)
+		case "settings":
+			settings, e.Factors = en.Value, r.factors(en.Value, check)
+		case "baseline":
+			e.Baseline, _ = r.Scalar(en.Value, en.Key)
+		case "keep":
+			e.Keep = r.words(en.Value, en.Key)
+		case "set":
+			e.Set = r.words(en.Value, en.Key)
+		case "blocks":
+			e.Blocks = r.Count(en.Value, en.Key, 1, maxRepetitions)
+		case "repetitions":
+			e.Repetitions = r.Count(en.Value, en.Key, 1, maxRepetitions)
+		case "budget":
+			e.Budget = r.Duration(en.Value, en.Key)
+		case "share":
+			e.Share = r.share(en.Value, en.Key)
+		case "margin":
+			e.Margin = r.share(en.Value, en.Key)
+		case "alpha":
+			e.Alpha = r.share(en.Value, en.Key)
+		case "commands":
+			e.Commands = r.settingCommands(en.Value)
+		}
+	}
+	switch {
+	case e.Kind == "sweep" && settings != nil:
+		r.At(settings, "write factors: with the levels of each", "a sweep has factors, not settings")
+	case e.Kind == "ablate" && factors != nil:
+		r.At(factors, "write settings: with one level each", "an ablation has settings, not factors")
+	case e.Kind != "" && factors == nil && settings == nil:
+		r.At(root, "add factors: [\"queue:scheduler=none,mq-deadline\"], or settings: of an ablation", "the experiment varies nothing")
+	}
+	return e
+}
+
+func (r *reporter) factors(n *yaml.Node, check func(string) (string, string)) []string {
+	var list []string
+	for _, e := range r.Sequence(n, "what is varied") {
+		text, ok := r.Scalar(e, "a factor")
+		if !ok {
+			continue
+		}
+		if complaint, hint := check(text); complaint != "" {
+			r.At(e, hint, "%s", complaint)
+			continue
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+func (r *reporter) words(n *yaml.Node, what string) []string {
+	var list []string
+	for _, e := range r.Sequence(n, what) {
+		if text, ok := r.Scalar(e, "an element of "+what); ok {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// share is a part of one, as a percentage or as a number below one.
+func (r *reporter) share(n *yaml.Node, what string) float64 {
+	v, ok := r.Scalar(n, what)
+	if !ok {
+		return 0
+	}
+	f, err := unit.ParseShare(v)
+	if err != nil {
+		r.At(n, "write a percentage above 0% and below 100%, like 90%", "%s can't be %s", what, yamlfile.Quoted(v))
+		return 0
+	}
+	return f
+}
+
+func (r *reporter) settingCommands(n *yaml.Node) map[string]lab.SettingCommands {
+	all := map[string]lab.SettingCommands{}
+	for _, e := range r.Mapping(n, "commands", nil) {
+		var f lab.SettingCommands
+		for _, c := range r.Mapping(e.Value, e.Key, []string{"apply", "verify", "undo"}) {
+			argv := r.words(c.Value, c.Key)
+			switch c.Key {
+			case "apply":
+				f.Apply = argv
+			case "verify":
+				f.Verify = argv
+			case "undo":
+				f.Undo = argv
+			}
+		}
+		var missing []string
+		for _, c := range []struct {
+			name string
+			argv []string
+		}{{"apply", f.Apply}, {"verify", f.Verify}, {"undo", f.Undo}} {
+			if len(c.argv) == 0 {
+				missing = append(missing, c.name)
+			}
+		}
+		if len(missing) > 0 {
+			r.At(e.Where, "each is a list: apply: [tuned-adm, profile, \"{level}\"]", "exec:%s lacks %s", e.Key, strings.Join(missing, " and "))
+		}
+		all[e.Key] = f
+	}
+	return all
+}
