@@ -21,6 +21,9 @@ import (
 
 const activeName = "active.json"
 
+// folders are the folders of a bundle. Bundles made before snapshots were kept apart have no "facts".
+func folders() []string { return []string{"facts", "repetitions", "raw"} }
+
 // Bundle is a run for reading.
 type Bundle struct {
 	dir string

@@ -21,13 +21,15 @@ import (
 var indexSchema string
 
 // indexVersion is raised with every change of index.sql.
-const indexVersion = 1
+const indexVersion = 2
 
 // Row is a run as the index knows it: what a list shows.
 type Row struct {
-	ID          string     `json:"id"`
-	Label       string     `json:"label"`
-	Suite       string     `json:"suite"`
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Suite string `json:"suite"`
+	// Experiment says what the run varies: "sweep of queue:scheduler". Empty for one that varies nothing.
+	Experiment  string     `json:"experiment,omitempty"`
 	Target      string     `json:"target"`
 	Place       string     `json:"place"`
 	Created     time.Time  `json:"created"`
@@ -179,19 +181,22 @@ func (s *Store) insert(tx *sql.Tx, id, stamp string) error {
 		return err
 	}
 	r := b.Run
-	var target, place string
+	var target, place, experiment string
+	if r.Experiment != nil {
+		experiment = r.Experiment.Title()
+	}
 	if len(r.Targets) > 0 {
 		target, place = r.Targets[0].Target, r.Targets[0].Place.Path
 	}
 	_, err = tx.Exec(`INSERT OR REPLACE INTO runs
-		(id, stamp, label, suite, target, place, created, status, source, format, cells, repetitions)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, stamp, r.Label, r.Suite, target, place, r.Created.UnixNano(), r.Status, r.Source, r.Format, len(r.Cells), repetitions)
+		(id, stamp, label, suite, experiment, target, place, created, status, source, format, cells, repetitions)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, stamp, r.Label, r.Suite, experiment, target, place, r.Created.UnixNano(), r.Status, r.Source, r.Format, len(r.Cells), repetitions)
 	return err
 }
 
 func query(db *sql.DB) ([]Row, error) {
-	rows, err := db.Query(`SELECT id, label, suite, target, place, created, status, source, format, cells, repetitions
+	rows, err := db.Query(`SELECT id, label, suite, experiment, target, place, created, status, source, format, cells, repetitions
 		FROM runs ORDER BY created DESC, id`)
 	if err != nil {
 		return nil, err
@@ -201,7 +206,7 @@ func query(db *sql.DB) ([]Row, error) {
 	for rows.Next() {
 		var r Row
 		var created int64
-		if err := rows.Scan(&r.ID, &r.Label, &r.Suite, &r.Target, &r.Place, &created, &r.Status, &r.Source, &r.Format,
+		if err := rows.Scan(&r.ID, &r.Label, &r.Suite, &r.Experiment, &r.Target, &r.Place, &created, &r.Status, &r.Source, &r.Format,
 			&r.Cells, &r.Repetitions); err != nil {
 			return nil, err
 		}

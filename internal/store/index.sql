@@ -3,6 +3,7 @@ CREATE TABLE runs (
 	stamp       TEXT NOT NULL, -- changes with the bundle; tells a stale row
 	label       TEXT NOT NULL,
 	suite       TEXT NOT NULL,
+	experiment  TEXT NOT NULL, -- in words; empty for a run that varies nothing
 	target      TEXT NOT NULL,
 	place       TEXT NOT NULL,
 	created     INTEGER NOT NULL, -- nanoseconds since 1970

@@ -20,6 +20,11 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 	optionalText(e, "boot", r.Boot)
 	optionalNumber(e, "block", r.Block)
 	optionalNumber(e, "position", r.Position)
+	if r.Confirms {
+		e.FieldStart("confirms")
+		e.Bool(true)
+	}
+	optionalTexts(e, "did", r.Did)
 	optionalText(e, "after", r.After)
 	if r.Layout != (lab.LayoutState{}) {
 		e.FieldStart("layout")
@@ -29,6 +34,10 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 	if r.Seconds != 0 {
 		e.FieldStart("seconds")
 		e.Float64(r.Seconds)
+	}
+	if r.Took != 0 {
+		e.FieldStart("took")
+		e.Float64(r.Took)
 	}
 	optionalTexts(e, "command", r.Command)
 	e.FieldStart("values")

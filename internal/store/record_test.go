@@ -14,10 +14,11 @@ import (
 // A record must read back as what it was, and a field that is added to lab.Repetition must not be forgotten here.
 func TestRecordsReadBack(t *testing.T) {
 	full := lab.Repetition{
-		Cell: "a \"quoted\" cell", Number: 3, Boot: "b", Block: 2, Position: 4, After: "other",
+		Cell: "a \"quoted\" cell", Number: 3, Boot: "b", Block: 2, Position: 4, Confirms: true, Did: []string{"set"}, After: "other",
 		Layout:   lab.LayoutState{Kind: "file", ID: "1", Written: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Bytes: 1 << 40},
 		Start:    time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Seconds:  1.5,
+		Took:     2.25,
 		Command:  []string{"fio", "--name=<ü>\n"},
 		Values:   map[string]float64{"read.iops": 1e21, "read.latency.mean": 1.25e-7, "cpu.user": 0},
 		Latency:  map[string]lab.Histogram{"read": {Nanoseconds: []int64{1, 1 << 50}, Counts: []uint64{1 << 60, 2}}},

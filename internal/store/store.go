@@ -64,7 +64,21 @@ func (s *Store) ids() ([]string, error) {
 // Find returns the bundle that the user means by ref: an id or a unique prefix of one, a label, "last", or the
 // path of a bundle's folder.
 func (s *Store) Find(ref string) (*Bundle, error) {
+	if ref == "" { // it would name every run without a label
+		return nil, &lab.Error{Kind: lab.Usage, What: "an empty name names no run", Hints: []string{"headroom list shows the runs"}}
+	}
 	if strings.ContainsRune(ref, filepath.Separator) || ref == "." {
+		switch info, err := os.Stat(ref); {
+		case errors.Is(err, fs.ErrNotExist):
+			hint := "headroom list shows the runs"
+			if strings.HasPrefix(ref, "reference:") {
+				hint = "published results are named so in headroom compare only; headroom references show shows one"
+			}
+			return nil, &lab.Error{Kind: lab.Usage, What: "there is no run in " + ref, Hints: []string{hint}}
+		case err == nil && !info.IsDir():
+			return nil, &lab.Error{Kind: lab.Usage, What: ref + " is a file, and a run is a folder",
+				Hints: []string{"headroom import " + lab.ShellQuote([]string{ref}) + " makes a run of it"}}
+		}
 		return OpenBundle(ref)
 	}
 	if id := strings.ToUpper(ref); validID(id) && s.Has(id) {

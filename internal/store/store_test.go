@@ -186,7 +186,7 @@ func TestRunsAreFoundByWhatPeopleCallThem(t *testing.T) {
 			t.Errorf("Find(%q) = %v, %v; want %s", ref, found, err, want)
 		}
 	}
-	for ref, want := range map[string]string{"AB": "names 2 runs", "nothing": "no run is called", "./nowhere": "can't read the run"} {
+	for ref, want := range map[string]string{"AB": "names 2 runs", "nothing": "no run is called", "./nowhere": "there is no run"} {
 		if _, err := s.Find(ref); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Find(%q): %v, want %q in it", ref, err, want)
 		}

@@ -16,7 +16,10 @@ import (
 
 // Export writes a bundle as one tar archive, to be sent to a colleague. Its parts are compressed already. The
 // archive of the same bundle is always the same to the byte.
-func (b *Bundle) Export(w io.Writer) error {
+func (b *Bundle) Export(w io.Writer) error { return b.export(w, addFile) }
+
+// export writes the bundle's files with add, in the order of their names.
+func (b *Bundle) export(w io.Writer, add func(archive *tar.Writer, name, as string) error) error {
 	if b.Active() {
 		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on", Hints: []string{"export it when it has ended"}}
 	}
@@ -29,7 +32,7 @@ func (b *Bundle) Export(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		return addFile(archive, name, path.Join(b.Run.ID, filepath.ToSlash(rel)))
+		return add(archive, name, path.Join(b.Run.ID, filepath.ToSlash(rel)))
 	})
 	return errors.Join(err, archive.Close())
 }
@@ -127,8 +130,8 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 		return nil, &lab.Error{Kind: lab.Usage, What: "run " + id + " is in the store already",
 			Hints: []string{"headroom show " + id + " shows it; headroom rm " + id + " makes room"}}
 	}
-	for _, sub := range []string{"repetitions", "raw", "."} {
-		if err := syncDir(filepath.Join(dir, sub)); err != nil {
+	for _, sub := range append(folders(), ".") {
+		if err := syncDir(filepath.Join(dir, sub)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
@@ -144,7 +147,7 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 // unpack writes the files of an archive below dir. Only names that a bundle has are accepted, so an archive can't
 // write anywhere else.
 func (s *Store) unpack(r io.Reader, dir string) (id string, err error) {
-	for _, sub := range []string{"repetitions", "raw"} {
+	for _, sub := range folders() {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
 			return "", err
 		}
@@ -182,7 +185,7 @@ func unpackFile(r io.Reader, name string) error {
 
 // bundleFile says whether rest is the name of a file that a bundle has.
 func bundleFile(rest string) bool {
-	if rest == "run.json" {
+	if rest == "run.json" || factsFile.MatchString(rest) {
 		return true
 	}
 	number := strings.TrimSuffix(strings.TrimPrefix(rest, "repetitions/"), ".jsonl")

@@ -53,9 +53,13 @@ func (s *Store) Create(run lab.Run) (*Writer, error) {
 		return nil, &lab.Error{What: "can't make the store " + s.dir, Err: err, Hints: []string{"choose another with --store DIR"}}
 	}
 	building := filepath.Join(s.runs(), ".new-"+run.ID)
-	for _, d := range []string{building, filepath.Join(building, "repetitions"), filepath.Join(building, "raw")} {
-		s.atStep("make " + filepath.Base(d))
-		if err := os.Mkdir(d, 0o755); err != nil {
+	s.atStep("make " + filepath.Base(building))
+	if err := os.Mkdir(building, 0o755); err != nil {
+		return nil, err
+	}
+	for _, sub := range folders() {
+		s.atStep("make " + sub)
+		if err := os.Mkdir(filepath.Join(building, sub), 0o755); err != nil {
 			return nil, err
 		}
 	}
@@ -305,7 +309,7 @@ func (a *rawArchive) abandon() {
 // removeUncommitted deletes what a crash left in a bundle: temporary files and raw archives without records.
 func removeUncommitted(dir string) error {
 	var errs []error
-	for _, sub := range []string{".", "repetitions", "raw"} {
+	for _, sub := range append(folders(), ".") {
 		names, err := filepath.Glob(filepath.Join(dir, sub, ".*.tmp"))
 		errs = append(errs, err)
 		for _, n := range names {

@@ -32,6 +32,19 @@ const (
 	freshFor = 5 * time.Minute
 )
 
+// emulatedGuest says so once for each target. It taints nothing: whether one setting of the guest is slower than another can still
+// be told.
+func emulatedGuest(h History) []Found {
+	var found []Found
+	for _, t := range h.Run.Targets {
+		if slices.ContainsFunc(t.Facts, func(f lab.Fact) bool { return f.Key == "vm.emulated" && f.Value == "on" }) {
+			found = append(found, Found{"", lab.Warning{Text: t.Target + " is emulated: its CPU is a program, so that these rates are those of no hardware; " +
+				"compare them with one another only"}})
+		}
+	}
+	return found
+}
+
 func fewRepetitions(h History) []Found {
 	fewest, cells := math.MaxInt, 0
 	var found []Found
@@ -47,7 +60,7 @@ func fewRepetitions(h History) []Found {
 		}
 		cells++
 		fewest = min(fewest, n)
-		found = append(found, Found{c.Cell.ID, few(n)})
+		found = append(found, Found{c.Cell.ID, few(n, h.Run.Anytime)})
 	}
 	// Who printed one number for several passes has said so in a warning of its own.
 	one := slices.ContainsFunc(h.Run.Warnings, func(w lab.Warning) bool { return w.Code == "import-best-of" })
@@ -56,39 +69,81 @@ func fewRepetitions(h History) []Found {
 	}
 	// One sentence for all, when it holds for all.
 	if cells == len(h.Cells) {
-		return []Found{{"", few(fewest)}}
+		return []Found{{"", few(fewest, h.Run.Anytime)}}
 	}
 	return found
 }
 
-func few(n int) lab.Warning {
+func few(n int, anytime bool) lab.Warning {
 	said := "one repetition says nothing of how much the number varies from run to run"
 	if n > 1 {
 		said = fmt.Sprintf("%d repetitions show that numbers differ, not by how much", n)
+	}
+	if anytime {
+		return lab.Warning{Taints: everything(), Text: said + "; give it a larger --budget: eight repetitions have a 95% interval that " +
+			"may be looked at any time"}
 	}
 	return lab.Warning{Taints: everything(), Text: fmt.Sprintf("%s; repeat at least %d times (--repeat %d), six "+
 		"for a 95%% interval", said, enoughRepetitions, enoughRepetitions)}
 }
 
 func wide(h History) []Found {
+	interval := stat.MedianInterval
+	if h.Run.Anytime {
+		interval = stat.MedianSequence
+	}
 	var found []Found
 	for _, c := range h.Cells {
-		for _, d := range lab.Directions() {
-			name := lab.IOPS(d)
+		for _, name := range c.rates() {
 			values := c.values(name)
-			i := stat.MedianInterval(values, intervalConfidence)
+			i := interval(values, intervalConfidence)
 			if len(values) < enoughRepetitions || !(i.Center > 0) {
 				continue
 			}
 			if half := (i.Hi - i.Lo) / 2 / i.Center; half > wideInterval {
-				found = append(found, Found{c.Cell.ID, lab.Warning{Taints: speedOf(d), Text: fmt.Sprintf(
-					"%d repetitions spread from %s to %s around a median of %s IOPS (±%s): differences below that "+
+				reach := max(i.Hi-i.Center, i.Center-i.Lo) / i.Center // as tables print it
+				taints, center := []string{name}, figure(c.Cell, name, i.Center)
+				if d, isRate := strings.CutSuffix(name, ".iops"); isRate {
+					taints, center = speedOf(d), unit.IOPS(i.Center)+" IOPS"
+				}
+				found = append(found, Found{c.Cell.ID, lab.Warning{Taints: taints, Text: fmt.Sprintf(
+					"%d repetitions spread from %s to %s around a median of %s (±%s): differences below that "+
 						"can't be seen; find out what differs between them, or repeat more",
-					len(values), unit.IOPS(i.Lo), unit.IOPS(i.Hi), unit.IOPS(i.Center), unit.Percent(half))}})
+					len(values), figure(c.Cell, name, i.Lo), figure(c.Cell, name, i.Hi), center, unit.Percent(reach))}})
 			}
 		}
 	}
 	return found
+}
+
+// rates are the metrics whose spread is looked at: the IOPS of each direction; of a command what its cell is decided by.
+func (c CellHistory) rates() []string {
+	if c.Cell.Engine == lab.EngineExec {
+		measured := map[string]float64{}
+		for _, r := range c.Repetitions {
+			maps.Copy(measured, r.Values)
+		}
+		return lab.Deciding(c.Cell.Metrics, c.Cell.Params, measured)
+	}
+	var names []string
+	for _, d := range lab.Directions() {
+		names = append(names, lab.IOPS(d))
+	}
+	return names
+}
+
+// figure prints a value of a metric.
+func figure(c lab.Cell, metric string, v float64) string {
+	switch u := c.Metric(metric).Unit; u {
+	case lab.PerSecond, lab.Count:
+		return unit.IOPS(v)
+	case lab.Seconds:
+		return unit.Latency(v)
+	case lab.BytesPerSecond:
+		return unit.Bandwidth(v)
+	default:
+		return fmt.Sprintf("%.4g %s", v, u)
+	}
 }
 
 // values of a metric, in the order of the repetitions; those that lack it are left out.
@@ -167,7 +222,7 @@ func positionEffect(h History) []Found {
 	titles, writes := map[string]string{}, map[string]bool{}
 	for _, c := range h.Run.Cells {
 		titles[c.ID] = title(c)
-		writes[c.ID] = (&Evidence{Cell: c}).asksFor(lab.Write)
+		writes[c.ID] = c.Engine != lab.EngineExec && (&Evidence{Cell: c}).asksFor(lab.Write)
 	}
 	var alone []question
 	for _, c := range h.Cells {
@@ -231,15 +286,26 @@ func (c CellHistory) placed() CellHistory {
 func (c CellHistory) marked(mark func(lab.Repetition) bool) []stat.Marked {
 	var all []stat.Marked
 	for _, r := range c.Repetitions {
-		if v := speed(r); v > 0 {
+		if v := c.speed(r); v > 0 {
 			all = append(all, stat.Marked{Value: v, Marked: mark(r)})
 		}
 	}
 	return all
 }
 
-// speed is one number for how fast a repetition was: all its operations a second.
-func speed(r lab.Repetition) float64 {
+// speed is one number for how fast a repetition was: all its operations a second; of a command what its cell is decided by.
+func (c CellHistory) speed(r lab.Repetition) float64 {
+	if c.Cell.Engine == lab.EngineExec {
+		names := lab.Deciding(c.Cell.Metrics, c.Cell.Params, r.Values)
+		switch {
+		case len(names) == 0 || r.Values[names[0]] <= 0:
+			return 0
+		case c.Cell.Metric(names[0]).Better == lab.Lower:
+			return 1 / r.Values[names[0]]
+		default:
+			return r.Values[names[0]]
+		}
+	}
 	sum := 0.0
 	for _, d := range []string{lab.Read, lab.Write, lab.Trim} {
 		sum += r.Values[lab.IOPS(d)]
@@ -278,7 +344,7 @@ func freshLayout(h History) []Found {
 				n++
 			}
 		}
-		reads := (&Evidence{Cell: c.Cell}).asksFor(lab.Read)
+		reads := c.Cell.Engine != lab.EngineExec && (&Evidence{Cell: c.Cell}).asksFor(lab.Read)
 		switch {
 		case n == 0:
 		case n < len(c.Repetitions):

@@ -257,3 +257,45 @@ func TestRunChecks(t *testing.T) {
 		t.Errorf("one number of several passes: %v", got)
 	}
 }
+
+// A run that stops by what it measured has intervals that hold at all looks, or none: a warning must not name another one.
+func TestRunsByPrecisionAreJudgedByTheirOwnIntervals(t *testing.T) {
+	cells := fourCells()[:1]
+	for _, c := range []struct {
+		n       int
+		anytime bool
+		want    string
+	}{{6, false, "wide-interval"}, {6, true, ""}, {8, true, "wide-interval"}, {2, true, "few-repetitions"}} {
+		run, reps := lab.Run{ID: "X", Cells: cells, Anytime: c.anytime}, []lab.Repetition(nil)
+		for i := range c.n {
+			reps = append(reps, lab.Repetition{Cell: cells[0].ID, Number: i + 1, Values: map[string]float64{"read.iops": 1000 + 200*float64(i)}})
+		}
+		said := ""
+		for _, list := range Run(run, slices.Values(reps)) {
+			for _, w := range list {
+				if w.Code == "wide-interval" || w.Code == "few-repetitions" {
+					said += w.Code
+				}
+				if w.Code == "few-repetitions" && c.anytime && !strings.Contains(w.Text, "--budget") {
+					t.Errorf("%d values: %s", c.n, w.Text)
+				}
+			}
+		}
+		if said != c.want {
+			t.Errorf("%d values, anytime %v: %q, want %q", c.n, c.anytime, said, c.want)
+		}
+	}
+}
+
+func TestEmulatedGuest(t *testing.T) {
+	guest := func(emulated string) lab.RunTarget {
+		return lab.RunTarget{Target: "qemu:guest.yaml", Facts: []lab.Fact{{Key: "vm.hypervisor", Value: "qemu"}, {Key: "vm.emulated", Value: emulated}}}
+	}
+	found := Run(lab.Run{Targets: []lab.RunTarget{guest("off"), guest("on")}}, func(func(lab.Repetition) bool) {})
+	if w := found[""]; len(w) != 1 || w[0].Code != "emulated-guest" || !strings.HasPrefix(w[0].Text, "qemu:guest.yaml is emulated: ") || w[0].Tainted("read.iops") {
+		t.Errorf("of an emulated guest is said %+v", w)
+	}
+	if found := Run(lab.Run{Targets: []lab.RunTarget{guest("off")}}, func(func(lab.Repetition) bool) {}); len(found) != 0 {
+		t.Errorf("of one under KVM is said %+v", found)
+	}
+}

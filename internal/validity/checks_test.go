@@ -266,6 +266,9 @@ func cases() map[string][]one {
 			{"four readers in step", reading(900e3, "rw", "read", "numjobs", "4"), "4 jobs"},
 			{"apart", reading(900e3, "rw", "read", "numjobs", "4", "offset_increment", "25%"), ""},
 			{"random", reading(900e3, "numjobs", "4"), ""},
+			{"a device for each", change(reading(900e3, "rw", "read", "numjobs", "2"), func(e *Evidence) {
+				e.Place.Members = []string{"/dev/sda", "/dev/sdb"}
+			}), ""},
 			{"files of their own", imported(reading(900e3, "rw", "read", "numjobs", "4")), ""},
 		},
 		"repeated-offsets": {

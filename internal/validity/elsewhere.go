@@ -1,6 +1,11 @@
 package validity
 
-import "headroom/internal/lab"
+import (
+	"fmt"
+	"strings"
+
+	"headroom/internal/lab"
+)
 
 // StoreOnDevice is the warning that the run's folder lies on the disk that is measured; only who saves can know. It
 // taints no metric by itself: saving waits until the load has ended.
@@ -14,4 +19,19 @@ func StoreOnDevice(store, disk string) lab.Warning {
 func BusyBefore(activity string) lab.Warning {
 	return lab.Warning{Code: "busy-before", Taints: everything(),
 		Text: "before the run began, the disks under test were busy already: " + activity + "; stop that (iotop -o names it) and repeat, or read the numbers as shared"}
+}
+
+// manyChanges is how many changed settings a warning names.
+const manyChanges = 6
+
+// SettingsChanged is the warning that the machine was not the same from the first load to the last; each change is written
+// as "cpu.governor: powersave, then performance".
+func SettingsChanged(changes []string) lab.Warning {
+	more := ""
+	if n := len(changes) - manyChanges; n > 0 {
+		changes, more = changes[:manyChanges], fmt.Sprintf(" and %d more", n)
+	}
+	return lab.Warning{Code: "settings-changed", Taints: everything(),
+		Text: "the machine was changed while the run went on: " + strings.Join(changes, "; ") + more +
+			"; repetitions before and after are of two machines, so repeat the run"}
 }

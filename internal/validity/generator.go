@@ -258,6 +258,9 @@ func latencyClipped(e Evidence) []lab.Warning {
 
 // sameBlocks speaks of one file or device that several jobs walk through from the same offset.
 func sameBlocks(e Evidence) []lab.Warning {
+	if e.Place.Members != nil {
+		return nil // a job for each device
+	}
 	file, named := e.param("filename")
 	shared := named && !strings.Contains(file, ":") || // a colon separates several files
 		e.Place.Kind == lab.Device || e.Place.Kind == lab.Directory && e.Repetition.Layout.Kind == "file"

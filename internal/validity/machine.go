@@ -106,7 +106,11 @@ func cpuFrequency(e Evidence) []lab.Warning {
 func diskHot(e Evidence) []lab.Warning {
 	for _, name := range slices.Sorted(slices.Values(e.Place.Disks)) {
 		if t := e.After.DiskCelsius[name]; t >= hotCelsius {
-			return warn(allOf(e.directions()...), "%s was at %.0f °C at the end: drives slow themselves down from "+
+			taints := allOf(e.directions()...)
+			if e.Cell.Engine == lab.EngineExec {
+				taints = everything()
+			}
+			return warn(taints, "%s was at %.0f °C at the end: drives slow themselves down from "+
 				"70 to 85 °C on; cool it and repeat", name, t)
 		}
 	}

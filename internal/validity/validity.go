@@ -115,6 +115,9 @@ type Check struct {
 	Repetition func(Evidence) []lab.Warning
 	Run        func(History) []Found
 	By         string
+	// AnyLoad says that the check looks at the machine alone, so that it holds for a command as for fio. The other checks of
+	// repetitions read what fio says and was asked for, of which a command has nothing.
+	AnyLoad bool
 }
 
 // History is all repetitions of a run by cell, in the order in which they were given, without their histograms and
@@ -140,7 +143,7 @@ type Found struct {
 func Repetition(e Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, c := range Checks() {
-		if c.Repetition == nil {
+		if c.Repetition == nil || e.Cell.Engine == lab.EngineExec && !c.AnyLoad {
 			continue
 		}
 		for _, w := range c.Repetition(e) {

@@ -1,0 +1,170 @@
+package store
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+)
+
+// ExportRedacted is Export for other people's eyes: what names a drive, an address, a host or a person is replaced by a short
+// hash of itself, the same in every file of the bundle and in every bundle.
+func (b *Bundle) ExportRedacted(w io.Writer) error {
+	known, err := b.allFacts()
+	if err != nil {
+		return err
+	}
+	r := facts.NewRedactor(known)
+	return b.export(w, func(archive *tar.Writer, name, as string) error {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if data, err = redacted(r, as, data); err != nil {
+			return &lab.Error{What: "can't hide names in " + name, Err: err}
+		}
+		if err := archive.WriteHeader(&tar.Header{Name: as, Mode: 0o644, Size: int64(len(data)), Format: tar.FormatPAX}); err != nil {
+			return err
+		}
+		_, err = archive.Write(data)
+		return err
+	})
+}
+
+// allFacts are those of every target, from which a redactor learns what to look for.
+func (b *Bundle) allFacts() ([]lab.Fact, error) {
+	var all []lab.Fact
+	for _, t := range b.Run.Targets {
+		all = append(all, t.Facts...)
+		for _, when := range []When{Before, After} {
+			d, _, err := b.Facts(t.Role, when)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, d.Facts...)
+		}
+	}
+	return all, nil
+}
+
+// redacted hides names in one file of a bundle, by what kind of file it is.
+func redacted(r facts.Redactor, name string, data []byte) ([]byte, error) {
+	switch {
+	case path.Base(name) == "run.json":
+		return redactedHeader(r, data)
+	case strings.HasSuffix(name, ".tar.zst"):
+		return redactedRaw(r, data)
+	case strings.HasSuffix(name, ".json.zst"):
+		return redactedFacts(r, data)
+	}
+	return []byte(r.Text(string(data))), nil
+}
+
+func redactedHeader(r facts.Redactor, data []byte) ([]byte, error) {
+	var h header
+	if err := json.Unmarshal(data, &h); err != nil {
+		return nil, err
+	}
+	// A fact knows better than its text what is to be hidden, so facts are kept out of the text.
+	var kept [][]lab.Fact
+	for i := range h.Run.Targets {
+		kept = append(kept, hideAll(r, h.Run.Targets[i].Facts))
+		h.Run.Targets[i].Facts = nil
+	}
+	plain, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	h = header{}
+	if err := json.Unmarshal([]byte(r.Text(string(plain))), &h); err != nil {
+		return nil, err
+	}
+	for i := range h.Run.Targets {
+		h.Run.Targets[i].Facts = kept[i]
+	}
+	out, err := json.MarshalIndent(h, "", "  ")
+	return append(out, '\n'), err
+}
+
+func hideAll(r facts.Redactor, all []lab.Fact) []lab.Fact {
+	hidden := make([]lab.Fact, len(all))
+	for i, f := range all {
+		hidden[i] = r.Fact(f)
+	}
+	return hidden
+}
+
+func redactedFacts(r facts.Redactor, data []byte) ([]byte, error) {
+	plain, err := unpacked(data)
+	if err != nil {
+		return nil, err
+	}
+	var d facts.Document
+	if err := json.Unmarshal(plain, &d); err != nil {
+		return nil, err
+	}
+	d.Target, d.Facts = r.Text(d.Target), hideAll(r, d.Facts)
+	if plain, err = json.Marshal(d); err != nil {
+		return nil, err
+	}
+	return packed(plain)
+}
+
+func redactedRaw(r facts.Redactor, data []byte) ([]byte, error) {
+	plain, err := unpacked(data)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	from, to := tar.NewReader(bytes.NewReader(plain)), tar.NewWriter(&out)
+	for {
+		h, err := from.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		content, err := io.ReadAll(from)
+		if err != nil {
+			return nil, err
+		}
+		content = []byte(r.Text(string(content)))
+		h.Size = int64(len(content))
+		if err := to.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := to.Write(content); err != nil {
+			return nil, err
+		}
+	}
+	if err := to.Close(); err != nil {
+		return nil, err
+	}
+	return packed(out.Bytes())
+}
+
+func unpacked(data []byte) ([]byte, error) {
+	decoder, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer decoder.Close()
+	return io.ReadAll(decoder)
+}
+
+func packed(plain []byte) ([]byte, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(factsWindow))
+	if err != nil {
+		return nil, err
+	}
+	return encoder.EncodeAll(plain, nil), nil
+}
