@@ -1,0 +1,143 @@
+package ceiling
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+)
+
+// mostSteps is how many functions a path may have from the root to a device; buses nest a handful deep.
+const mostSteps = 32
+
+// inventory finds facts by key and thing, each in one step: a machine may have thousands of disks.
+type inventory struct {
+	facts map[id]lab.Fact
+	// things of a class in the order in which they came: "disk" → nvme0n1, nvme1n1.
+	things map[string][]string
+	// roles of the disks under test, by name: nvme0n1 → "disk.under-test.1".
+	roles map[string]string
+}
+
+// id of a fact: its key, and what it is about.
+type id struct{ key, about string }
+
+func newInventory(all []lab.Fact) inventory {
+	v := inventory{facts: make(map[id]lab.Fact, len(all)), things: map[string][]string{}, roles: map[string]string{}}
+	seen := map[id]bool{}
+	for _, f := range all {
+		if _, ok := v.facts[id{f.Key, f.About}]; !ok {
+			v.facts[id{f.Key, f.About}] = f
+		}
+		class, _, _ := strings.Cut(f.Key, ".")
+		if f.About != "" && !seen[id{class, f.About}] {
+			seen[id{class, f.About}] = true
+			v.things[class] = append(v.things[class], f.About)
+		}
+		if role, ok := strings.CutSuffix(f.Key, ".name"); ok && f.Value != "" && strings.HasPrefix(role, "disk.under-test") {
+			v.roles[f.Value] = role
+		}
+	}
+	return v
+}
+
+// of is a fact about a thing; its Unknown says why there is none. A disk under test that is not among the machine's disks
+// has its facts under its role.
+func (v inventory) of(key, about string) lab.Fact {
+	if f, ok := v.facts[id{key, about}]; ok {
+		return f
+	}
+	if rest, ok := strings.CutPrefix(key, "disk"); ok && v.roles[about] != "" {
+		if f, ok := v.facts[id{v.roles[about] + rest, ""}]; ok {
+			return f
+		}
+	}
+	return lab.Fact{Key: key, About: about, Unknown: "there is no fact " + key + " about " + about}
+}
+
+// text of a fact; empty when it is unknown.
+func (v inventory) text(key, about string) string {
+	f := v.of(key, about)
+	if f.Unknown != "" {
+		return ""
+	}
+	return f.Value
+}
+
+// machine is a fact about the machine as a whole.
+func (v inventory) machine(key string) string { return v.facts[id{key, ""}].Value }
+
+// number of a fact; false when it is unknown or none.
+func (v inventory) number(key, about string) (float64, bool) {
+	n, err := strconv.ParseFloat(v.text(key, about), 64)
+	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+}
+
+// off says that a flag is known to be off.
+func (v inventory) off(key, about string) bool {
+	on, ok := facts.ParseFlag(v.text(key, about))
+	return ok && !on
+}
+
+// path of a PCI function from the root port to itself, and why it is not known.
+func (v inventory) path(address string) (path []string, reason string) {
+	f := v.of("pci.path", address)
+	if f.Unknown != "" {
+		return nil, f.Unknown
+	}
+	path = facts.ParseList(f.Value)
+	if len(path) == 0 || len(path) > mostSteps {
+		return nil, "pci.path of " + address + " has " + strconv.Itoa(len(path)) + " steps"
+	}
+	return path, ""
+}
+
+// link is what the link of a PCI function towards the root carries now, and why that is not known.
+func (v inventory) link(address string) (r rate, reason string) {
+	r, reason = v.linkOf("pci", address, "link.speed", "link.width")
+	r.noun, r.name = uplink, address
+	return r, reason
+}
+
+func (v inventory) linkOf(class, about, speedKey, widthKey string) (r rate, reason string) {
+	address := about
+	if class == "disk" {
+		address = v.text("disk.pci.address", about)
+	}
+	if v.madeUp(address) {
+		return unbounded(), about + " is a virtual machine's device, whose link the hypervisor makes up"
+	}
+	speed, width := v.of(class+"."+speedKey, about), v.of(class+"."+widthKey, about)
+	for _, f := range []lab.Fact{speed, width} {
+		if f.Unknown != "" {
+			return unbounded(), f.Unknown
+		}
+	}
+	gigatransfers, ok := ParseSpeed(speed.Value)
+	lanes, okLanes := ParseWidth(width.Value)
+	if !ok || !okLanes {
+		return unbounded(), about + " shows no link (speed " + speed.Value + ", width " + width.Value + ")"
+	}
+	payload, _ := v.number("pci.payload", address)
+	return pcie(gigatransfers, lanes, int(payload)), ""
+}
+
+// virtual says whether this is a virtual machine.
+func (v inventory) virtual() bool {
+	hypervisor := v.machine("vm.hypervisor")
+	return hypervisor != "" && hypervisor != "none"
+}
+
+// madeUp says whether a function is one that a hypervisor emulates: QEMU shows a virtio disk at 2.5 GT/s and one lane,
+// whatever it carries. In a virtual machine only a device of another maker, passed through, has a link to speak of.
+// Vendors: virtio, QEMU, VMware, Microsoft, Amazon, Google, Xen (pci.ids).
+func (v inventory) madeUp(address string) bool {
+	if !v.virtual() {
+		return false
+	}
+	vendor, _, _ := strings.Cut(v.text("pci.id", address), ":")
+	return vendor == "" || slices.Contains([]string{"1af4", "1b36", "15ad", "1414", "1d0f", "1ae0", "5853"}, vendor)
+}

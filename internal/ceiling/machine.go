@@ -1,0 +1,370 @@
+package ceiling
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// Machine is what is known of one target and of the place under test on it.
+type Machine struct {
+	place lab.Place
+	inventory
+	// total is what the way to the place carries, parts the pieces of it that a load may have been confined to; nothing
+	// when it is not known.
+	total rate
+	parts []part
+	// claims is false where a number above most is no proof: the data may stay on the machine.
+	claims bool
+	// byAddress is a disk of the place by its controller's PCI address.
+	byAddress map[string]string
+	// network is set when the way is a network, which buffered loads are bounded by as well.
+	network bool
+}
+
+type part struct {
+	rate rate
+	text string
+}
+
+// NewMachine reads the facts of a target once, for all its cells.
+func NewMachine(t lab.RunTarget) *Machine {
+	m := &Machine{place: t.Place, inventory: newInventory(t.Facts), total: unbounded(), claims: true, byAddress: map[string]string{}}
+	for _, name := range t.Place.Disks {
+		// Of several disks at one address any will do: they show the same link.
+		m.byAddress[m.text("disk.pci.address", name)] = name
+	}
+	if m.virtual() {
+		m.claims = false // what its devices show is the hypervisor's word
+	}
+	users := m.users()
+	if len(users) == 0 {
+		return m
+	}
+	links := map[string]rate{}
+	link := func(address string) rate {
+		if r, ok := links[address]; ok {
+			return r
+		}
+		r, _ := m.link(address)
+		links[address] = r
+		return r
+	}
+	root := grow(users, link)
+	value, most, cut := root.flow()
+	if math.IsInf(value, 1) || !(value > 0) {
+		return m
+	}
+	m.total = together(cut)
+	m.total.value, m.total.most = value, most
+	m.addParts(users, cut, link)
+	return m
+}
+
+// addParts finds what a load may have been confined to: one of the things that are limits together, or one user alone.
+func (m *Machine) addParts(users []user, cut []rate, link func(string) rate) {
+	add := func(r rate, text string) {
+		same := func(p part) bool { return p.rate.value == r.value }
+		// A part that is nearly the whole can't be told from it.
+		if r.known() && r.value < 0.8*m.total.value && !slices.ContainsFunc(m.parts, same) {
+			m.parts = append(m.parts, part{r, text})
+		}
+	}
+	const mostParts = 8
+	if len(cut) > 1 {
+		for _, r := range cut {
+			if len(m.parts) < mostParts {
+				add(r, "one of "+counted(len(cut), r.noun))
+			}
+		}
+	}
+	if len(users) > 1 {
+		for _, u := range users {
+			if len(m.parts) == mostParts {
+				return
+			}
+			value, most, own := grow([]user{u}, link).flow()
+			if len(own) == 1 {
+				r := own[0]
+				r.value, r.most = value, most
+				add(r, "one of "+counted(len(users), u.noun))
+			}
+		}
+	}
+}
+
+// users are what carries the load's data: the disks of the place, or the NICs and ports that lead to a network file system
+// or to disks elsewhere. None when that is not known for all of them.
+func (m *Machine) users() []user {
+	switch m.place.Filesystem {
+	case "nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "fuse.glusterfs":
+		m.network = true
+		if m.here() {
+			return nil
+		}
+		return m.links(m.rdma())
+	}
+	var remote, local []string
+	for _, name := range m.place.Disks {
+		switch m.text("disk.transport", name) {
+		case "tcp", "rdma", "iscsi":
+			remote = append(remote, name)
+		case "fc", "loop", "usb":
+			return nil // what limits them is not among the facts
+		default:
+			local = append(local, name)
+		}
+	}
+	if len(remote) > 0 && len(local) > 0 {
+		return nil
+	}
+	if len(remote) > 0 {
+		// A target on this machine itself, reached over loopback, looks the same.
+		m.network, m.claims = true, false
+		return m.links(m.text("disk.transport", remote[0]) == "rdma")
+	}
+	var users []user
+	for _, name := range local {
+		users = append(users, m.disk(name))
+	}
+	return users
+}
+
+// disk under the place. Its path is as much as is known; where only its own link is, that stands for the path.
+func (m *Machine) disk(name string) user {
+	u := user{name: name, noun: "disk", demand: unbounded()}
+	u.demand.noun, u.demand.name = u.noun, name
+	if l, ok := ParseDiskLink(m.text("disk.link", name)); ok {
+		u.demand = l.rate()
+		u.demand.name = name
+	}
+	address := m.text("disk.pci.address", name)
+	if address == "" {
+		return u
+	}
+	u.path, _ = m.path(address)
+	if len(u.path) == 0 {
+		u.path = []string{address}
+	}
+	return u
+}
+
+// link is that of a PCI function; where the machine's functions were not read, that of the disk in it.
+func (m *Machine) link(address string) (rate, string) {
+	r, reason := m.inventory.link(address)
+	if r.known() {
+		return r, reason
+	}
+	name, ok := m.byAddress[address]
+	if !ok {
+		return r, reason
+	}
+	r, reason = m.linkOf("disk", name, "pci.link.speed", "pci.link.width")
+	r.noun, r.name = uplink, address
+	return r, reason
+}
+
+// rdma says whether a network file system is mounted over RDMA.
+func (m *Machine) rdma() bool {
+	if m.text("mount.nfs.protocol", m.machine("filesystem.mount_point")) == "rdma" {
+		return true
+	}
+	for _, key := range []string{"filesystem.options", "filesystem.super_options"} {
+		if slices.Contains(strings.Split(m.machine(key), ","), "proto=rdma") {
+			return true
+		}
+	}
+	return false
+}
+
+// here says whether the server of a network file system is this machine, as far as its name tells: then no wire is used.
+//
+//	server:/export    10.1.2.3:/export    [fe80::1]:/export    //server/share
+func (m *Machine) here() bool {
+	source := m.machine("filesystem.source")
+	host, _, _ := strings.Cut(strings.TrimPrefix(source, "//"), "/")
+	host = strings.Trim(strings.TrimSuffix(host, ":"), "[]")
+	if host == "localhost" || host != "" && host == m.machine("host.name") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	if address.IsLoopback() {
+		return true
+	}
+	for _, nic := range m.things["nic"] {
+		for _, own := range facts.ParseList(m.text("nic.addresses", nic)) {
+			own, _, _ = strings.Cut(own, "/")
+			if a, err := netip.ParseAddr(own); err == nil && a == address {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// links are the ways off the machine. Which of them a load takes is not known, so that all of them together are the bound;
+// none when one is up whose speed is not known.
+func (m *Machine) links(rdma bool) []user {
+	users := m.ports(!rdma)
+	if rdma {
+		return users
+	}
+	standby := map[string]bool{} // bonds of which one member already counts
+	for _, name := range m.things["nic"] {
+		kind := m.text("nic.kind", name)
+		if kind == "bond" || kind == "bridge" || kind == "vlan" || kind == "ipoib" || m.off("nic.carrier", name) ||
+			m.text("nic.state", name) == "down" {
+			continue // what lies below them counts
+		}
+		if bond := m.text("nic.master", name); m.text("nic.bond.mode", bond) == "active-backup" {
+			if standby[bond] {
+				continue
+			}
+			standby[bond] = true
+		}
+		users = append(users, m.nic(name))
+	}
+	return users
+}
+
+func (m *Machine) nic(name string) user {
+	u := user{name: name, noun: "NIC", demand: unbounded()}
+	mtu, _ := m.number("nic.mtu", name)
+	if bits, ok := m.number("nic.speed", name); ok && bits > 0 {
+		u.demand = ethernet(bits, int(mtu))
+	}
+	u.demand.name = name
+	u.path, _ = m.path(m.text("nic.pci.address", name))
+	return u
+}
+
+// ports that are up. With TCP only those of InfiniBand count: a port over Ethernet is a NIC as well.
+func (m *Machine) ports(infiniBandOnly bool) []user {
+	var users []user
+	for _, name := range m.things["port"] {
+		overEthernet := m.text("port.layer", name) == "Ethernet"
+		if infiniBandOnly && overEthernet || m.down(name) {
+			continue
+		}
+		u := user{name: name, noun: "port", demand: unbounded()}
+		if p, ok := ParsePortRate(m.text("port.rate", name)); ok {
+			u.demand = infiniBand(p, overEthernet)
+		}
+		u.demand.name = name
+		u.path, _ = m.path(m.text("port.pci.address", name))
+		users = append(users, u)
+	}
+	return users
+}
+
+// down says whether a port is known not to be in use.
+func (v inventory) down(port string) bool {
+	state := v.text("port.state", port)
+	return state != "" && !strings.Contains(state, "ACTIVE")
+}
+
+// Of are the ceilings of a load with these fio parameters, for reads and writes, in bytes and in operations where all have
+// one size. Rungs are those that were measured on the same machine.
+func (m *Machine) Of(params map[string]string, rungs ...Rung) []Ceiling {
+	var all []Ceiling
+	for i, d := range directions() {
+		for _, c := range m.inDirection(d, params, rungs) {
+			c.Metric = lab.Bandwidth(d)
+			all = append(all, c)
+			if block, ok := blockSize(params, i); ok {
+				c.Metric = lab.IOPS(d)
+				c.Derivation += ", at " + unit.Bytes(block) + " an operation"
+				c.Value, c.Most = c.Value/block, c.Most/block
+				all = append(all, c)
+			}
+		}
+		all = append(all, m.groupLimits(d, params)...)
+	}
+	return all
+}
+
+// inDirection are the ceilings on the bytes of a direction.
+func (m *Machine) inDirection(direction string, params map[string]string, rungs []Rung) []Ceiling {
+	if engine, _, _ := strings.Cut(params["ioengine"], ":"); engine == "null" {
+		return nil
+	}
+	if m.inMemory(params) {
+		return memoryCeilings(params, rungs)
+	}
+	if !m.total.known() {
+		return nil
+	}
+	most := func(r rate) float64 {
+		if !m.claims {
+			return math.Inf(1)
+		}
+		return r.most
+	}
+	share, why := m.copies(direction)
+	whole := Ceiling{Value: m.total.value * share, Most: most(m.total) * share, Limiter: m.total.kind, Derivation: m.total.derivation}
+	if share < 1 {
+		whole.Derivation += "; " + why + ": " + figure(whole.Value)
+	}
+	all := []Ceiling{whole}
+	if share == 1 {
+		for _, p := range m.parts {
+			all = append(all, Ceiling{Value: p.rate.value, Most: most(p.rate), Limiter: p.rate.limiter(),
+				Derivation: p.rate.derivation, Part: p.text})
+		}
+	}
+	return all
+}
+
+// inMemory says whether the page cache or a file system in memory answers, whatever lies below. A client's cache may
+// answer for a network file system too, but there the wire is what one measures.
+func (m *Machine) inMemory(params map[string]string) bool {
+	switch m.place.Filesystem {
+	case "tmpfs", "ramfs", "hugetlbfs":
+		return true
+	}
+	direct := params["direct"] != "" && params["direct"] != "0" || params["buffered"] == "0"
+	return m.place.Kind != lab.NoPlace && !m.network && !direct
+}
+
+// copies is the share of the disks' traffic that is the load's own: a mirror writes everything twice. Reads take turns
+// among all disks. Parity is counted as full stripes need it, the least there is.
+func (m *Machine) copies(direction string) (share float64, why string) {
+	disks, err := strconv.ParseFloat(m.machine("device.under-test.md.disks"), 64)
+	if direction != lab.Write || err != nil || disks < 2 {
+		return 1, ""
+	}
+	n := strconv.FormatFloat(disks, 'f', -1, 64)
+	switch level := m.machine("device.under-test.md.level"); level {
+	case "raid1":
+		return 1 / disks, "every write goes to " + n + " disks"
+	case "raid10":
+		return 0.5, "every write goes to 2 disks"
+	case "raid4", "raid5":
+		return (disks - 1) / disks, "one of " + n + " blocks is parity"
+	case "raid6":
+		return max(0, disks-2) / disks, "two of " + n + " blocks are parity"
+	}
+	return 1, ""
+}
+
+// blockSize of a direction, in bytes: "4k", or "4k,64k" for reads and writes.
+func blockSize(params map[string]string, direction int) (float64, bool) {
+	for _, other := range []string{"bssplit", "bsrange", "blocksize_range", "bs_unaligned"} {
+		if params[other] != "" {
+			return 0, false
+		}
+	}
+	sizes := strings.Split(params["bs"], ",")
+	text := sizes[min(direction, len(sizes)-1)]
+	n, err := unit.ParseBytes(text)
+	return float64(n), err == nil && n > 0
+}

@@ -1,0 +1,125 @@
+package ceiling
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	// framing is what a PCIe packet carries besides header and data: 4 bytes of start and sequence number and 4 of LCRC
+	// (generation 3 to 5), or 1 of start, 2 of sequence number, 4 of LCRC and 1 of end (1 and 2).
+	framing = 8
+	// longHeader is the header of a write to a 64-bit address, which a drive's read becomes; shortHeader that of a
+	// completion, and of a write below 4 GiB, where an IOMMU may place it.
+	longHeader, shortHeader = 16, 12
+	// commonPayload is the largest payload that servers usually set: firmware picks what all devices below a root port
+	// support, and NVMe drives and NICs support 256 or 512.
+	commonPayload = 256
+	// flitShare is the part of a generation 6 flit of 256 bytes that holds packets: 6 go to the link's own packets, 8 to
+	// CRC and 6 to error correction. Packets in flits have no framing of their own.
+	flitShare = 236.0 / 256
+)
+
+// generation of PCIe by its speed. Encoding is the share of bits that are data.
+//
+// Sources: PCIE_SPEED2MBS_ENC in the kernel's drivers/pci/pci.h (8b/10b up to 5 GT/s, 128b/130b up to 32, 1b/1b at 64);
+// Intel AN 708, "Understanding PCI Express Throughput" (5 to 7 dwords of overhead a packet, ECRC included);
+// glennklockwood.com/garden/PCIe-Gen6 (what a flit holds).
+type generation struct {
+	gigatransfers  float64
+	name, encoding string
+	share          float64
+	flits          bool
+}
+
+func generations() []generation {
+	return []generation{
+		{2.5, "PCIe 1.0", "8/10", 0.8, false},
+		{5, "PCIe 2.0", "8/10", 0.8, false},
+		{8, "PCIe 3.0", "128/130", 128.0 / 130, false},
+		{16, "PCIe 4.0", "128/130", 128.0 / 130, false},
+		{32, "PCIe 5.0", "128/130", 128.0 / 130, false},
+		{64, "PCIe 6.0", "236/256", flitShare, true},
+	}
+}
+
+// ParseSpeed reads a link's speed in GT/s, as the kernel prints current_link_speed and max_link_speed. Older kernels
+// wrote neither the decimal nor "PCIe".
+//
+//	16.0 GT/s PCIe
+//	8 GT/s
+//	Unknown
+func ParseSpeed(text string) (gigatransfers float64, ok bool) {
+	number, rest, found := strings.Cut(strings.TrimSpace(text), " GT/s")
+	if !found || rest != "" && !strings.HasPrefix(rest, " ") {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, false
+	}
+	_, ok = generationOf(v)
+	return v, ok
+}
+
+func generationOf(gigatransfers float64) (generation, bool) {
+	for _, g := range generations() {
+		if g.gigatransfers == gigatransfers {
+			return g, true
+		}
+	}
+	return generation{}, false
+}
+
+// ParseWidth reads a number of lanes. The kernel prints 0, 63 or 255 where there is no link.
+func ParseWidth(text string) (lanes int, ok bool) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		return 0, false
+	}
+	switch n {
+	case 1, 2, 4, 8, 12, 16, 32:
+		return n, true
+	}
+	return 0, false
+}
+
+// PCIe is what a link carries in each direction, in B/s: speed times lanes times encoding, less the overhead of packets
+// that hold payload bytes each. A payload of 0 is unknown, and the common one is assumed. Acknowledgements and credits of
+// the other direction, which take a few percent under two-way loads, are not counted, so that Value is a bound.
+//
+// A generation 3 link of 8 lanes: 8 GT/s x 8 / 8 x 128/130 = 7.88 GB/s; with 256 bytes in a packet of 280, 7.20 GB/s.
+func PCIe(gigatransfers float64, lanes, payload int) (value, most float64, derivation string) {
+	g, ok := generationOf(gigatransfers)
+	if !ok || lanes <= 0 {
+		return 0, 0, ""
+	}
+	encoded := gigatransfers * 1e9 / 8 * float64(lanes) * g.share
+	known := payload >= 128 && payload <= 4096
+	data, said := float64(payload), fmt.Sprintf("packets of %d bytes", payload)
+	if !known {
+		data, said = commonPayload, fmt.Sprintf("packets of %d bytes (assumed: MaxPayload is not known)", commonPayload)
+	}
+	frame := float64(framing)
+	if g.flits {
+		frame = 0
+	}
+	value = encoded * data / (data + longHeader + frame)
+	most = encoded
+	if known {
+		most = encoded * data / (data + shortHeader + frame)
+	}
+	return value, most, fmt.Sprintf("%g GT/s x %d lanes x %s = %s, of which %s with %g more of header and framing leave %s",
+		gigatransfers, lanes, g.encoding, figure(encoded), said, longHeader+frame, figure(value))
+}
+
+// pcie is PCIe as a rate with a name.
+func pcie(gigatransfers float64, lanes, payload int) rate {
+	value, most, derivation := PCIe(gigatransfers, lanes, payload)
+	if value == 0 {
+		return unbounded()
+	}
+	g, _ := generationOf(gigatransfers)
+	return rate{value: value, most: most, kind: g.name + " x" + strconv.Itoa(lanes), derivation: derivation}
+}

@@ -1,0 +1,112 @@
+package ceiling
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+const (
+	// level is how near to the best a cell must be to share its plateau: what repeated runs of one load differ by on a
+	// quiet machine.
+	level = 0.05
+	// fewestLevel cells make a plateau: two may agree by chance.
+	fewestLevel = 3
+	// near is how far from a plateau a ceiling may lie and still be named as its reason.
+	near = 0.10
+)
+
+// Point is the result of one cell in one metric.
+type Point struct {
+	Cell  string
+	Value float64
+	// Varies is what may differ between cells: iodepth, numjobs, bs, target, levels of factors.
+	Varies   map[string]string
+	Ceilings []Ceiling
+}
+
+// Plateau is several cells that agree at the top although their loads differ: something else than the load decides.
+type Plateau struct {
+	Metric string
+	// Value is the highest of its cells.
+	Value float64
+	Cells []string
+	// Of is the number of cells that were looked at.
+	Of int
+	// Whatever are the settings that differ between its cells.
+	Whatever []string
+	// Nearest ceiling, of the whole or of a part; false when none is known. Reached says whether it is near enough to be
+	// the reason.
+	Nearest Ceiling
+	Known   bool
+	Reached bool
+}
+
+// FindPlateau finds the plateau of a metric; false when there is none.
+func FindPlateau(metric string, points []Point) (Plateau, bool) {
+	p := Plateau{Metric: metric, Of: len(points)}
+	for _, x := range points {
+		p.Value = max(p.Value, x.Value)
+	}
+	seen := map[string]map[string]bool{}
+	nearest := math.Inf(1)
+	for _, x := range points {
+		if !(x.Value > 0) || x.Value < p.Value*(1-level) {
+			continue
+		}
+		p.Cells = append(p.Cells, x.Cell)
+		for key, v := range x.Varies {
+			if seen[key] == nil {
+				seen[key] = map[string]bool{}
+			}
+			seen[key][v] = true
+		}
+		for _, c := range x.Ceilings {
+			if away := math.Abs(math.Log(p.Value / c.Value)); c.Metric == metric && c.Value > 0 && away < nearest {
+				p.Nearest, p.Known, nearest = c, true, away
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
+		if len(seen[key]) > 1 {
+			p.Whatever = append(p.Whatever, key)
+		}
+	}
+	p.Reached = p.Known && p.Value >= p.Nearest.Value*(1-near) && p.Value <= p.Nearest.Value*(1+near)
+	return p, len(p.Cells) >= fewestLevel && len(p.Whatever) > 0
+}
+
+// String says it in a sentence.
+func (p Plateau) String() string {
+	direction, _, _ := strings.Cut(p.Metric, ".")
+	text := fmt.Sprintf("%ss stop at %s in %d of %d cells, whatever %s", direction, amount(p.Metric, p.Value), len(p.Cells), p.Of,
+		strings.Join(p.Whatever, " and "))
+	text = strings.ToUpper(text[:1]) + text[1:]
+	switch {
+	case !p.Known:
+		return text + "; no ceiling is known that could be the reason."
+	case p.Reached:
+		what := p.Nearest.Limiter
+		if p.Nearest.Part != "" {
+			what += " (" + p.Nearest.Part + ")"
+		}
+		return text + ": " + unit.Percent(p.Value/p.Nearest.Value) + " of the " + amount(p.Metric, p.Nearest.Value) + " of " + what + "."
+	default:
+		return fmt.Sprintf("%s; the nearest known ceiling is %s of %s, so that something else decides.", text,
+			amount(p.Metric, p.Nearest.Value), p.Nearest.Limiter)
+	}
+}
+
+// Metrics in which plateaus are looked for.
+func Metrics() []string {
+	var all []string
+	for _, d := range directions() {
+		all = append(all, lab.Bandwidth(d), lab.IOPS(d))
+	}
+	return all
+}

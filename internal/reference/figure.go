@@ -1,0 +1,44 @@
+package reference
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// figure reads a figure as it was published and returns it in the metric's base unit: "97831" operations a second,
+// "546501 KiB/s", "7.3 GB/s", "118 us". Prefixes are taken at their word: 1 kB is 1000 bytes, 1 KiB 1024.
+func figure(metric, text string) (float64, error) {
+	known := units(lab.Metric(metric).Unit)
+	if known == nil {
+		return 0, errors.New("no such metric is known")
+	}
+	number, unit, _ := strings.Cut(strings.TrimSpace(text), " ")
+	factor, ok := known[unit]
+	if !ok {
+		return 0, fmt.Errorf("its unit must be one of %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(v > 0) {
+		return 0, errors.New("it is no number above zero")
+	}
+	return v * factor, nil
+}
+
+// units are those in which a metric's figures are published, with what they are in base units.
+func units(base lab.Unit) map[string]float64 {
+	switch base {
+	case lab.PerSecond:
+		return map[string]float64{"": 1, "k": 1e3, "M": 1e6}
+	case lab.BytesPerSecond:
+		return map[string]float64{"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "KiB/s": 1 << 10, "MiB/s": 1 << 20, "GiB/s": 1 << 30}
+	case lab.Seconds:
+		return map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// Grade says how far a measured figure can be held against a published one.
+type Grade string
+
+// The grades. Nothing is better than SameConditions, and even that compares a figure with one that has no spread.
+const (
+	// SameConditions: the same load, kind of place, model of drive, processor and kernel.
+	SameConditions Grade = "same conditions"
+	// Close: the same load on the same model of drive; what else differs or is not known is listed.
+	Close Grade = "close"
+	// OrderOfMagnitude: the same kind of load (what is done, in which pieces, how many at once); a factor of two says nothing.
+	OrderOfMagnitude Grade = "only the order of magnitude"
+)
+
+// Difference is a condition in which a measurement and a publication differ, or may: an empty value is one that is not known.
+type Difference struct {
+	Condition string `json:"condition"`
+	Published string `json:"published,omitempty"`
+	Measured  string `json:"measured,omitempty"`
+}
+
+// String says it in words: "iodepth 8, here 32"; "disk model not stated".
+func (d Difference) String() string {
+	switch {
+	case d.Published == "":
+		return d.Condition + " not stated"
+	case d.Measured == "":
+		return fmt.Sprintf("%s %s, here not known", d.Condition, d.Published)
+	}
+	return fmt.Sprintf("%s %s, here %s", d.Condition, d.Published, d.Measured)
+}
+
+// Comparability is a grade with what speaks against a better one.
+type Comparability struct {
+	Grade       Grade        `json:"grade"`
+	Differences []Difference `json:"differences,omitempty"`
+}
+
+// Measurement is what a published result is held against: a cell, on a place, on a machine with these facts.
+type Measurement struct {
+	Cell  lab.Cell
+	Place lab.Place
+	Facts []lab.Fact
+}
+
+// Compare grades a result of the reference against a measurement. ok is false where they are not the same kind of load, so that
+// not even the order of magnitude would say anything: another load generator, something else done, other pieces, flushed or not,
+// through the page cache or not, or many more operations in flight.
+func (r Reference) Compare(result Result, m Measurement) (c Comparability, ok bool) {
+	if result.Engine != m.Cell.Engine || !sameKind(result.Params, m.Cell.Params) {
+		return Comparability{}, false
+	}
+	load := loadDifferences(result.Params, m.Cell.Params)
+	load = append(load, r.cached(result, m)...)
+	drive := r.driveDifference(m)
+	rest := r.otherDifferences(result, m)
+	switch {
+	case len(load) > 0 || drive != nil:
+		c.Grade = OrderOfMagnitude
+	case len(rest) > 0:
+		c.Grade = Close
+	default:
+		c.Grade = SameConditions
+	}
+	c.Differences = load
+	if drive != nil {
+		c.Differences = append(c.Differences, *drive)
+	}
+	c.Differences = append(c.Differences, rest...)
+	return c, true
+}
+
+// sameKind says whether two loads are alike enough for their figures to be of one order. What a source does not state can't tell
+// them apart; but one that states neither what is done nor in which pieces is of no kind.
+func sameKind(published, measured map[string]string) bool {
+	if published["rw"] == "" && published["bs"] == "" {
+		return false
+	}
+	for _, name := range []string{"rw", "bs", "direct"} {
+		if published[name] != "" && plain(published[name]) != plain(parameter(measured, name)) {
+			return false
+		}
+	}
+	if flushes(published) != flushes(measured) {
+		return false
+	}
+	here, there := inFlight(measured), inFlight(published)
+	return published["iodepth"] == "" || published["numjobs"] == "" || here <= fewTimes*there && there <= fewTimes*here
+}
+
+// fewTimes as many operations in flight are still the same kind of load.
+const fewTimes = 4
+
+func inFlight(params map[string]string) int {
+	depth, _ := strconv.Atoi(parameter(params, "iodepth"))
+	jobs, _ := strconv.Atoi(parameter(params, "numjobs"))
+	return max(depth, 1) * max(jobs, 1)
+}
+
+// flushes says whether a load makes the drive keep what was written; who does, says so.
+func flushes(params map[string]string) bool {
+	for _, name := range []string{"fsync", "fdatasync", "sync"} {
+		if v := parameter(params, name); v != "0" && v != "none" {
+			return true
+		}
+	}
+	return false
+}
+
+// loadDifferences are those in the parameters without which two loads are not the same.
+func loadDifferences(published, measured map[string]string) []Difference {
+	var differences []Difference
+	for _, name := range []string{"rw", "bs", "iodepth", "numjobs", "direct", "fsync", "fdatasync", "sync", "rwmixread"} {
+		here := parameter(measured, name)
+		if published[name] == "" && slices.Contains([]string{"fsync", "fdatasync", "sync", "rwmixread"}, name) && here == parameter(nil, name) {
+			continue // nobody states what he left alone
+		}
+		if plain(published[name]) != plain(here) {
+			differences = append(differences, Difference{name, published[name], here})
+		}
+	}
+	return differences
+}
+
+// parameter is a parameter with fio's default where it was not set. A measured cell names all that was set.
+func parameter(params map[string]string, name string) string {
+	if v := params[name]; v != "" {
+		return v
+	}
+	return map[string]string{"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "direct": "0", "fsync": "0", "fdatasync": "0", "sync": "0",
+		"rwmixread": "50", "ioengine": "psync"}[name]
+}
+
+// plain writes an amount as a number, so that 4k is 4096; other values stay.
+func plain(value string) string {
+	if n, err := unit.ParseBytes(value); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return strings.ToLower(value)
+}
+
+// cached says whether a page cache makes two buffered loads different ones: data that fits into memory here and there, or an
+// extent that nobody knows.
+func (r Reference) cached(result Result, m Measurement) []Difference {
+	if result.Params["direct"] == "1" || parameter(m.Cell.Params, "direct") == "1" {
+		return nil
+	}
+	fits := func(params map[string]string, place lab.Place, facts []lab.Fact) string {
+		size, _ := unit.ParseBytes(params["size"])
+		if size == 0 {
+			size = place.Size
+		}
+		memory, _ := strconv.ParseInt(fact(facts, "memory.total"), 10, 64)
+		switch jobs, _ := strconv.ParseInt(parameter(params, "numjobs"), 10, 64); {
+		case size == 0 || memory == 0:
+			return ""
+		case size*max(jobs, 1) < memory:
+			return "within memory"
+		}
+		return "beyond memory"
+	}
+	published, measured := fits(result.Params, r.Place, r.Facts), fits(m.Cell.Params, m.Place, m.Facts)
+	if published != "" && published == measured {
+		return nil
+	}
+	return []Difference{{"buffered data", published, measured}}
+}
+
+// driveDifference is nil when the model of the drive is the same.
+func (r Reference) driveDifference(m Measurement) *Difference {
+	var models []string
+	for _, f := range m.Facts {
+		other := len(m.Place.Disks) > 0 && !slices.Contains(m.Place.Disks, f.About)
+		if f.Value != "" && (f.Key == "disk.under-test.model" || f.Key == "disk.model" && !other) {
+			models = append(models, f.Value)
+		}
+	}
+	slices.Sort(models)
+	models = slices.Compact(models)
+	if r.Model != nil && len(models) > 0 && !slices.ContainsFunc(models, func(model string) bool { return !r.Model.MatchString(model) }) {
+		return nil
+	}
+	return &Difference{"drive", r.Hardware, strings.Join(models, ", ")}
+}
+
+// otherDifferences are those that leave the load and the drive the same.
+func (r Reference) otherDifferences(result Result, m Measurement) []Difference {
+	var differences []Difference
+	compare := func(condition, published, measured string) {
+		if published != measured || published == "" {
+			differences = append(differences, Difference{condition, published, measured})
+		}
+	}
+	if published, measured := result.Params["ioengine"], parameter(m.Cell.Params, "ioengine"); published != measured {
+		compare("ioengine", published, measured)
+	}
+	if r.Place.Kind != m.Place.Kind {
+		compare("place", string(r.Place.Kind), string(m.Place.Kind))
+	} else if r.Place.Kind == lab.Directory {
+		compare("file system", r.Place.Filesystem, m.Place.Filesystem)
+	}
+	compare("processor", fact(r.Facts, "cpu.model"), fact(m.Facts, "cpu.model"))
+	compare("kernel", series(fact(r.Facts, "kernel.release")), series(fact(m.Facts, "kernel.release")))
+	return differences
+}
+
+// series is the part of a kernel's release that names its series: 6.1 of 6.1.0-28-amd64.
+func series(release string) string {
+	parts := strings.SplitN(release, ".", 3)
+	if len(parts) < 2 {
+		return release
+	}
+	return parts[0] + "." + parts[1]
+}
+
+// fact is the value of a fact of the machine as a whole; empty when it is not known.
+func fact(facts []lab.Fact, key string) string {
+	for _, f := range facts {
+		if f.Key == key && f.About == "" && f.Unknown == "" {
+			return f.Value
+		}
+	}
+	return ""
+}
