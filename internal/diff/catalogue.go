@@ -1,0 +1,77 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/facts"
+)
+
+// definitions is the catalogue of facts.
+type definitions struct{ facts.Index }
+
+func catalogue() definitions { return definitions{facts.NewIndex()} }
+
+func (d definitions) lookup(key string) facts.Definition {
+	if def, ok := d.Lookup(key); ok {
+		return def
+	}
+	return facts.Definition{Key: key}
+}
+
+// comparable says whether a key's values can be a difference: those that move by themselves or name something can't.
+func (d definitions) comparable(key string) bool {
+	switch d.lookup(key).Mark {
+	case facts.Moving, facts.Identity, facts.Address, facts.Name:
+		return false
+	}
+	return true
+}
+
+// listLimit is how long a list may be to be shown whole.
+const listLimit = 6
+
+// values makes two values ready to be compared: flags are "on" or "off" however they were written, and of long lists only
+// what the other side does not have is kept.
+func (d definitions) values(key, a, b string) (string, string) {
+	if strings.HasPrefix(key, sysctlPrefix) {
+		// The kernel separates numbers by tabs, which tools keep or not.
+		return strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " ")
+	}
+	switch d.lookup(key).Kind {
+	case facts.Flag:
+		return flag(a), flag(b)
+	case facts.List:
+		listA, listB := facts.ParseList(a), facts.ParseList(b)
+		slices.Sort(listA)
+		slices.Sort(listB)
+		if slices.Equal(listA, listB) {
+			return a, a
+		}
+		if len(listA) > listLimit || len(listB) > listLimit {
+			return without(listA, listB), without(listB, listA)
+		}
+	}
+	return a, b
+}
+
+func flag(value string) string {
+	if on, ok := facts.ParseFlag(value); ok && on {
+		return "on"
+	} else if ok {
+		return "off"
+	}
+	return value
+}
+
+func without(list, others []string) string {
+	in := make(map[string]bool, len(others))
+	for _, o := range others {
+		in[o] = true
+	}
+	kept := slices.DeleteFunc(slices.Clone(list), func(v string) bool { return in[v] })
+	if len(kept) == 0 {
+		return "nothing that the other side has not"
+	}
+	return "only here: " + strings.Join(kept, ", ")
+}

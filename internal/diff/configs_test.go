@@ -1,0 +1,82 @@
+package diff
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"headroom/internal/kconfig"
+)
+
+const configsDir = "../kconfig/testdata"
+
+func knowledge(t testing.TB) *Knowledge {
+	t.Helper()
+	k, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// configFile decodes one of the published configurations, as a user's file.
+func configFile(t testing.TB, name string) Side {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(configsDir, name+".config.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Decode(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func config(t testing.TB, name string) kconfig.Config {
+	t.Helper()
+	c := kconfig.Config{}
+	for _, f := range configFile(t, name).Facts {
+		if option, ok := bytes.CutPrefix([]byte(f.Key), []byte(configPrefix)); ok {
+			c[string(option)] = f.Value
+		}
+	}
+	if len(c) < 1000 {
+		t.Fatalf("%s has %d options", name, len(c))
+	}
+	return c
+}
+
+func configSide(name string, c kconfig.Config) Side {
+	return Side{Name: name, Facts: ConfigFacts(name, nil, c)}
+}
+
+// The kernel that was slow in the field report is Talos's with strict IOMMU; the option that cost 60% is among thousands.
+func TestTalosAgainstDebian(t *testing.T) {
+	d := knowledge(t).Compare(configFile(t, "talos-6.6.57-iommu-strict"), configFile(t, "debian-6.1.0-50"))
+	if d.Counts.Options != 4905 {
+		t.Errorf("%d options differ, want 4905", d.Counts.Options)
+	}
+	rank := slices.IndexFunc(d.Differences, func(d Difference) bool { return d.Name == "IOMMU_DEFAULT_DMA_STRICT" }) + 1
+	if rank < 1 || rank > 3 {
+		t.Fatalf("IOMMU_DEFAULT_DMA_STRICT has rank %d, want 1 to 3", rank)
+	}
+	strict := d.Differences[rank-1]
+	if strict.Slower != "a" || strict.Argument != "iommu.strict=0" || strict.Source == nil || !slices.Contains(strict.Follows, "kernel.config.IOMMU_DEFAULT_DMA_LAZY") {
+		t.Errorf("%+v", strict)
+	}
+	t.Logf("figure: Talos 6.6.57 strict against Debian 6.1: %d options differ, in %d differences when folded", d.Counts.Options, len(d.Differences))
+	for _, x := range d.Differences[:min(40, len(d.Differences))] {
+		t.Logf("%2d %.4f %-38s %s -> %s slower %q, with %d more. %s [%s]", x.Rank, x.Weight, x.Name, x.A, x.B, x.Slower, len(x.Follows), x.Why, x.Note)
+	}
+}
+
+func TestTalosStrictAgainstLazy(t *testing.T) {
+	d := knowledge(t).Compare(configFile(t, "talos-6.6.57-iommu-strict"), configFile(t, "talos-6.6.57-iommu-lazy"))
+	if len(d.Differences) != 1 || d.Counts.Options != 2 || d.Differences[0].Name != "IOMMU_DEFAULT_DMA_STRICT" ||
+		!slices.Equal(d.Differences[0].Follows, []string{"kernel.config.IOMMU_DEFAULT_DMA_LAZY"}) {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,241 @@
+package diff
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed knowledge/*.yaml
+var files embed.FS
+
+// Knowledge is what is known of options, boot arguments, sysctls, parameters of modules and other facts.
+//
+// It is data, in the folder knowledge: a file for each area, a list of entries in each, and families.yaml for what goes
+// together. An entry names one thing, or with * a pattern; the exact name counts first, then the longest pattern.
+//
+//   - option: IOMMU_DEFAULT_DMA_STRICT   or argument, sysctl, module, fact (a key of the catalogue)
+//     slow: y           which value is the slow one: y (on), n (off), high, low, or values with | between
+//     weight: 0.36      likely share of throughput lost; see Difference.Weight. 0: never a difference
+//     why: …            the mechanism
+//     effect, source    what was published, and where (a name of the file's sources)
+//     boot: ["iommu.strict=0 n", "iommu.strict=1 y"]
+//     arguments that override an option, each with what the option then is, the strongest first
+//     fast: …           the argument that gives the fast value, where boot does not tell
+//     runtime: [disk.iommu.group_type]
+//     facts that tell what is really in effect: when they are equal, this difference hardly matters
+//     since: "6.12"     the first kernel that knows the option
+//     until: "6.11"     the first kernel that knows it no longer
+//     implied: y        what kernels before since, or from until on, behave as
+//     same: sysctl.…    another key for the same thing
+type Knowledge struct {
+	exact    map[string]*entry
+	patterns map[string][]*entry
+	// linked are the options that an argument overrides, by the argument's name.
+	linked   map[string][]*entry
+	choices  [][]string
+	families [][]string
+}
+
+type entry struct {
+	Option   string
+	Argument string
+	Sysctl   string
+	Module   string
+	Fact     string
+
+	Slow    string
+	Weight  float64
+	Why     string
+	Effect  string
+	Source  string
+	Boot    []string
+	Fast    string
+	Runtime []string
+	Since   string
+	Until   string
+	Implied string
+	Same    string
+	Area    string
+
+	source *Source
+	boot   []override
+}
+
+// override is a boot argument with what an option is when it is given.
+type override struct{ name, value, result string }
+
+type knowledgeFile struct {
+	Area     string
+	Sources  map[string]Source
+	Entries  []*entry
+	Choices  [][]string
+	Families [][]string
+}
+
+// Load reads the built-in knowledge.
+func Load() (*Knowledge, error) {
+	k := &Knowledge{exact: map[string]*entry{}, patterns: map[string][]*entry{}, linked: map[string][]*entry{}}
+	names, err := fs.Glob(files, "knowledge/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		data, err := files.ReadFile(name)
+		if err == nil {
+			err = k.add(data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path.Base(name), err)
+		}
+	}
+	return k, nil
+}
+
+func (k *Knowledge) add(data []byte) error {
+	var f knowledgeFile
+	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&f); err != nil {
+		return err
+	}
+	k.choices = append(k.choices, f.Choices...)
+	k.families = append(k.families, f.Families...)
+	for _, e := range f.Entries {
+		if err := k.addEntry(f, e); err != nil {
+			return fmt.Errorf("entry %s: %w", e.subject(), err)
+		}
+	}
+	return nil
+}
+
+func (k *Knowledge) addEntry(f knowledgeFile, e *entry) error {
+	kind, name := e.about()
+	if e.Area == "" {
+		e.Area = f.Area
+	}
+	if e.Source != "" {
+		s, ok := f.Sources[e.Source]
+		if !ok {
+			return fmt.Errorf("the file has no source %q", e.Source)
+		}
+		e.source = &s
+	}
+	for _, b := range e.Boot {
+		argument, result, ok := strings.Cut(b, " ")
+		if !ok {
+			return fmt.Errorf("boot: %q has no result; write \"argument=value result\"", b)
+		}
+		name, value := splitArgument(argument)
+		e.boot = append(e.boot, override{name, value, result})
+	}
+	for _, o := range e.boot {
+		if list := k.linked[o.name]; len(list) == 0 || list[len(list)-1] != e {
+			k.linked[o.name] = append(list, e)
+		}
+	}
+	if kind == argumentKind {
+		name = argumentName(name)
+	}
+	key := kind + ":" + name
+	if _, twice := k.exact[key]; twice {
+		return fmt.Errorf("it is there twice")
+	}
+	k.exact[key] = e
+	if strings.Contains(name, "*") {
+		k.patterns[kind] = append(k.patterns[kind], e)
+	}
+	return nil
+}
+
+// The kinds of what differs, as Difference.Kind has them.
+const (
+	optionKind   = "option"
+	argumentKind = "argument"
+	sysctlKind   = "sysctl"
+	moduleKind   = "module"
+	factKind     = "fact"
+)
+
+func (e *entry) about() (kind, name string) {
+	switch {
+	case e.Option != "":
+		return optionKind, e.Option
+	case e.Argument != "":
+		return argumentKind, e.Argument
+	case e.Sysctl != "":
+		return sysctlKind, e.Sysctl
+	case e.Module != "":
+		return moduleKind, e.Module
+	}
+	return factKind, e.Fact
+}
+
+func (e *entry) subject() string {
+	kind, name := e.about()
+	return kind + " " + name
+}
+
+// lookup finds what is known of a thing. It always finds something: the default of the kind at least.
+func (k *Knowledge) lookup(kind, name string) *entry {
+	if e, ok := k.exact[kind+":"+name]; ok {
+		return e
+	}
+	best, length := &entry{Weight: 0.0005, Why: "no effect on I/O is known"}, -1
+	for _, e := range k.patterns[kind] {
+		_, pattern := e.about()
+		if literal := len(pattern) - strings.Count(pattern, "*"); literal > length && matches(pattern, name) {
+			best, length = e, literal
+		}
+	}
+	return best
+}
+
+// named says whether a thing has an entry of its own.
+func (k *Knowledge) named(kind, name string) bool {
+	_, ok := k.exact[kind+":"+name]
+	return ok
+}
+
+// matches says whether a name fits a pattern in which * stands for any characters.
+func matches(pattern, name string) bool {
+	before, after, found := strings.Cut(pattern, "*")
+	if !found {
+		return pattern == name
+	}
+	rest, ok := strings.CutPrefix(name, before)
+	if !ok {
+		return false
+	}
+	parts := strings.Split(after, "*")
+	last := len(parts) - 1
+	for _, part := range parts[:last] {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(part):]
+	}
+	return strings.HasSuffix(rest, parts[last])
+}
+
+// fastArgument is the boot argument that gives the fast value, if one does.
+func (e *entry) fastArgument() string {
+	if e.Fast != "" {
+		return e.Fast
+	}
+	if e.Slow != "y" && e.Slow != "n" {
+		return ""
+	}
+	for i, o := range e.boot {
+		if on(o.result) == (e.Slow == "n") {
+			argument, _, _ := strings.Cut(e.Boot[i], " ")
+			return argument
+		}
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package diff
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/kconfig"
+)
+
+// regression is a published slowdown by one option of the build.
+type regression struct {
+	Option   string
+	Slow     string
+	Fast     string
+	Argument string
+	What     string
+	Source   string
+}
+
+func regressions(t *testing.T) []regression {
+	t.Helper()
+	data, err := os.ReadFile("testdata/regressions.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []regression
+	if err := yaml.Unmarshal(data, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 20 {
+		t.Fatalf("%d regressions in the list, want 20", len(list))
+	}
+	return list
+}
+
+// firstPlaces are those in which a planted option has to come out, and wanted is how many of the twenty have to.
+const (
+	firstPlaces = 10
+	wanted      = 16
+)
+
+// Each of twenty published regressions, planted alone in each of four pairs of real configurations, comes out in the first
+// ten differences in at least 16 of 20. An option counts only when it has a rank of its own, not when it is listed under
+// another. The slow value is planted in either side, and the worse place counts.
+func TestPlantedRegressions(t *testing.T) {
+	list := regressions(t)
+	k := knowledge(t)
+	pairs := [][2]string{
+		{"talos-6.6.57-iommu-strict", "debian-6.1.0-50"},
+		{"talos-6.6.57-iommu-lazy", "debian-6.12.111"},
+		{"debian-6.1.0-50", "debian-6.12.111"},
+		{"talos-6.6.57-iommu-lazy", "debian-6.1.0-50"},
+	}
+	for _, p := range pairs {
+		a, b := config(t, p[0]), config(t, p[1])
+		var places []string
+		hits := 0
+		for _, r := range list {
+			rank := max(plantedRank(k, a, b, r, true), plantedRank(k, a, b, r, false))
+			if rank <= firstPlaces {
+				hits++
+			}
+			places = append(places, fmt.Sprintf("%s %d", r.Option, rank))
+		}
+		t.Logf("figure: planted regressions, %s against %s: %d of %d in the first %d: %s", p[0], p[1], hits, len(list), firstPlaces, strings.Join(places, ", "))
+		if hits < wanted {
+			t.Errorf("%s against %s: %d of %d planted regressions are in the first %d, want %d", p[0], p[1], hits, len(list), firstPlaces, wanted)
+		}
+	}
+}
+
+// plantedRank is the rank of an option that alone was made to differ: it and what it was called before are taken out of both
+// configurations, then it is put in, slow on one side and fast on the other.
+func plantedRank(k *Knowledge, a, b kconfig.Config, r regression, slowA bool) int {
+	a, b = maps.Clone(a), maps.Clone(b)
+	for _, c := range []kconfig.Config{a, b} {
+		for _, name := range otherNames(r.Option) {
+			delete(c, name)
+		}
+	}
+	a[r.Option], b[r.Option] = r.Fast, r.Slow
+	if slowA {
+		a[r.Option], b[r.Option] = r.Slow, r.Fast
+	}
+	d := k.Compare(configSide("a", a), configSide("b", b))
+	i := slices.IndexFunc(d.Differences, func(d Difference) bool { return d.Name == r.Option })
+	if i < 0 {
+		return len(d.Differences) + 1
+	}
+	return d.Differences[i].Rank
+}
+
+// otherNames are an option's names over the kernels' versions, its own among them.
+func otherNames(option string) []string {
+	names := []string{option}
+	for i := 0; i < len(names); i++ {
+		for _, r := range kconfig.Renames() {
+			if r.Old == names[i] && !slices.Contains(names, r.New) {
+				names = append(names, r.New)
+			}
+			if r.New == names[i] && !slices.Contains(names, r.Old) {
+				names = append(names, r.Old)
+			}
+		}
+	}
+	return names
+}

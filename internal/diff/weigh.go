@@ -1,0 +1,89 @@
+package diff
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// What is left of a weight when a difference can't matter as it stands: both sides run alike whatever was built or asked
+// for, or both have an option on, once built in and once as a module.
+const (
+	sameInEffect = 0.02
+	sameButBuilt = 0.05
+)
+
+// weigh says how much of an entry's weight a pair of values deserves, and which side is likely the slower one: "a", "b"
+// or "" when that is not known.
+func (e *entry) weigh(a, b string) (weight float64, slower string) {
+	switch e.Slow {
+	case "":
+		return e.Weight, ""
+	case "y", "n":
+		onA, onB := on(a), on(b)
+		if onA == onB {
+			return e.Weight * sameButBuilt, ""
+		}
+		return e.Weight, sideOf(onA == (e.Slow == "y"))
+	case "high", "low":
+		x, okA := number(a)
+		y, okB := number(b)
+		if !okA || !okB || x == y {
+			return e.Weight / 2, ""
+		}
+		return e.Weight * distance(x, y), sideOf((x > y) == (e.Slow == "high"))
+	}
+	slowA, slowB := e.slowValue(a), e.slowValue(b)
+	if slowA == slowB {
+		return e.Weight / 2, ""
+	}
+	return e.Weight, sideOf(slowA)
+}
+
+func sideOf(a bool) string {
+	if a {
+		return "a"
+	}
+	return "b"
+}
+
+func (e *entry) slowValue(value string) bool {
+	if value == "" {
+		value = absent
+	}
+	for pattern := range strings.SplitSeq(e.Slow, "|") {
+		if matches(pattern, value) && (value != absent || pattern == absent) {
+			return true
+		}
+	}
+	return false
+}
+
+// absent is how the value of a boot argument that is not given is written in the knowledge.
+const absent = "absent"
+
+// on says whether a value of an option stands for something: y, m, a number but 0, a text.
+func on(value string) bool { return value != "n" && value != "" && value != "0" }
+
+// number reads a value's number: the only one, or the last of a list, as in "4096 131072 6291456".
+func number(value string) (float64, bool) {
+	words := strings.Fields(value)
+	if len(words) == 0 {
+		return 0, false
+	}
+	last := words[len(words)-1]
+	if n, err := strconv.ParseInt(last, 0, 64); err == nil {
+		return float64(n), true
+	}
+	n, err := strconv.ParseFloat(last, 64)
+	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+}
+
+// distance is 1 for numbers that differ fourfold or more, or of which one is 0, and less for closer ones: 1023 is hardly
+// another queue depth than 1024.
+func distance(x, y float64) float64 {
+	if x <= 0 || y <= 0 {
+		return 1
+	}
+	return min(1, max(0.05, math.Abs(math.Log2(x/y))/2))
+}

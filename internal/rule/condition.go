@@ -1,0 +1,316 @@
+package rule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"headroom/internal/facts"
+)
+
+// condition is a compiled CEL expression whose value is true or false.
+type condition struct {
+	text    string
+	program cel.Program
+}
+
+// fault is what is wrong with a condition, at a place in its text.
+type fault struct {
+	line          int // from 1
+	message, hint string
+}
+
+// compile checks a condition of a rule with the given scope. All faults in the names of facts are found at once; those
+// in types only once the names are right.
+func (l *language) compile(text, scope string) (*condition, []fault) {
+	parsed, issues := l.env.Parse(text)
+	if issues.Err() != nil {
+		return nil, celFaults(issues, "")
+	}
+	w := &walker{language: l, scope: scope, info: parsed.NativeRep().SourceInfo(), steps: map[int64]bool{}}
+	w.walk(parsed.NativeRep().Expr(), nil)
+	if len(w.faults) > 0 {
+		return nil, w.faults
+	}
+	checked, issues := l.env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, celFaults(issues, l.kindsOf(w.read))
+	}
+	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) {
+		return nil, []fault{{line: 1, message: "its value is " + t.String() + ", not true or false",
+			hint: "compare it with something"}}
+	}
+	if faults := growing(checked.NativeRep(), w.steps); len(faults) > 0 {
+		return nil, faults
+	}
+	program, err := l.env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	if err != nil {
+		return nil, []fault{{line: 1, message: err.Error()}}
+	}
+	return &condition{text: text, program: program}, nil
+}
+
+// growing finds operations that make something larger out of what there is. A few in a row outgrow any memory, or take longer
+// than anybody waits, before CEL's limit on costs looks: it counts a call once the call is done.
+func growing(checked *ast.AST, steps map[int64]bool) []fault {
+	banned := map[string]string{
+		"add_list":                         "joining lists",
+		"string_replace_string_string":     "replace",
+		"string_replace_string_string_int": "replace",
+		"list_join":                        "join",
+		"list_join_string":                 "join",
+		"string_format":                    "format",
+	}
+	var faults []fault
+	references := checked.ReferenceMap()
+	for _, id := range slices.Sorted(maps.Keys(references)) {
+		for _, overload := range references[id].OverloadIDs {
+			if what, ok := banned[overload]; ok && !steps[id] {
+				faults = append(faults, fault{line: max(checked.SourceInfo().GetStartLocation(id).Line(), 1),
+					message: what + " is not available in conditions", hint: "compare parts: contains, matches, exists, in"})
+			}
+		}
+	}
+	return faults
+}
+
+// kindsOf is the hint for a type error: what the facts of the condition are.
+func (l *language) kindsOf(keys []string) string {
+	var said []string
+	for _, k := range keys {
+		said = append(said, k+" is "+kindName(l.kinds[k]))
+	}
+	return strings.Join(said, "; ")
+}
+
+func celFaults(issues *cel.Issues, hint string) []fault {
+	var faults []fault
+	for _, e := range issues.Errors() {
+		message, _, _ := strings.Cut(e.Message, " (in container")
+		faults = append(faults, fault{line: max(e.Location.Line(), 1), message: message, hint: hint})
+	}
+	return faults
+}
+
+// walker looks at every name of a condition before CEL does, because it can say more about a wrong one.
+type walker struct {
+	*language
+	scope  string
+	info   *ast.SourceInfo
+	faults []fault
+	// read are the keys that are used as variables.
+	read []string
+	// steps are the additions that map and filter are made of: each adds an element to what there is so far, which has a
+	// name that nobody can type.
+	steps map[int64]bool
+}
+
+func (w *walker) fault(e ast.Expr, hint, format string, args ...any) {
+	w.faults = append(w.faults, fault{line: max(w.info.GetStartLocation(e.ID()).Line(), 1), hint: hint,
+		message: fmt.Sprintf(format, args...)})
+}
+
+// walk visits e; local are the variables of the loops around it.
+func (w *walker) walk(e ast.Expr, local []string) {
+	switch e.Kind() {
+	case ast.IdentKind, ast.SelectKind:
+		if name, ok := dotted(e); ok {
+			if first, _, _ := strings.Cut(name, "."); !slices.Contains(local, first) {
+				w.name(e, name)
+			}
+			return
+		}
+		w.walk(e.AsSelect().Operand(), local)
+	case ast.CallKind:
+		call := e.AsCall()
+		if call.FunctionName() == operators.Index && call.Args()[0].Kind() == ast.IdentKind {
+			if table := call.Args()[0].AsIdent(); !slices.Contains(local, table) && isTable(table) {
+				w.table(e, table, call.Args()[1])
+				return
+			}
+		}
+		if call.FunctionName() == operators.Add {
+			if first := call.Args()[0]; first.Kind() == ast.IdentKind && strings.HasPrefix(first.AsIdent(), "@") {
+				w.steps[e.ID()] = true
+			}
+		}
+		if call.IsMemberFunction() {
+			w.walk(call.Target(), local)
+		}
+		for _, a := range call.Args() {
+			w.walk(a, local)
+		}
+	case ast.ListKind:
+		for _, x := range e.AsList().Elements() {
+			w.walk(x, local)
+		}
+	case ast.MapKind:
+		for _, x := range e.AsMap().Entries() {
+			w.walk(x.AsMapEntry().Key(), local)
+			w.walk(x.AsMapEntry().Value(), local)
+		}
+	case ast.ComprehensionKind:
+		c := e.AsComprehension()
+		w.walk(c.IterRange(), local)
+		w.walk(c.AccuInit(), local)
+		inside := append(slices.Clone(local), c.IterVar(), c.IterVar2(), c.AccuVar())
+		w.walk(c.LoopCondition(), inside)
+		w.walk(c.LoopStep(), inside)
+		w.walk(c.Result(), inside)
+	}
+}
+
+// dotted is the name that a chain of selections spells: disk.queue.scheduler.
+func dotted(e ast.Expr) (string, bool) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return e.AsIdent(), true
+	case ast.SelectKind:
+		before, ok := dotted(e.AsSelect().Operand())
+		return before + "." + e.AsSelect().FieldName(), ok
+	}
+	return "", false
+}
+
+func isTable(name string) bool {
+	switch name {
+	case configTable, argumentTable, sysctlTable, moduleTable, countTable, valuesTable, sumTable:
+		return true
+	}
+	return false
+}
+
+// name checks a variable.
+func (w *walker) name(e ast.Expr, name string) {
+	first, rest, _ := strings.Cut(name, ".")
+	if first == "kernel" && strings.HasPrefix(rest, "config.") {
+		first, rest = configTable, strings.TrimPrefix(rest, "config.")
+	}
+	if isTable(first) {
+		if rest == "" {
+			rest = "…"
+		}
+		w.fault(e, "write "+first+`["`+rest+`"]`, "%s is a table of many facts", first)
+		return
+	}
+	class := w.classOf(name)
+	switch _, known := w.kinds[name]; {
+	case !known:
+		w.fault(e, w.didYouMean(name, w.visible()), "there is no fact %s", name)
+	case class != "" && class != w.scope && w.scope == "":
+		w.fault(e, "add scope: "+class+", or use count, values or sum", "%s is about one %s, and the rule is about the machine",
+			name, class)
+	case class != "" && class != w.scope:
+		w.fault(e, "use count, values or sum", "%s is about one %s, and the rule is about each %s", name, class, w.scope)
+	case !slices.Contains(w.read, name):
+		w.read = append(w.read, name)
+	}
+}
+
+// table checks the key of a table, which must stand there as it is.
+func (w *walker) table(e ast.Expr, table string, key ast.Expr) {
+	called := strings.TrimPrefix(table, "@")
+	if key.Kind() != ast.LiteralKind || key.AsLiteral().Type() != types.StringType {
+		w.fault(e, "", "the name in %s must be text in quotes", called)
+		return
+	}
+	name := string(key.AsLiteral().(types.String))
+	switch table {
+	case countTable:
+		if _, ok := w.classes[name]; !ok {
+			w.fault(e, w.didYouMean(name, slices.Sorted(maps.Keys(w.classes))), "there is no class of facts %q", name)
+		}
+	case valuesTable, sumTable:
+		kind, known := w.kinds[name]
+		switch {
+		case !known:
+			w.fault(e, w.didYouMean(name, w.keys), "there is no fact %s", name)
+		case w.classOf(name) == "":
+			w.fault(e, "write "+name, "%s is about the machine, so there is one", name)
+		case table == sumTable && kind != facts.Whole && kind != facts.Fraction:
+			w.fault(e, "", "%s is %s, which can't be added up", name, kindName(kind))
+		}
+	case configTable:
+		if short, ok := strings.CutPrefix(name, "CONFIG_"); ok || name == "" {
+			w.fault(e, `write config["`+short+`"]`, "options are written without CONFIG_")
+		}
+	default:
+		if name == "" {
+			w.fault(e, "", "%s has no name", called)
+		}
+	}
+}
+
+// visible are the keys that a rule of this scope can use.
+func (w *walker) visible() []string {
+	return slices.DeleteFunc(slices.Clone(w.keys), func(k string) bool {
+		class := w.classOf(k)
+		return class != "" && class != w.scope
+	})
+}
+
+func (w *walker) didYouMean(name string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "headroom facts lists them"
+}
+
+// answer is what a condition says.
+type answer int
+
+const (
+	no answer = iota
+	yes
+	// perhaps: facts are missing that would decide.
+	perhaps
+)
+
+// ask evaluates the condition; the facts that it read, and those that were missing where that matters, are returned.
+func (c *condition) ask(m *machine, class, about string) (answer, []Evidence, []Missing) {
+	r := &reading{machine: m, class: class, about: about}
+	value, _, err := c.program.Eval(r)
+	switch v := value.(type) {
+	case types.Bool:
+		if v == types.True {
+			return yes, r.evidence, nil
+		}
+		return no, r.evidence, nil
+	case *types.Unknown:
+		var missing []Missing
+		for _, id := range v.IDs() {
+			if i := int(id) - 1; i >= 0 && i < len(r.missing) {
+				missing = append(missing, r.missing[i])
+			}
+		}
+		return perhaps, nil, missing
+	}
+	return perhaps, nil, []Missing{r.failed(err, value)}
+}
+
+// tooMuchWork is the reason when a condition was stopped at its limit.
+const tooMuchWork = "the condition takes too much work here"
+
+// failed is the reason when the condition itself came to grief: a division by zero, a text that is no number.
+func (r *reading) failed(err error, value ref.Val) Missing {
+	reason := fmt.Sprintf("the condition gives %v", value)
+	if err != nil {
+		reason, _, _ = strings.Cut(err.Error(), "\n")
+		if strings.Contains(reason, "cost limit exceeded") {
+			return Missing{Reason: tooMuchWork}
+		}
+		reason = "the condition can't be worked out: " + reason
+	}
+	missing := Missing{Reason: reason}
+	if n := len(r.evidence); n > 0 {
+		missing.Fact, missing.About = r.evidence[n-1].Fact, r.evidence[n-1].About
+	}
+	return missing
+}

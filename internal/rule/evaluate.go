@@ -1,0 +1,252 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// outcome is one rule's answer about one thing.
+type outcome struct {
+	about    string
+	verdict  Verdict
+	evidence []Evidence
+	missing  []Missing
+	note     string
+}
+
+// Evaluate asks every rule about the machine whose facts are given.
+func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
+	m := newMachine(s.vocabulary, snapshot)
+	kept := parseKeep(o.Keep)
+	to := systems{names: o.Systems}
+	if len(o.Systems) == 0 {
+		to = detect(m)
+	}
+	report := Report{Schema: Schema, Findings: []Finding{}}
+	told := tellers{}
+	for i := range s.rules {
+		rule := &s.rules[i]
+		if rule.Unpriced && !o.Unpriced || rule.Risk && !o.Risks {
+			continue
+		}
+		var outcomes []outcome
+		for _, about := range m.thingsOf(rule.Scope) {
+			var out outcome
+			if n := len(outcomes); n > 0 && outcomes[n-1].stopped() {
+				out = outcomes[n-1] // nor would it come to an end for the next of thousands
+				out.about = about
+			} else {
+				out = rule.ask(m, about)
+			}
+			told.silence(rule, &out)
+			outcomes = append(outcomes, out)
+		}
+		if len(outcomes) == 0 {
+			outcomes = []outcome{rule.nothing(m)}
+		}
+		for _, out := range outcomes {
+			report.Counts.add(out.verdict)
+			if out.verdict == Unknown && slices.ContainsFunc(out.missing, needsRoot) {
+				report.PrivilegedWouldTell++
+			}
+		}
+		for _, f := range group(rule, outcomes) {
+			if f.Verdict != Found && f.Verdict != Unknown && !o.All {
+				continue
+			}
+			if f.Verdict == Found {
+				f.price(rule, o.Measured)
+				f.offer(rule, m, kept, to)
+			}
+			report.Findings = append(report.Findings, f)
+		}
+	}
+	slices.SortStableFunc(report.Findings, byWeight)
+	return report
+}
+
+// stopped says whether the condition was too much work.
+func (o outcome) stopped() bool {
+	return slices.ContainsFunc(o.missing, func(m Missing) bool { return m.Reason == tooMuchWork })
+}
+
+// thingsOf are the things that a rule of a scope is asked about; the machine is "".
+func (m *machine) thingsOf(scope string) []string {
+	if scope == "" {
+		return []string{""}
+	}
+	return m.things[scope]
+}
+
+// ask answers for one thing. A condition that is false decides even when it is unknown whether the rule applies: either
+// way there is nothing to find.
+func (r *Rule) ask(m *machine, about string) outcome {
+	out := outcome{about: about, verdict: Clear}
+	applies := yes
+	if r.applies != nil {
+		applies, _, out.missing = r.applies.ask(m, r.Scope, about)
+	}
+	if applies == no {
+		out.verdict = NotApplicable
+		return out
+	}
+	when, evidence, missing := r.when.ask(m, r.Scope, about)
+	switch {
+	case when == no:
+		out.missing = nil
+	case when == yes && applies == yes:
+		out.verdict, out.evidence = Found, evidence
+	default:
+		out.verdict = Unknown
+		for _, more := range missing {
+			if !slices.ContainsFunc(out.missing, func(o Missing) bool { return o.Fact == more.Fact }) {
+				out.missing = append(out.missing, more)
+			}
+		}
+	}
+	return out
+}
+
+// nothing is the answer of a rule whose scope has no things here.
+func (r *Rule) nothing(m *machine) outcome {
+	if f, closed := m.closed[r.Scope]; closed {
+		return outcome{verdict: Unknown, missing: []Missing{{Fact: f.Key, Reason: f.Unknown}}}
+	}
+	return outcome{verdict: NotApplicable, note: "there is no " + r.Scope + " here"}
+}
+
+// tellers are the rules that have found something, by what they found it about.
+type tellers map[teller]bool
+
+type teller struct{ rule, scope, about string }
+
+// silence makes a rule not applicable whose cause another rule's finding tells, about the same thing or the machine. A rule
+// that was silenced passes it on: what it would have told is told.
+func (t tellers) silence(r *Rule, out *outcome) {
+	if out.verdict != Found && out.verdict != Unknown {
+		return
+	}
+	for _, id := range r.SilentIf {
+		if !t[teller{id, r.Scope, out.about}] && !t[teller{id, "", ""}] && (r.Scope != "" || !t[teller{id, anything, ""}]) {
+			continue
+		}
+		t.tell(r, out.about)
+		*out = outcome{about: out.about, verdict: NotApplicable, note: "told by " + id}
+		return
+	}
+	if out.verdict == Found {
+		t.tell(r, out.about)
+	}
+}
+
+// anything stands for the scope of all things: a rule about the machine is told by what was found about one of them.
+const anything = "*"
+
+func (t tellers) tell(r *Rule, about string) {
+	t[teller{r.ID, r.Scope, about}] = true
+	t[teller{r.ID, anything, ""}] = true
+}
+
+// needsRoot says whether root could read what is missing.
+func needsRoot(m Missing) bool {
+	return strings.Contains(m.Reason, "permission denied") || strings.Contains(m.Reason, "root may read")
+}
+
+func (c *Counts) add(v Verdict) {
+	switch v {
+	case Found:
+		c.Finding++
+	case Clear:
+		c.Clear++
+	case NotApplicable:
+		c.NotApplicable++
+	case Unknown:
+		c.Unknown++
+	}
+}
+
+// seenValue is a fact with its value, or the reason why it is missing, in a finding.
+type seenValue struct {
+	finding     int
+	fact, value string
+}
+
+// group makes one finding of the same answer about several things. Evidence and missing facts stand once for each value.
+func group(rule *Rule, outcomes []outcome) []Finding {
+	var findings []Finding
+	type key struct {
+		verdict Verdict
+		note    string
+	}
+	at := map[key]int{}
+	seen := map[seenValue]int{}
+	for _, out := range outcomes {
+		i, ok := at[key{out.verdict, out.note}]
+		if !ok {
+			i = len(findings)
+			at[key{out.verdict, out.note}] = i
+			f := Finding{Rule: rule.ID, Verdict: out.verdict, Title: rule.Title, Severity: rule.Severity, Class: rule.Class,
+				Guard: rule.Guard, Because: rule.Because, Metrics: rule.Metrics, Conflicts: rule.Conflicts, Sources: rule.Sources,
+				Measure: rule.Measuring(), Note: out.note}
+			if rule.Guard {
+				f.Title = "now: " + f.Title
+			}
+			findings = append(findings, f)
+		}
+		f := &findings[i]
+		if out.about != "" {
+			f.About = append(f.About, out.about)
+		}
+		for _, e := range out.evidence {
+			k := seenValue{i, e.Fact, e.Value}
+			if j, ok := seen[k]; ok {
+				f.Evidence[j].About = append(f.Evidence[j].About, e.About...)
+				continue
+			}
+			seen[k] = len(f.Evidence)
+			e.About = slices.Clone(e.About)
+			f.Evidence = append(f.Evidence, e)
+		}
+		for _, m := range out.missing {
+			k := seenValue{i, m.Fact, m.Reason}
+			if j, ok := seen[k]; ok {
+				f.Missing[j].About = append(f.Missing[j].About, m.About...)
+				continue
+			}
+			seen[k] = len(f.Missing)
+			m.About = slices.Clone(m.About)
+			f.Missing = append(f.Missing, m)
+		}
+	}
+	return findings
+}
+
+// byWeight orders findings before unknowns before the rest, and findings by what was measured here, their severity, the
+// highest published figure and their class.
+func byWeight(a, b Finding) int {
+	loss := func(f Finding) float64 {
+		if f.Measured == nil {
+			return -2 // after those that were measured to cost nothing
+		}
+		return f.Measured.Loss
+	}
+	high := func(f Finding) float64 {
+		var most float64
+		for _, e := range f.Effects {
+			most = max(most, e.High)
+		}
+		return most
+	}
+	place := func(list []string, s string) int { return slices.Index(list, s) }
+	verdicts := []string{string(Found), string(Unknown), string(Clear), string(NotApplicable)}
+	return cmp.Or(
+		cmp.Compare(place(verdicts, string(a.Verdict)), place(verdicts, string(b.Verdict))),
+		cmp.Compare(loss(b), loss(a)),
+		cmp.Compare(place(Severities(), a.Severity), place(Severities(), b.Severity)),
+		cmp.Compare(high(b), high(a)),
+		cmp.Compare(place(ruleClasses(), a.Class), place(ruleClasses(), b.Class)),
+		cmp.Compare(a.Rule, b.Rule))
+}

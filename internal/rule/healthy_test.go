@@ -1,0 +1,125 @@
+package rule
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+)
+
+var update = flag.Bool("update", false, "write what was found on the healthy hosts to testdata/healthy/*.golden")
+
+const (
+	// leastHealthy is how many hosts there are at least.
+	leastHealthy = 8
+	// mostUnknown rules may be left open on a host that root has read: silence would mean nothing.
+	mostUnknown = 7
+	// leastClear rules have looked at what they ask about and found nothing.
+	leastClear = 45
+	// mostFindings that the owner of a healthy machine should read.
+	mostFindings = 10
+)
+
+func healthyHosts(t *testing.T) map[string][]lab.Fact {
+	t.Helper()
+	names, err := filepath.Glob("testdata/healthy/*.yaml")
+	if err != nil || len(names) < leastHealthy {
+		t.Fatalf("only %d hosts: %v", len(names), err)
+	}
+	all := map[string][]lab.Fact{}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []struct{ Fact, About, Value, Unknown string }
+		if err := yaml.Unmarshal(data, &list); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var host []lab.Fact
+		for _, f := range list {
+			d, ok := facts.Lookup(f.Fact)
+			switch {
+			case !ok:
+				t.Errorf("%s: there is no fact %s", name, f.Fact)
+			case d.Mark == facts.Computed:
+				t.Errorf("%s: %s follows from other facts", name, f.Fact)
+			case f.Unknown == "" && !holds(d.Kind, f.Value):
+				t.Errorf("%s: %s of %s can't be %q", name, f.Fact, f.About, f.Value)
+			}
+			host = append(host, lab.Fact{Key: f.Fact, About: f.About, Value: f.Value, Unknown: f.Unknown, Source: "fixture"})
+		}
+		all[strings.TrimSuffix(name, ".yaml")] = append(host, ceiling.Derive(host)...)
+	}
+	return all
+}
+
+// TestHealthyHosts asks all rules about machines that are configured as their systems come. None has a finding of high
+// severity, few rules are left open, and what is found stands in the golden files, so that a rule that begins to talk about
+// ordinary machines is seen in review.
+func TestHealthyHosts(t *testing.T) {
+	set := builtInSet(t)
+	for name, host := range healthyHosts(t) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			var b strings.Builder
+			found, unknown := 0, 0
+			clear := map[string]bool{}
+			for _, f := range set.Evaluate(host, Options{All: true}).Findings {
+				about := ""
+				if len(f.About) > 0 {
+					about = fmt.Sprintf(" (%s)", strings.Join(f.About, ", "))
+				}
+				switch f.Verdict {
+				case Clear:
+					clear[f.Rule] = true
+				case Found:
+					found++
+					if f.Severity == "high" {
+						t.Errorf("%s is of high severity: %+v", f.Rule, f.Evidence)
+					}
+					fmt.Fprintf(&b, "%s %s: %s%s\n", f.Severity, f.Rule, f.Title, about)
+				case Unknown:
+					unknown++
+					var missing []string
+					for _, m := range f.Missing {
+						missing = append(missing, m.Fact)
+					}
+					fmt.Fprintf(&b, "unknown %s%s for want of %s\n", f.Rule, about, strings.Join(missing, ", "))
+				}
+			}
+			for _, f := range set.Evaluate(host, Options{Unpriced: true}).Findings {
+				if f.Verdict == Found && !strings.Contains(b.String(), " "+f.Rule+": ") {
+					fmt.Fprintf(&b, "unpriced %s: %s\n", f.Rule, f.Title)
+				}
+			}
+			if found > mostFindings {
+				t.Errorf("%d findings, more than %d", found, mostFindings)
+			}
+			if unknown > mostUnknown {
+				t.Errorf("%d rules are left open, more than %d", unknown, mostUnknown)
+			}
+			t.Logf("%d findings, %d clear, %d unknown", found, len(clear), unknown)
+			if len(clear) < leastClear {
+				t.Errorf("only %d rules are clear, fewer than %d", len(clear), leastClear)
+			}
+			golden := name + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil || string(want) != b.String() {
+				t.Errorf("found (%v; -update writes it):\n%s", err, b.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package rule
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/ext"
+
+	"headroom/internal/facts"
+)
+
+// The limits of a condition. They are far above what a rule needs, and keep a slip in a user's own rule (a loop over all
+// disks inside a loop over all disks) from holding up the diagnosis: CEL counts a comparison as about one unit of cost.
+const (
+	maxCondition = 4096 // code points
+	maxNodes     = 2000
+	maxCost      = 1_000_000
+	maxPattern   = 1000 // instructions of a compiled regular expression
+)
+
+// The names under which conditions see families of facts. Those with an @ can't be typed: count("nic") becomes
+// @count["nic"], so that a key that can't be read is unknown by itself, as with any other map.
+const (
+	configTable   = "config"
+	argumentTable = "argument"
+	sysctlTable   = "sysctl"
+	moduleTable   = "module"
+	countTable    = "@count"
+	valuesTable   = "@values"
+	sumTable      = "@sum"
+)
+
+// vocabulary is the catalogue, as conditions and machines are looked up in it.
+type vocabulary struct {
+	// kinds of the keys that are variables; families are reached through the tables.
+	kinds map[string]facts.Kind
+	// keys in order, for suggestions.
+	keys    []string
+	classes map[string]string
+}
+
+func newVocabulary() vocabulary {
+	v := vocabulary{kinds: map[string]facts.Kind{}, classes: facts.Classes()}
+	for _, d := range facts.Catalogue() {
+		if !strings.HasSuffix(d.Key, "*") {
+			v.kinds[d.Key] = d.Kind
+		}
+	}
+	v.keys = slices.Sorted(maps.Keys(v.kinds))
+	return v
+}
+
+// language is CEL with every key of the catalogue as a typed variable. One environment serves all scopes, because making
+// one costs more than compiling a hundred conditions; what a scope may not see is told apart on the syntax tree.
+type language struct {
+	vocabulary
+	env *cel.Env
+}
+
+func newLanguage() (*language, error) {
+	l := &language{vocabulary: newVocabulary()}
+	options := []cel.EnvOption{
+		// has() is left out: whether a fact is there is never a condition, an absent one makes it unknown.
+		cel.ClearMacros(),
+		cel.Macros(cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.MapMacro, cel.MapFilterMacro, cel.FilterMacro),
+		cel.Macros(cel.GlobalMacro("kernel", 2, kernelMacro),
+			tableMacro("count", countTable), tableMacro("values", valuesTable), tableMacro("sum", sumTable)),
+		cel.CrossTypeNumericComparisons(true),
+		cel.ParserExpressionSizeLimit(maxCondition),
+		cel.ExpressionNodeLimit(maxNodes),
+		cel.RegexProgramSizeLimit(maxPattern),
+		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateRegexProgramSizeLimit(maxPattern)),
+		ext.Strings(),
+		cel.Variable(configTable, cel.MapType(cel.StringType, cel.StringType)),
+		cel.Variable(argumentTable, cel.MapType(cel.StringType, cel.StringType)),
+		cel.Variable(sysctlTable, cel.MapType(cel.StringType, cel.StringType)),
+		cel.Variable(moduleTable, cel.MapType(cel.StringType, cel.StringType)),
+		cel.Variable(countTable, cel.MapType(cel.StringType, cel.IntType)),
+		cel.Variable(valuesTable, cel.MapType(cel.StringType, cel.ListType(cel.StringType))),
+		cel.Variable(sumTable, cel.MapType(cel.StringType, cel.DoubleType)),
+	}
+	for _, key := range l.keys {
+		options = append(options, cel.Variable(key, celType(l.kinds[key])))
+	}
+	var err error
+	l.env, err = cel.NewEnv(options...)
+	return l, err
+}
+
+// celType is the type of a variable in conditions.
+func celType(k facts.Kind) *cel.Type {
+	switch k {
+	case facts.Whole:
+		return cel.IntType
+	case facts.Fraction:
+		return cel.DoubleType
+	case facts.Flag:
+		return cel.BoolType
+	case facts.List:
+		return cel.ListType(cel.StringType)
+	}
+	return cel.StringType
+}
+
+// kindName is how a message calls a kind.
+func kindName(k facts.Kind) string {
+	switch k {
+	case facts.Whole:
+		return "a whole number (int)"
+	case facts.Fraction:
+		return "a number (double)"
+	case facts.Flag:
+		return "a flag (bool)"
+	case facts.List:
+		return "a list of strings"
+	}
+	return "a string"
+}
+
+// classOf is the class of a key's facts; empty for the machine's.
+func (l vocabulary) classOf(key string) string {
+	first, _, _ := strings.Cut(key, ".")
+	if _, ok := l.classes[first]; ok {
+		return first
+	}
+	return ""
+}
+
+// kernelMacro turns kernel(6, 2) into the comparison of the two facts, so that it is unknown when they are and shows up
+// in the evidence as they do.
+func kernelMacro(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+	for _, a := range args {
+		if a.Kind() != ast.LiteralKind || a.AsLiteral().Type() != types.IntType {
+			return nil, eh.NewError(a.ID(), "kernel() takes two whole numbers: kernel(6, 2)")
+		}
+	}
+	major := func() ast.Expr { return eh.NewSelect(eh.NewIdent("kernel"), "major") }
+	minor := eh.NewSelect(eh.NewIdent("kernel"), "minor")
+	return eh.NewCall(operators.LogicalOr,
+		eh.NewCall(operators.Greater, major(), args[0]),
+		eh.NewCall(operators.LogicalAnd,
+			eh.NewCall(operators.Equals, major(), eh.Copy(args[0])),
+			eh.NewCall(operators.GreaterEquals, minor, args[1]))), nil
+}
+
+// tableMacro turns name("key") into table["key"].
+func tableMacro(name, table string) cel.Macro {
+	return cel.GlobalMacro(name, 1, func(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+		return eh.NewCall(operators.Index, eh.NewIdent(table), args[0]), nil
+	})
+}

@@ -1,0 +1,409 @@
+package rule
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+)
+
+// notCollected is the reason why a fact is unknown that no collector gave.
+const notCollected = "not collected"
+
+// machine is a snapshot, indexed for conditions.
+type machine struct {
+	vocabulary
+	whole map[string]lab.Fact
+	// things of each class in the order in which they appear, and their facts by thing and key.
+	things map[string][]string
+	parts  map[part]lab.Fact
+	// closed are classes of which nothing could be listed, with the fact that says why.
+	closed    map[string]lab.Fact
+	arguments map[string]string
+	// flaws is where the kernel lists the flaws of CPUs that it knows; empty when none was read.
+	flaws string
+}
+
+// part is a fact about one thing.
+type part struct{ about, key string }
+
+func newMachine(l vocabulary, snapshot []lab.Fact) *machine {
+	m := &machine{vocabulary: l, whole: map[string]lab.Fact{}, things: map[string][]string{}, parts: map[part]lab.Fact{},
+		closed: map[string]lab.Fact{}}
+	seen := map[part]bool{}
+	var ofPlace []lab.Fact
+	for _, f := range snapshot {
+		class := l.classOf(f.Key)
+		if name, key, ok := placeFact(f.Key); ok && class != "" {
+			ofPlace = append(ofPlace, lab.Fact{Key: key, About: name, Value: f.Value, Source: f.Source, Unknown: f.Unknown})
+			continue
+		}
+		m.take(f, class, seen)
+	}
+	// Runs of the time before facts about all disks have those under the place only; that is better than nothing.
+	listed := maps.Clone(m.things)
+	for _, f := range ofPlace {
+		if class := l.classOf(f.Key); len(listed[class]) == 0 {
+			m.take(f, class, seen)
+		}
+	}
+	if line := m.whole["kernel.cmdline"]; line.Unknown == "" {
+		m.arguments = bootArguments(line.Value)
+	}
+	return m
+}
+
+// placeFact takes a key of a run's own place apart: "disk.under-test.2.queue.scheduler" is queue.scheduler of the disk that
+// is called under-test.2.
+func placeFact(key string) (about, plain string, ok bool) {
+	class, rest, ok := strings.Cut(key, ".under-test")
+	if !ok {
+		return "", "", false
+	}
+	name := strings.TrimLeft(rest, ".0123456789")
+	number := strings.TrimSuffix(rest[:len(rest)-len(name)], ".")
+	return "under-test" + number, class + "." + name, true
+}
+
+// take puts a fact where conditions look for it.
+func (m *machine) take(f lab.Fact, class string, seen map[part]bool) {
+	if strings.HasPrefix(f.Key, flawPrefix) && f.Unknown == "" {
+		m.flaws = path.Dir(f.Source)
+	}
+	switch {
+	case f.About == "":
+		if old, ok := m.whole[f.Key]; !ok || old.Unknown != "" && f.Unknown == "" {
+			m.whole[f.Key] = f
+		}
+		if _, variable := m.kinds[f.Key]; class != "" && f.Unknown != "" && variable {
+			m.closed[class] = f
+		}
+	case class != "":
+		if thing := (part{f.About, class}); !seen[thing] {
+			seen[thing] = true
+			m.things[class] = append(m.things[class], f.About)
+		}
+		key := part{f.About, f.Key}
+		if old, ok := m.parts[key]; !ok || old.Unknown != "" && f.Unknown == "" {
+			m.parts[key] = f
+		}
+	}
+}
+
+const flawPrefix = "cpu.vulnerability."
+
+// find is the fact of a key; about is the thing when the key is of a class. A fact that nobody collected is one that is
+// unknown, but for flaws of CPUs: the kernel has a file for each that it knows, so "none" is what it says of the others.
+func (m *machine) find(key, about string) lab.Fact {
+	var f lab.Fact
+	var ok bool
+	if about == "" {
+		f, ok = m.whole[key]
+	} else {
+		f, ok = m.parts[part{about, key}]
+	}
+	if !ok && m.flaws != "" && strings.HasPrefix(key, flawPrefix) {
+		return lab.Fact{Key: key, Value: "none", Source: m.flaws}
+	}
+	if !ok {
+		return lab.Fact{Key: key, About: about, Unknown: notCollected}
+	}
+	return f
+}
+
+// text is a machine-wide fact's value; empty when it is unknown.
+func (m *machine) text(key string) string {
+	if f := m.whole[key]; f.Unknown == "" {
+		return f.Value
+	}
+	return ""
+}
+
+// bootArguments reads a kernel command line, as in
+//
+//	BOOT_IMAGE=/vmlinuz-6.1.0 root=/dev/vda1 ro iommu.strict=1 nosmt dyndbg="file a.c +p" -- single
+//
+// Quotes protect blanks, what follows "--" is for init, dashes and underscores in names are the same, and of an argument
+// given twice the last counts for nearly all that take one value (Documentation/admin-guide/kernel-parameters.rst). One
+// without a value is "on".
+func bootArguments(line string) map[string]string {
+	arguments := map[string]string{}
+	for _, w := range bootWords(line) {
+		name, value, given := strings.Cut(w, "=")
+		if !given {
+			value = "on"
+		}
+		arguments[plainName(name)] = value
+	}
+	return arguments
+}
+
+// bootWords are the arguments of a command line, without quotes and without those for init.
+func bootWords(line string) []string {
+	quoted := false
+	words := strings.FieldsFunc(line, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return !quoted && (r == ' ' || r == '\t' || r == '\n')
+	})
+	for i, w := range words {
+		if w == "--" {
+			return words[:i]
+		}
+		words[i] = strings.ReplaceAll(w, `"`, "")
+	}
+	return words
+}
+
+// typed is the value that a boot argument was given; empty when it has none, or stands there with several.
+func (m *machine) typed(name string) string {
+	found := ""
+	for _, w := range bootWords(m.text("kernel.cmdline")) {
+		argument, value, _ := strings.Cut(w, "=")
+		if plainName(argument) != plainName(name) {
+			continue
+		}
+		if found != "" && found != value {
+			return ""
+		}
+		found = value
+	}
+	return found
+}
+
+// plainName is a boot argument's or module parameter's name with dashes as underscores.
+func plainName(name string) string { return strings.ReplaceAll(name, "-", "_") }
+
+// reading is what one evaluation of a condition sees. It is the CEL activation, and keeps what was read.
+type reading struct {
+	*machine
+	class, about string
+	evidence     []Evidence
+	missing      []Missing
+}
+
+// ResolveName gives CEL the value of a variable.
+func (r *reading) ResolveName(name string) (any, bool) {
+	if isTable(name) {
+		return table{r, name}, true
+	}
+	kind, ok := r.kinds[name]
+	if !ok {
+		return nil, false
+	}
+	about := ""
+	if class := r.classOf(name); class != "" {
+		about = r.about
+	}
+	return r.value(r.find(name, about), kind), true
+}
+
+// Parent is nil: conditions see nothing else.
+func (r *reading) Parent() cel.Activation { return nil }
+
+// value is a fact as CEL takes it.
+func (r *reading) value(f lab.Fact, kind facts.Kind) ref.Val {
+	if f.Unknown != "" {
+		return r.unknown(f.Key, f.About, f.Unknown)
+	}
+	var v ref.Val
+	switch kind {
+	case facts.Whole:
+		n, err := strconv.ParseInt(f.Value, 10, 64)
+		if err != nil {
+			return r.unknown(f.Key, f.About, fmt.Sprintf("%.40q is not a whole number", f.Value))
+		}
+		v = types.Int(n)
+	case facts.Fraction:
+		n, err := strconv.ParseFloat(f.Value, 64)
+		if err != nil {
+			return r.unknown(f.Key, f.About, fmt.Sprintf("%.40q is not a number", f.Value))
+		}
+		v = types.Double(n)
+	case facts.Flag:
+		on, ok := facts.ParseFlag(f.Value)
+		if !ok {
+			return r.unknown(f.Key, f.About, fmt.Sprintf("%.40q is neither on nor off", f.Value))
+		}
+		v = types.Bool(on)
+	case facts.List:
+		v = types.NewStringList(types.DefaultTypeAdapter, facts.ParseList(f.Value))
+	default:
+		v = types.String(f.Value)
+	}
+	r.saw(f.Key, f.About, f.Value, f.Source)
+	return v
+}
+
+// saw notes a fact that the condition read.
+func (r *reading) saw(key, about, value, source string) {
+	e := Evidence{Fact: key, Value: value, Source: source}
+	if about != "" {
+		e.About = []string{about}
+	}
+	if !slices.ContainsFunc(r.evidence, func(o Evidence) bool { return o.Fact == e.Fact && o.Value == e.Value }) {
+		r.evidence = append(r.evidence, e)
+	}
+}
+
+// unknown is CEL's unknown; its number leads back to the entry in missing.
+func (r *reading) unknown(key, about, reason string) ref.Val {
+	m := Missing{Fact: key, Reason: reason}
+	if about != "" {
+		m.About = []string{about}
+	}
+	i := slices.IndexFunc(r.missing, func(o Missing) bool { return o.Fact == key })
+	if i < 0 {
+		i = len(r.missing)
+		r.missing = append(r.missing, m)
+	}
+	return types.NewUnknown(int64(i+1), types.NewAttributeTrail(key))
+}
+
+// table is a map whose keys are known, absent or unknown one by one.
+type table struct {
+	r    *reading
+	name string
+}
+
+// Find looks a key up. Every key is there: what is absent has a value that says so, or is unknown.
+func (t table) Find(key ref.Val) (ref.Val, bool) {
+	name, ok := key.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(key), false
+	}
+	return t.look(string(name)), true
+}
+
+func (t table) look(name string) ref.Val {
+	r := t.r
+	switch t.name {
+	case configTable:
+		key := "kernel.config." + name
+		if f, ok := r.whole[key]; ok {
+			return r.value(f, facts.Text)
+		}
+		// An option that a known configuration does not mention is off; what it depends on may be off too.
+		where := r.find("kernel.config", "")
+		if where.Unknown != "" {
+			return r.unknown(key, "", where.Unknown)
+		}
+		r.saw(key, "", "n", where.Source)
+		return types.String("n")
+	case argumentTable:
+		line := r.find("kernel.cmdline", "")
+		if line.Unknown != "" {
+			return r.unknown(line.Key, "", line.Unknown)
+		}
+		value, given := r.arguments[plainName(name)]
+		if given {
+			r.saw(line.Key, "", name+"="+value, line.Source)
+		} else {
+			r.saw(line.Key, "", "no "+name, line.Source)
+		}
+		return types.String(value)
+	case sysctlTable:
+		return r.value(r.find("sysctl."+name, ""), facts.Text)
+	case moduleTable:
+		return r.value(r.parameter(name), facts.Text)
+	case countTable:
+		things := r.things[name]
+		if f, closed := r.closed[name]; closed && len(things) == 0 {
+			return r.unknown(f.Key, "", f.Unknown)
+		}
+		r.saw("count("+name+")", "", strconv.Itoa(len(things)), "")
+		return types.Int(len(things))
+	case valuesTable, sumTable:
+		return t.gather(name)
+	}
+	return types.NewErr("no table %s", t.name)
+}
+
+// parameter is a module's parameter; the kernel takes dashes for underscores in both names.
+func (m *machine) parameter(name string) lab.Fact {
+	if f, ok := m.whole["module."+name]; ok {
+		return f
+	}
+	return m.find("module."+plainName(name), "")
+}
+
+// gather is what is known of a key over all things of its class: nothing when there are none, unknown when there are some
+// and none is known.
+func (t table) gather(key string) ref.Val {
+	r, class := t.r, t.r.classOf(key)
+	things := r.things[class]
+	if f, closed := r.closed[class]; closed && len(things) == 0 {
+		return r.unknown(f.Key, "", f.Unknown)
+	}
+	var values, distinct []string
+	var sum float64
+	seen := map[string]bool{}
+	reason, source := notCollected, ""
+	for _, about := range things {
+		f := r.find(key, about)
+		if f.Unknown != "" {
+			reason = f.Unknown
+			continue
+		}
+		if t.name == sumTable {
+			n, err := strconv.ParseFloat(f.Value, 64)
+			if err != nil {
+				reason = fmt.Sprintf("%.40q is not a number", f.Value)
+				continue
+			}
+			sum += n
+		}
+		values, source = append(values, f.Value), f.Source
+		if !seen[f.Value] {
+			seen[f.Value] = true
+			distinct = append(distinct, f.Value)
+		}
+	}
+	if len(values) == 0 && len(things) > 0 {
+		return r.unknown(key, "", reason)
+	}
+	if t.name == sumTable {
+		r.saw("sum("+key+")", "", strconv.FormatFloat(sum, 'g', -1, 64), source)
+		return types.Double(sum)
+	}
+	if len(distinct) == 0 {
+		distinct = []string{"none"}
+	}
+	r.saw("values("+key+")", "", strings.Join(distinct, ", "), source)
+	return types.NewStringList(types.DefaultTypeAdapter, values)
+}
+
+// The rest is what CEL asks of a map; conditions use none of it, because a table can only be looked into by name.
+
+func (t table) Get(key ref.Val) ref.Val {
+	v, _ := t.Find(key)
+	return v
+}
+func (t table) Contains(ref.Val) ref.Val { return types.True }
+func (t table) Size() ref.Val            { return types.IntZero }
+func (t table) Iterator() traits.Iterator {
+	return types.NewStringList(types.DefaultTypeAdapter, nil).Iterator()
+}
+func (t table) Equal(ref.Val) ref.Val { return types.False }
+func (t table) Type() ref.Type        { return types.MapType }
+func (t table) Value() any            { return t.name }
+func (t table) ConvertToType(kind ref.Type) ref.Val {
+	return types.NewErr("a table is no %s", kind.TypeName())
+}
+func (t table) ConvertToNative(reflect.Type) (any, error) {
+	return nil, fmt.Errorf("%s is a table", t.name)
+}
+
+var _ traits.Mapper = table{}

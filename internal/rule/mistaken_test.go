@@ -1,0 +1,107 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTextsThatAreMistaken asks single built-in rules about values that are easily mistaken for each other.
+func TestTextsThatAreMistaken(t *testing.T) {
+	set := builtInSet(t)
+	const intel = "cpu.vendor = GenuineIntel"
+	const amd = "cpu.vendor = AuthenticAMD"
+	for _, c := range []struct {
+		rule  string
+		facts []string
+		want  Verdict
+	}{
+		// Ice Lake: the text is the same, and buffers are cleared on entering a guest only.
+		{"verw", []string{intel, "cpu.bugs = spectre_v1, mmio_stale_data",
+			"cpu.vulnerability.mmio_stale_data = Mitigation: Clear CPU buffers; SMT vulnerable"}, NotApplicable},
+		{"verw", []string{intel, "cpu.bugs = mds, mmio_stale_data",
+			"cpu.vulnerability.mds = Vulnerable: Clear CPU buffers attempted, no microcode; SMT vulnerable"}, Found},
+		{"verw", []string{intel, "cpu.bugs = rfds", "cpu.vulnerability.reg_file_data_sampling = Mitigation: Clear Register File"}, Found},
+		{"verw", []string{intel, "cpu.bugs = rfds", "cpu.vulnerability.reg_file_data_sampling = Vulnerable: No microcode"}, Clear},
+		{"verw", []string{amd, "cpu.bugs = tsa", "cpu.vulnerability.tsa = Mitigation: Clear CPU buffers"}, Found},
+		{"verw", []string{amd, "cpu.bugs = tsa", "cpu.vulnerability.tsa = Mitigation: Clear CPU buffers: user/kernel boundary"}, Found},
+		{"verw", []string{amd, "cpu.bugs = tsa", "cpu.vulnerability.tsa = Vulnerable: Clear CPU buffers attempted, no microcode"}, Found},
+		{"verw", []string{amd, "cpu.bugs = tsa", "cpu.vulnerability.tsa = Mitigation: Clear CPU buffers: VM"}, Clear},
+		{"slab-debugging", []string{"kernel.cmdline = ro slub_debug=-", "kernel.config = /c", "kernel.config.SLUB_DEBUG_ON = y",
+			"memory.slab_debug = none"}, Clear},
+		{"slab-debugging", []string{"kernel.cmdline = ro", "kernel.config = /c", "kernel.config.SLUB_DEBUG_ON = y",
+			"memory.slab_debug = none"}, Found},
+		{"drbd-synchronous", []string{"volume.kind drbd0 = drbd", "volume.drbd.replication drbd0 = Established, Connecting",
+			"volume.drbd.protocol drbd0 = C, A"}, Found},
+		{"drbd-synchronous", []string{"volume.kind drbd0 = drbd", "volume.drbd.replication drbd0 = Connected", "volume.drbd.protocol drbd0 = C"}, Found},
+		{"drbd-synchronous", []string{"volume.kind drbd0 = drbd", "volume.drbd.replication drbd0 = Connecting", "volume.drbd.protocol drbd0 = C"}, NotApplicable},
+		{"nic-lro-with-forwarding", []string{"nic.kind eth0 = physical", "nic.offload.lro eth0 = on", "nic.master eth0 = bond0", "net.forwarding = off"}, Clear},
+		{"nvme-link-lanes", []string{"vm.hypervisor = qemu", "disk.transport nvme0n1 = pcie", "disk.pci.link.width nvme0n1 = 1",
+			"disk.pci.link.max_width nvme0n1 = 4"}, NotApplicable},
+	} {
+		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
+			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
+		}
+	}
+}
+
+func verdict(s *Set, id string, lines []string, t *testing.T) (Verdict, []Missing) {
+	t.Helper()
+	for _, f := range s.Evaluate(snapshot(t, lines...), Options{All: true, Unpriced: true, Risks: true}).Findings {
+		if f.Rule == id {
+			return f.Verdict, f.Missing
+		}
+	}
+	t.Fatalf("there is no rule %s", id)
+	return "", nil
+}
+
+// TestRemediesThatFit: no remedy makes less of what there is too little of, or is for another architecture or size.
+func TestRemediesThatFit(t *testing.T) {
+	set := builtInSet(t)
+	strict := []string{"pci.class 0000:01:00.0 = nvme", "pci.iommu.group_type 0000:01:00.0 = DMA", "kernel.major = 6", "kernel.minor = 12",
+		"kernel.cmdline = ro", "iommu.vfio_groups = 0", "kvm.loaded = off", "pci.sriov.vfs 0000:01:00.0 = 0"}
+	for _, c := range []struct {
+		rule  string
+		facts []string
+		want  string
+	}{
+		{"iommu-strict", append(slices.Clone(strict), "kernel.arch = x86_64", "cpu.threads = 128"),
+			"cmdline:iommu.strict=0 cmdline:iommu=pt cmdline:iommu=off"},
+		{"iommu-strict", append(slices.Clone(strict), "kernel.arch = x86_64", "cpu.threads = 384"), "cmdline:iommu.strict=0 cmdline:iommu=pt"},
+		{"iommu-strict", append(slices.Clone(strict), "kernel.arch = aarch64", "cpu.threads = 144"),
+			"cmdline:iommu.strict=0 cmdline:iommu.passthrough=1"},
+		{"aio-exhausted", []string{"kernel.aio_nr = 65000", "kernel.aio_max_nr = 65536"}, "sysctl:fs.aio-max-nr=1048576"},
+		{"aio-exhausted", []string{"kernel.aio_nr = 3000000", "kernel.aio_max_nr = 3145728"}, ""},
+		{"conntrack-near-full", []string{"kernel.modules = nf_conntrack", "net.conntrack.count = 250000", "net.conntrack.max = 262144"},
+			"sysctl:net.netfilter.nf_conntrack_max=524288"},
+		{"conntrack-near-full", []string{"kernel.modules = nf_conntrack", "net.conntrack.count = 1000000", "net.conntrack.max = 1048576"}, ""},
+		{"swiotlb-full", []string{"swiotlb.size = 1073741824", "swiotlb.used = 1073000000"}, ""},
+		{"softnet-dropped", []string{"net.softnet.processed = 2000000", "net.softnet.dropped = 1000", "net.max_backlog = 250000"}, ""},
+		{"softnet-squeezed", []string{"net.softnet.processed = 2000000", "net.softnet.dropped = 0", "net.softnet.squeezed = 9000", "net.budget = 1000"},
+			"sysctl:net.core.netdev_budget_usecs=8000 irq:affinity=spread"},
+	} {
+		found := false
+		for _, f := range set.Evaluate(snapshot(t, c.facts...), Options{Systems: []string{"plain"}}).Findings {
+			if f.Rule != c.rule || f.Verdict != Found {
+				continue
+			}
+			found = true
+			var sets []string
+			for _, in := range f.Remedies {
+				if in.Set != "" {
+					sets = append(sets, in.Set)
+				}
+			}
+			if got := strings.Join(sets, " "); got != c.want {
+				t.Errorf("%s of %q: %s, want %s", c.rule, c.facts, got, c.want)
+			}
+			if len(f.Remedies) == 0 {
+				t.Errorf("%s of %q: nothing is offered", c.rule, c.facts)
+			}
+		}
+		if !found {
+			t.Errorf("%s of %q: no finding", c.rule, c.facts)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package rule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// Instruction is a remedy written down for a system.
+type Instruction struct {
+	System string `json:"system"`
+	// Set is the setting in neutral words, when the remedy is one; Text says how to make it there, with line breaks.
+	Set  string `json:"set,omitempty"`
+	Text string `json:"text"`
+	// Undo says how to take it back.
+	Undo     string `json:"undo,omitempty"`
+	Only     string `json:"only,omitempty"`
+	Reboot   bool   `json:"reboot"`
+	Destroys bool   `json:"destroys,omitempty"`
+	// Cost in security, durability, power, capacity or money.
+	Cost string `json:"cost"`
+}
+
+// Systems are those that remedies can be written for, with --for.
+func Systems() []string {
+	return []string{"talos", "grub", "systemd-boot", "proxmox", "sysctl.d", "modprobe.d", "udev", "tmpfiles.d", "tuned",
+		"libvirt", "kubevirt", "plain"}
+}
+
+// writer turns a setting into words for one system; ok is false when the system has no place for such a setting.
+type writer func(s setting, c circumstances) (text, undo string, ok bool)
+
+func writerFor(system string) writer {
+	switch system {
+	case "talos":
+		return talos
+	case "grub":
+		return grub
+	case "systemd-boot":
+		return systemdBoot
+	case "proxmox":
+		return proxmox
+	case "sysctl.d":
+		return sysctlD
+	case "modprobe.d":
+		return modprobeD
+	case "udev":
+		return udev
+	case "tmpfiles.d":
+		return tmpfilesD
+	case "tuned":
+		return tuned
+	case "libvirt":
+		return libvirt
+	case "kubevirt":
+		return kubevirt
+	case "plain":
+		return plain
+	}
+	return nil
+}
+
+// circumstances are what a remedy's wording depends on.
+type circumstances struct {
+	machine *machine
+	// about are the things of the finding.
+	about []string
+}
+
+// Render writes a remedy down for one system: what to type, where it is kept over a boot, how to undo it. about are the
+// things that it is for. Facts tell distributions and boot loaders apart.
+func Render(r Remedy, about []string, system string, snapshot []lab.Fact) (Instruction, error) {
+	if writerFor(system) == nil {
+		return Instruction{}, &lab.Error{Kind: lab.Usage, What: "remedies can't be written for " + system,
+			Hints: []string{"choose from " + strings.Join(Systems(), ", ")}}
+	}
+	return render(r, about, newMachine(newVocabulary(), snapshot), systems{names: []string{system}})[0], nil
+}
+
+// systems are those to write for: asked for by the user, who gets each that has a place for the setting, or found, of which
+// the first is enough.
+type systems struct {
+	names []string
+	found bool
+}
+
+// serves says whether a system that was found is where a kind of setting is looked for: a module's parameter can be a boot
+// argument, but its own folder is the place for it. When the boot loader is not known both are told.
+func (s systems) serves(system, kind string, already []Instruction) bool {
+	if !s.found {
+		return true
+	}
+	loader := system == "grub" || system == "systemd-boot"
+	if loader && kind != "cmdline" {
+		return false
+	}
+	return len(already) == 0 || loader && already[0].System == "grub"
+}
+
+// render writes a remedy for the systems. When none has a place for it, that is said.
+func render(r Remedy, about []string, m *machine, to systems) []Instruction {
+	in := Instruction{System: "plain", Set: r.Set, Text: r.Text, Reboot: r.Reboot, Destroys: r.Destroys, Cost: r.Cost}
+	s := parseSetting(r.Set)
+	if s.removed && s.value == "" {
+		s.value = m.typed(s.name)
+	}
+	if r.Set == "" || s.kind == "exec" || s.kind == "irq" {
+		if r.Set != "" {
+			in.Text = join(r.Text, strings.TrimSpace(s.name))
+		}
+		return []Instruction{in}
+	}
+	var out []Instruction
+	for _, system := range to.names {
+		write := writerFor(system)
+		if write == nil || !to.serves(system, s.kind, out) {
+			continue
+		}
+		if text, undo, ok := write(s, circumstances{m, about}); ok {
+			one := in
+			one.System, one.Undo = system, undo
+			one.Text = join(r.Text, m.outside()+text) + m.inPlace(s)
+			out = append(out, one)
+		}
+	}
+	if len(out) == 0 {
+		if to.found {
+			in.Text = join(r.Text, "set "+s.kind+" "+s.argument()+" (no recipe is known for this system; "+elsewhere(s.kind)+")")
+			return []Instruction{in}
+		}
+		in.System = to.names[0]
+		in.Text = join(r.Text, fmt.Sprintf("%s has no place for %s; %s", strings.Join(to.names, ", "), r.Set, elsewhere(s.kind)))
+		return []Instruction{in}
+	}
+	return out
+}
+
+func join(first, then string) string {
+	if first == "" {
+		return then
+	}
+	return strings.TrimRight(first, ". ") + ": " + then
+}
+
+// elsewhere says where a kind of setting is made.
+func elsewhere(kind string) string {
+	switch kind {
+	case "cmdline":
+		return "boot arguments belong to the boot loader: try grub, systemd-boot, proxmox or talos"
+	case "sysctl":
+		return "try sysctl.d, tuned or talos"
+	case "module":
+		return "try modprobe.d, or grub and systemd-boot when the driver is built in"
+	case "queue":
+		return "try udev, tuned or talos"
+	case "guest":
+		return "it is a setting of the virtual machine: try libvirt, proxmox or kubevirt"
+	case "mount":
+		return "it is an option of the mount: try plain"
+	}
+	return "try plain"
+}
+
+// inPlace names the boot argument that a new value is for, so that it is not left standing behind the new one. pci= adds up.
+func (m *machine) inPlace(s setting) string {
+	if old := m.typed(s.name); s.kind == "cmdline" && !s.removed && old != "" && old != s.value && s.name != "pci" {
+		return "; " + s.name + "=" + old + ", which is in force, makes room for it"
+	}
+	return ""
+}
+
+// outside is a reminder for those who look from inside a container, whose host has the setting.
+func (m *machine) outside() string {
+	if kind := m.text("container.kind"); kind != "" && kind != "none" {
+		return "on the host, not in this container: "
+	}
+	return ""
+}
+
+// detect finds the systems in use, the one that keeps settings best first. The firmware's boot loader decides between GRUB
+// and systemd-boot.
+func detect(m *machine) systems {
+	var names []string
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, guest := range m.things["guest"] {
+		switch f := m.find("guest.manager", guest); f.Value {
+		case "libvirt", "kubevirt", "proxmox":
+			add(f.Value)
+		}
+	}
+	if m.text("os.id") == "talos" {
+		add("talos")
+		add("kubevirt") // what runs virtual machines there
+		return systems{names, true}
+	}
+	if version := m.text("os.pve"); version != "" && version != "none" {
+		add("proxmox")
+	}
+	switch m.text("os.boot_loader") {
+	case "grub":
+		add("grub")
+	case "systemd-boot", "uki":
+		add("systemd-boot")
+	default:
+		add("grub")
+		add("systemd-boot")
+	}
+	for _, name := range []string{"sysctl.d", "modprobe.d", "udev", "tmpfiles.d", "plain"} {
+		add(name)
+	}
+	return systems{names, true}
+}
