@@ -1,0 +1,246 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+
+	"headroom/internal/diff"
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// DefaultMargin is the largest difference that counts as none: below it, other things than what is compared (the order of a
+// kernel's sections, the place of a file on the disk) move a number as far.
+const DefaultMargin = 0.03
+
+// DefaultAlpha is the probability that any verdict of a document is wrong.
+const DefaultAlpha = 0.05
+
+// Options of a comparison. The zero value has the defaults.
+type Options struct {
+	Margin float64
+	// Margins by metric; the name may end in *.
+	Margins map[string]float64
+	Alpha   float64
+	// Metrics to compare instead of the primary ones; a name may end in *.
+	Metrics []string
+	// Anyway compares what is incomparable.
+	Anyway bool
+}
+
+func (o Options) margin(metric string) float64 {
+	if m, ok := o.Margins[metric]; ok {
+		return m
+	}
+	longest := ""
+	for pattern := range o.Margins {
+		if Matches(pattern, metric) && len(pattern) > len(longest) {
+			longest = pattern
+		}
+	}
+	if longest != "" {
+		return o.Margins[longest]
+	}
+	return o.Margin
+}
+
+// pending is a comparison that waits for the confidence, which depends on how many there are.
+type pending struct {
+	cell   Compared
+	sample sample
+	// of is the number of the pair of cells.
+	of int
+}
+
+// possible says whether there is anything to compare, whatever its worth.
+func (p *pending) possible() bool { return len(p.sample.base) > 0 && len(p.sample.next) > 0 }
+
+// Compare compares runs with a base. The knowledge ranks what else differs.
+func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Document {
+	if o.Margin == 0 {
+		o.Margin = DefaultMargin
+	}
+	if o.Alpha == 0 {
+		o.Alpha = DefaultAlpha
+	}
+	doc := Document{Schema: Schema, Base: infoOf(base), New: []Next{}, Margin: o.Margin, Alpha: o.Alpha, Cells: []Compared{},
+		Unmatched: []Unmatched{}, Differences: []Difference{}, Warnings: []RunWarning{}}
+	var all [][]pending
+	possible := 0
+	for _, run := range runs {
+		pairs, onlyBase, onlyNew := matchCells(base.Cells, run.Cells)
+		list := pend(base, run, pairs, o)
+		for _, p := range list {
+			if p.cell.Verdict != Incomparable {
+				doc.Comparisons++
+			}
+			if p.possible() {
+				possible++
+			}
+		}
+		all = append(all, list)
+		doc.New = append(doc.New, Next{RunInfo: infoOf(run), Jobs: len(pairs), Counts: map[Verdict]int{}, Means: []Mean{}})
+		doc.Unmatched = append(doc.Unmatched, unmatched(run.ID, base.ID, onlyBase)...)
+		doc.Unmatched = append(doc.Unmatched, unmatched(run.ID, run.ID, onlyNew)...)
+		differences, counts := residue(knowledge, base, run, pairs)
+		doc.Differences = append(doc.Differences, differences...)
+		doc.New[len(doc.New)-1].DifferenceCounts = counts
+		doc.New[len(doc.New)-1].FactsKnown = knowsMachine(base) && knowsMachine(run)
+		doc.Warnings = append(doc.Warnings, runWarnings(base, run, list)...)
+	}
+	doc.Confidence = stat.FamilyWise(o.Alpha, claims(doc.Comparisons, base, runs))
+	power := newPower(doc.Confidence)
+	anyway := stat.FamilyWise(o.Alpha, claims(possible, base, runs))
+	for i, list := range all {
+		doc.New[i].Doubtful = wouldBe(list, anyway)
+		for _, p := range list {
+			if p.cell.Verdict != Incomparable {
+				p.cell.decide(p.sample, power)
+			}
+			doc.New[i].Counts[p.cell.Verdict]++
+			doc.Cells = append(doc.Cells, p.cell)
+		}
+		doc.New[i].Means = append(doc.New[i].Means, means(list, 1-o.Alpha)...)
+	}
+	return doc
+}
+
+func infoOf(r Run) RunInfo {
+	return RunInfo{ID: r.ID, Label: r.Label, Name: r.Name, Suite: r.Suite, Source: r.Source, Created: r.Created, Conditions: r.Conditions}
+}
+
+// knowsMachine says whether anything is known of a run's machine but the version of the load generator, which an import has too.
+func knowsMachine(r Run) bool { return r.fact("kernel.release", "kernel.cmdline") != "" }
+
+// paired says whether the repetitions of two runs belong together one by one: two runs of one live comparison, or two arms of one
+// run, whose blocks were measured in turns.
+func paired(base, next Run) bool {
+	return base.Pair != "" && base.Pair == next.Pair
+}
+
+// claims is by how many verdicts the probability of a wrong one is shared: as many as there are; or as a live comparison was going to
+// make, some of whose loads may have failed.
+func claims(comparisons int, base Run, runs []Run) int {
+	n := max(comparisons, 1)
+	if len(runs) == 1 && paired(base, runs[0]) && base.Terms != nil {
+		n = max(n, base.Terms.Claims)
+	}
+	return n
+}
+
+// pend makes the comparisons of all pairs of cells, without verdicts but for what is incomparable.
+func pend(base, run Run, pairs []match, o Options) []pending {
+	var list []pending
+	for i, m := range pairs {
+		ofCell, unchecked := cellReasons(base, run, m)
+		asked := o.Metrics
+		if paired(base, run) {
+			ofCell, m.notes = deliberate(ofCell, m.notes)
+			if len(asked) == 0 {
+				asked = steering(base, m)
+			}
+		}
+		for _, metric := range metricsOf(m, asked) {
+			info := lab.MetricOf(m.base.Own, metric)
+			c := Compared{Run: run.ID, Job: m.base.Job, Params: orEmpty(m.base.Params), Levels: orEmpty(m.base.Levels), Target: m.base.Target,
+				Metric: metric, Unit: info.Unit, Better: info.Better, Margin: o.margin(metric),
+				Base: figures(m.base.Values[metric]), New: figures(m.next.Values[metric]), Notes: m.notes, Unchecked: unchecked}
+			if m.next.Job != m.base.Job {
+				c.NewJob = m.next.Job
+			}
+			if !maps.Equal(m.next.Levels, m.base.Levels) {
+				c.NewLevels = m.next.Levels
+			}
+			c.Reasons = reasonsFor(base, run, m, ofCell, metric)
+			if paired(base, run) {
+				c.Reasons, c.Notes = onBothSides(base, run, m, c.Reasons, c.Notes)
+			}
+			p := pending{c, sampleOf(m.base.Values[metric], m.next.Values[metric], paired(base, run)), i}
+			if len(c.Reasons) > 0 && (!o.Anyway || !p.possible()) {
+				p.cell.Verdict, p.cell.Why = Incomparable, c.Reasons[0].Text
+			}
+			p.cell.Anyway = len(c.Reasons) > 0 && p.cell.Verdict != Incomparable
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func orEmpty(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+// means are those of speeds and of latencies, where there are any to take. Of several latencies of a cell the first counts: they
+// say much the same, and would weigh the cell more than others.
+func means(list []pending, confidence float64) []Mean {
+	var speeds, latencies []stat.Change
+	for i, p := range list {
+		switch {
+		case p.cell.Verdict == Incomparable:
+		case speed(p.cell.Unit) && p.cell.Better == lab.Higher:
+			speeds = append(speeds, p.sample.change(confidence))
+		case p.cell.Unit == lab.Seconds && strings.Contains(p.cell.Metric, "latency") && (i == 0 || list[i-1].cell.Unit != lab.Seconds || list[i-1].of != p.of):
+			latencies = append(latencies, p.sample.change(confidence))
+		}
+	}
+	var out []Mean
+	for _, kind := range []struct {
+		of      string
+		changes []stat.Change
+	}{{"speed", speeds}, {"latency", latencies}} {
+		if m := stat.GeometricMean(kind.changes); len(kind.changes) > 0 && !math.IsNaN(m.Ratio) {
+			out = append(out, Mean{Of: kind.of, Cells: len(kind.changes), Ratio: m.Ratio, Bounds: bounds(m.Lo, m.Hi, m.Confidence)})
+		}
+	}
+	return out
+}
+
+func unmatched(run, only string, cells []Cell) []Unmatched {
+	var out []Unmatched
+	for _, c := range cells {
+		out = append(out, Unmatched{Run: run, Only: only, Job: c.Job, Params: orEmpty(c.Params), Levels: orEmpty(c.Levels), N: c.N})
+	}
+	return out
+}
+
+// runWarnings say what the verdicts about a run do not cover.
+func runWarnings(base, run Run, list []pending) []RunWarning {
+	var out []RunWarning
+	add := func(code, format string, args ...any) {
+		out = append(out, RunWarning{Run: run.ID, Code: code, Text: fmt.Sprintf(format, args...)})
+	}
+	if base.ID == run.ID && base.Arm == run.Arm {
+		add("same-run", "%s is the base itself", run.Name)
+	}
+	oneBoot, unknown, oneAfterTheOther := 0, 0, 0
+	for _, p := range list {
+		switch {
+		case p.sample.oneBoot():
+			oneBoot++
+		case p.sample.per == perRepetition && min(p.sample.boots[0], p.sample.boots[1]) == 0:
+			unknown++
+		case p.sample.per == perRepetition && base.ID != run.ID:
+			oneAfterTheOther++
+		}
+	}
+	if oneBoot > 0 {
+		add("one-boot", "%s and %s were measured in different boots, and one of them in one boot only: how much a reboot alone changes is not "+
+			"known, and part of a difference may be that; reboot and measure again, twice at least on each side", base.Name, run.Name)
+	}
+	if unknown > 0 {
+		add("boots-unknown", "what is imported or published does not say in which boot it was measured, so what a reboot alone changes is part of every difference")
+	}
+	if oneAfterTheOther > 0 {
+		add("one-after-the-other", "%s and %s were measured one after the other: what changed in between, or comes and goes in spells as long as a run, is part of "+
+			"a difference and in no interval; headroom compare --live measures in turns", base.Name, run.Name)
+	}
+	if base.Status == lab.Running || run.Status == lab.Running {
+		add("running", "a run is still going on; verdicts that are looked at until one pleases are not proved")
+	}
+	return out
+}

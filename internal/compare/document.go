@@ -1,0 +1,233 @@
+package compare
+
+import (
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// Schema names the published JSON document. Fields are added to it, never renamed and never removed.
+const Schema = "headroom/compare/v1"
+
+// Document is the result of a comparison of one or several new runs with a base.
+type Document struct {
+	Schema string  `json:"schema"`
+	Base   RunInfo `json:"base"`
+	New    []Next  `json:"new"`
+	// Margin is the largest difference that counts as none (0.03: from 1/1.03 to 1.03); cells whose metric has another say so.
+	Margin float64 `json:"margin"`
+	// Alpha is the probability that any verdict of the document is wrong; Comparisons shares it out evenly: each verdict holds with
+	// Confidence.
+	Alpha       float64 `json:"alpha"`
+	Comparisons int     `json:"comparisons"`
+	Confidence  float64 `json:"confidence"`
+	// Cells are one for each metric of each pair of cells, in the order of the base; of several new runs, the first comes first.
+	Cells     []Compared  `json:"cells"`
+	Unmatched []Unmatched `json:"unmatched"`
+	// Differences between the runs and their machines, the likeliest to matter first.
+	Differences []Difference `json:"differences"`
+	Warnings    []RunWarning `json:"warnings"`
+}
+
+// RunInfo names a run of a comparison.
+type RunInfo struct {
+	ID      string     `json:"id"`
+	Label   string     `json:"label,omitempty"`
+	Name    string     `json:"name"`
+	Suite   string     `json:"suite,omitempty"`
+	Source  lab.Source `json:"source,omitempty"`
+	Created time.Time  `json:"created,omitzero"`
+	// Conditions are what to know of the run before reading its numbers, in the order in which they are asked for.
+	Conditions []Condition `json:"conditions,omitempty"`
+}
+
+// Condition is one of them, as text for people: {"kernel", "6.12.0"}.
+type Condition struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Next is a run that is compared with the base, with the sums over its cells.
+type Next struct {
+	RunInfo
+	// Jobs is how many cells have a partner; Counts is how many numbers got each verdict.
+	Jobs   int             `json:"jobs"`
+	Counts map[Verdict]int `json:"counts"`
+	// Doubtful is how many of the incomparable are so for warnings alone that leave them what the load really did: they have Would.
+	Doubtful int    `json:"doubtful,omitempty"`
+	Means    []Mean `json:"means"`
+	// DifferenceCounts are how many options, arguments, sysctls and other facts differ in all.
+	DifferenceCounts DifferenceCounts `json:"difference_counts"`
+	// FactsKnown says whether anything is known of the machines on both sides.
+	FactsKnown bool `json:"facts_known"`
+}
+
+// DifferenceCounts are those of facts diff.
+type DifferenceCounts struct {
+	Options       int `json:"options"`
+	Arguments     int `json:"arguments"`
+	Sysctls       int `json:"sysctls"`
+	Facts         int `json:"facts"`
+	NotComparable int `json:"not_comparable"`
+}
+
+// Mean is the geometric mean of the ratios of all comparable cells whose metric is of one kind.
+type Mean struct {
+	// Of is "speed" or "latency": they improve in opposite directions.
+	Of    string  `json:"of"`
+	Cells int     `json:"cells"`
+	Ratio float64 `json:"ratio"`
+	Bounds
+}
+
+// Bounds of an interval; both are absent where nothing is known of the spread.
+type Bounds struct {
+	Lo         *float64 `json:"lo,omitempty"`
+	Hi         *float64 `json:"hi,omitempty"`
+	Confidence float64  `json:"confidence,omitempty"`
+}
+
+// Known says whether there is an interval.
+func (b Bounds) Known() bool { return b.Lo != nil && b.Hi != nil }
+
+// Verdict is the answer for one number.
+type Verdict string
+
+// The verdicts. Metrics that are no speed are better or worse; for latency, lower is better.
+const (
+	Faster       Verdict = "faster"
+	Slower       Verdict = "slower"
+	Better       Verdict = "better"
+	Worse        Verdict = "worse"
+	Same         Verdict = "same"
+	Undecided    Verdict = "undecided"
+	Incomparable Verdict = "incomparable"
+)
+
+// Verdicts in the order in which they are counted out.
+func Verdicts() []Verdict {
+	return []Verdict{Slower, Worse, Faster, Better, Same, Undecided, Incomparable}
+}
+
+// Compared is one metric of one pair of cells.
+type Compared struct {
+	// Run is the ID of the new run.
+	Run string `json:"run"`
+	Job string `json:"job"`
+	// NewJob is what the new run calls it, where that is something else.
+	NewJob    string            `json:"new_job,omitempty"`
+	Params    map[string]string `json:"params"`
+	Levels    map[string]string `json:"levels"`
+	NewLevels map[string]string `json:"new_levels,omitempty"`
+	Target    string            `json:"target"`
+	Metric    string            `json:"metric"`
+	Unit      lab.Unit          `json:"unit"`
+	Better    lab.Better        `json:"better"`
+	Base      Figures           `json:"base"`
+	New       Figures           `json:"new"`
+	// Change is how many times the base the new side is; absent for what is incomparable.
+	Change *Change `json:"change,omitempty"`
+	// Would is what --anyway would judge, of what is incomparable for warnings alone that leave the numbers what the load really did.
+	Would *Change `json:"would,omitempty"`
+	// Confirmed is the change by the pairs of a live comparison that came after the verdict: no estimate that helped to decide when
+	// to stop, so it is not too large for that.
+	Confirmed *Change `json:"confirmed,omitempty"`
+	Verdict   Verdict `json:"verdict"`
+	Why       string  `json:"why"`
+	Margin    float64 `json:"margin"`
+	// Smallest change, as a share, that would have been seen in four of five such comparisons; More is how many more repetitions
+	// (boots, pairs) each side needs for a verdict, if they are like these. Both are there for what is undecided and has a spread.
+	Smallest float64 `json:"smallest,omitempty"`
+	More     int     `json:"more,omitempty"`
+	// Reasons why it is incomparable, or would have been without --anyway.
+	Reasons []Reason `json:"reasons,omitempty"`
+	Anyway  bool     `json:"anyway,omitempty"`
+	// Notes say how the cells were paired where their names, levels or parameters left a doubt.
+	Notes []string `json:"notes,omitempty"`
+	// Unchecked are parameters that one side does not tell.
+	Unchecked []string `json:"unchecked,omitempty"`
+}
+
+// Figures are one side: the median of its values in the metric's unit, with its interval.
+type Figures struct {
+	Center float64 `json:"center"`
+	Bounds
+	N      int       `json:"n"`
+	Values []float64 `json:"values"`
+}
+
+// Change is a ratio with the interval that decides.
+type Change struct {
+	Ratio float64 `json:"ratio"`
+	Bounds
+	Estimator string `json:"estimator"`
+	// Per is what counts as one value: repetition, boot or pair; N how many there are on the side that has fewer.
+	Per string `json:"per"`
+	N   int    `json:"n"`
+	// Spread is the standard deviation of the logarithm of one value, or of one pair.
+	Spread *float64 `json:"spread,omitempty"`
+	// Familiar are the P values that readers of other tools look for. They decide nothing.
+	Familiar *PValues `json:"familiar,omitempty"`
+}
+
+// PValues of two familiar tests of one cell alone; absent where there are too few values.
+type PValues struct {
+	MannWhitney *float64 `json:"mann_whitney,omitempty"`
+	Welch       *float64 `json:"welch,omitempty"`
+}
+
+// Reason why two numbers must not be compared.
+type Reason struct {
+	// Code is parameters, direct, memory, fio-version, place, or warning.
+	Code string `json:"code"`
+	Text string `json:"text"`
+	// Items are what differs, with both values.
+	Items []Pair `json:"items,omitempty"`
+}
+
+// Pair is something that has a value on each side.
+type Pair struct {
+	Name string `json:"name"`
+	Base string `json:"base"`
+	New  string `json:"new"`
+}
+
+// Unmatched is a cell that only one side has.
+type Unmatched struct {
+	// Run is the ID of the new run; Only is the ID of the run that has the cell.
+	Run    string            `json:"run"`
+	Only   string            `json:"only"`
+	Job    string            `json:"job"`
+	Params map[string]string `json:"params"`
+	Levels map[string]string `json:"levels"`
+	// N repetitions; 0 for a cell that measured nothing.
+	N int `json:"n"`
+}
+
+// Difference is something else that differs between the base and a new run.
+type Difference struct {
+	Run  string `json:"run"`
+	Fact string `json:"fact"`
+	// Name is the key as it is said: IOMMU_DEFAULT_DMA_STRICT. About is the thing that it is a property of.
+	Name  string `json:"name,omitempty"`
+	About string `json:"about,omitempty"`
+	// Kind is as in headroom/diff/v1, or "run" for the conditions of the measurement.
+	Kind string `json:"kind"`
+	Base string `json:"base"`
+	New  string `json:"new"`
+	// Weight orders by likely effect and predicts nothing; see headroom/diff/v1.
+	Weight float64 `json:"weight"`
+	// Slower is the side that is likely slower for it: base, new, or empty.
+	Slower   string `json:"slower,omitempty"`
+	Why      string `json:"why,omitempty"`
+	Effect   string `json:"effect,omitempty"`
+	Argument string `json:"argument,omitempty"`
+	Note     string `json:"note,omitempty"`
+}
+
+// RunWarning is about the comparison of a run as a whole. It taints nothing: it says what the verdicts do not cover.
+type RunWarning struct {
+	Run  string `json:"run"`
+	Code string `json:"code"`
+	Text string `json:"text"`
+}

@@ -1,0 +1,163 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// cellReasons are those for which no metric of two cells can be compared.
+func cellReasons(base, next Run, m match) (reasons []Reason, unchecked []string) {
+	differ, unchecked := parameterDifferences(m.base, m.next, base.saysAll(), next.saysAll())
+	if i := slices.IndexFunc(differ, func(p Pair) bool { return p.Name == "direct" }); i >= 0 {
+		d := differ[i]
+		reasons = append(reasons, Reason{Code: "direct", Items: []Pair{d},
+			Text: fmt.Sprintf("direct=%s -> direct=%s: one goes to the storage, the other through the page cache", d.Base, d.New)})
+		differ = slices.Delete(differ, i, i+1)
+	}
+	if m.base.Engine != m.next.Engine {
+		differ = append(differ, Pair{Name: "engine", Base: m.base.Engine, New: m.next.Engine})
+	}
+	if len(differ) == 0 {
+		differ = commandDifference(m)
+	}
+	if len(differ) > 0 {
+		reasons = append(reasons, Reason{Code: "parameters", Items: differ, Text: "the loads differ: " + pairText(differ)})
+	}
+	if r, found := memoryReason(base, next, m); found {
+		reasons = append(reasons, r)
+	}
+	return reasons, unchecked
+}
+
+// pairText lists what differs, the base first: "iodepth 8 -> 1, size 1g -> 10g".
+func pairText(pairs []Pair) string {
+	var parts []string
+	for _, p := range pairs {
+		parts = append(parts, fmt.Sprintf("%s %s -> %s", p.Name, p.Base, p.New))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// memoryReason says that buffered data fits into the memory of one side and not of the other.
+func memoryReason(base, next Run, m match) (Reason, bool) {
+	sizeA, memoryA := extent(base, m.base)
+	sizeB, memoryB := extent(next, m.next)
+	if sizeA <= 0 || sizeB <= 0 || memoryA <= 0 || memoryB <= 0 || (sizeA < memoryA) == (sizeB < memoryB) {
+		return Reason{}, false
+	}
+	if param(m.base, base.saysAll(), "direct") != "0" || param(m.next, next.saysAll(), "direct") != "0" {
+		return Reason{}, false
+	}
+	side := map[bool]string{true: "base", false: "new"}[sizeA < memoryA]
+	return Reason{Code: "memory",
+		Text: fmt.Sprintf("buffered, and the data fits into the memory of the %s side only: %s of %s -> %s of %s", side,
+			sizeText(sizeA), sizeText(memoryA), sizeText(sizeB), sizeText(memoryB)),
+		Items: []Pair{{"data", strconv.FormatInt(sizeA, 10), strconv.FormatInt(sizeB, 10)},
+			{"memory.total", strconv.FormatInt(memoryA, 10), strconv.FormatInt(memoryB, 10)}}}, true
+}
+
+// extent is how much data a cell works on, and how much memory its machine has, in bytes; 0 for what is not known.
+func extent(r Run, c Cell) (size, memory int64) {
+	if memory, _ = strconv.ParseInt(r.fact("memory.total"), 10, 64); memory == 0 {
+		return 0, 0
+	}
+	if size, _ = unit.ParseBytes(load(c)["size"]); size == 0 {
+		size = r.place(c.Role).Size
+	}
+	return size, memory
+}
+
+// ofTheSpread are warnings that say of the spread what the interval of a comparison says better.
+func ofTheSpread() []string { return []string{"few-repetitions", "wide-interval"} }
+
+// warningReasons are the warnings that taint a metric on either side. A warning that fewer than half of a side's repetitions have
+// is no reason: what befell some of them is part of the spread that decides.
+func warningReasons(base, next Run, m match, metric string) []Reason {
+	var reasons []Reason
+	for _, side := range []struct {
+		name string
+		run  Run
+		cell Cell
+	}{{"base", base, m.base}, {"new", next, m.next}} {
+		whole := make([]Warning, 0, len(side.run.Warnings))
+		for _, w := range side.run.Warnings {
+			whole = append(whole, Warning{Warning: w})
+		}
+		for _, w := range append(whole, side.cell.Warnings...) {
+			if !w.Tainted(metric) || slices.Contains(ofTheSpread(), w.Code) || w.Repetitions > 0 && 2*w.Repetitions < side.cell.N {
+				continue
+			}
+			said := func(r Reason) bool { return r.Items[0].Name == w.Code }
+			if i := slices.IndexFunc(reasons, said); i >= 0 {
+				if side.name == "new" && reasons[i].Items[0].New == "" {
+					reasons[i].Items[0].New = w.Text
+					reasons[i].Text = w.Code + " on both sides: " + w.Text
+				}
+				continue
+			}
+			item := Pair{Name: w.Code, Base: w.Text}
+			if side.name == "new" {
+				item = Pair{Name: w.Code, New: w.Text}
+			}
+			reasons = append(reasons, Reason{Code: "warning", Text: w.Code + " on the " + side.name + " side: " + w.Text, Items: []Pair{item}})
+		}
+	}
+	return reasons
+}
+
+// fioVersion of a run; empty when it is not known.
+func fioVersion(r Run) string { return r.fact("tool.fio.version", "fio.version") }
+
+// reasonsFor are all reasons why one metric of two cells can't be compared.
+func reasonsFor(base, next Run, m match, ofCell []Reason, metric string) []Reason {
+	reasons := slices.Clone(ofCell)
+	values := [2]float64{center(m.base.Values[metric]), center(m.next.Values[metric])}
+	if r, found := versionReason(m, fioVersion(base), fioVersion(next), metric, values); found {
+		reasons = append(reasons, r)
+	}
+	reasons = append(reasons, warningReasons(base, next, m, metric)...)
+	if r, found := zeroReason(m, metric); found {
+		reasons = append(reasons, r)
+	}
+	return reasons
+}
+
+// zeroReason says that some values have no ratio. Leaving them out would make a side that stood still look as fast as when it
+// did not.
+func zeroReason(m match, metric string) (Reason, bool) {
+	base, next := m.base.Values[metric], m.next.Values[metric]
+	a, b := len(base)-len(positive(base)), len(next)-len(positive(next))
+	text := fmt.Sprintf("a value of 0 has no ratio: %d of %d are on the base side, %d of %d on the new side", a, len(base), b, len(next))
+	return Reason{Code: "zero", Text: text}, a+b > 0
+}
+
+// center is the median of the values.
+func center(values []Value) float64 { return figures(values).Center }
+
+// commandDifference is in what two commands differ whose parameters are the same, and what is done before them.
+func commandDifference(m match) []Pair {
+	a, b := m.base.Runs, m.next.Runs
+	if a == nil || b == nil {
+		return nil
+	}
+	text := func(c *lab.Command) string {
+		var lines []string
+		for _, argv := range append(slices.Clone(c.Prepare), c.Argv) {
+			lines = append(lines, lab.ShellQuote(argv))
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Environment)) {
+			lines = append(lines, name+"="+c.Environment[name])
+		}
+		return strings.Join(lines, "; ")
+	}
+	if text(a) == text(b) {
+		return nil
+	}
+	return []Pair{{Name: "exec", Base: text(a), New: text(b)}}
+}

@@ -1,0 +1,71 @@
+package compare
+
+import (
+	"math"
+	"sort"
+
+	"headroom/internal/stat"
+)
+
+// power answers what comparisons at one confidence could have detected. stat finds that by simulation where values are few, which
+// takes some ten milliseconds: too long for each of the thousand cells of a matrix, but their numbers of repetitions are few.
+type power struct {
+	confidence float64
+	reaches    map[[2]int]reach
+}
+
+func newPower(confidence float64) *power {
+	return &power{confidence: confidence, reaches: map[[2]int]reach{}}
+}
+
+// reach is the logarithm of the smallest change that is detected, as a function of the spread. It is a straight line: intervals on
+// logarithms grow with the spread, but for the jump between modes that few values must allow for, which is always the same.
+type reach struct{ slope, jump float64 }
+
+func (r reach) at(spread float64) float64 { return r.slope*spread + r.jump }
+
+func (p *power) reach(base, next int) reach {
+	key := [2]int{base, next}
+	if r, known := p.reaches[key]; known {
+		return r
+	}
+	const one, two = 0.01, 0.02
+	near := math.Log(stat.MinimumDetectable(one, base, next, p.confidence))
+	far := math.Log(stat.MinimumDetectable(two, base, next, p.confidence))
+	slope := (far - near) / (two - one)
+	r := reach{slope, near - slope*one}
+	p.reaches[key] = r
+	return r
+}
+
+// smallest is the smallest change, as a share, that would have been told from none in four of five such comparisons.
+func (p *power) smallest(s sample, change stat.Change) float64 {
+	if s.per == perPair {
+		return stat.MinimumDetectablePairs(change.Spread, change.N, 1-p.confidence) - 1
+	}
+	return math.Expm1(p.reach(len(s.base), len(s.next)).at(change.Spread))
+}
+
+// mostMore is the number of further repetitions above which none is named: nobody would make them.
+const mostMore = 1000
+
+// more is how many further values each side needs for a verdict, in four of five cases, if the spread stays what it is: to tell the
+// change from none, or to show that it lies within the margin, whichever takes fewer. The change that was seen is not taken for
+// the true one: it lies as near to the next decision as chance put it, so that half of the margin is always allowed for. 0 when
+// that is out of reach.
+func (p *power) more(s sample, change stat.Change, margin float64) int {
+	m, d := math.Log1p(margin), math.Abs(math.Log(change.Ratio))
+	wanted := max(m/2, m-d, d-m/2)
+	if s.per == perPair {
+		needed := stat.PairsFor(change.Spread, math.Exp(wanted), 1-p.confidence)
+		if needed == 0 || needed-change.N > mostMore {
+			return 0
+		}
+		return max(needed-change.N, 1)
+	}
+	enough := func(i int) bool { n := change.N + 1 + i; return p.reach(n, n).at(change.Spread) <= wanted }
+	if i := sort.Search(mostMore, enough); i < mostMore {
+		return i + 1
+	}
+	return 0
+}

@@ -1,0 +1,149 @@
+package compare
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"headroom/internal/stat"
+)
+
+// What counts as one value.
+const (
+	perRepetition = "repetition"
+	perBoot       = "boot"
+	perPair       = "pair"
+)
+
+// sample is two sets of values of one metric in the units that decide.
+type sample struct {
+	per string
+	// base and next are the values; where per is pair, the i-th of both belong together.
+	base, next []float64
+	// confirmed are the logarithms of new/base of the pairs that came after the verdict of a live comparison.
+	confirmed []float64
+	// boots that are known, on each side, and whether the two sides have one in common.
+	boots  [2]int
+	shared bool
+}
+
+// sampleOf takes pairs where the two runs belong to one live comparison, boots where each side has two at least, and else
+// repetitions. Boots differ from each other by more than repetitions within one do (memory is laid out anew, modules load in
+// another order), so repetitions of one boot are not independent values of its setting.
+func sampleOf(base, next []Value, paired bool) sample {
+	base, next = inOrder(positive(base)), inOrder(positive(next))
+	a, b := grouped(base, bootOf), grouped(next, bootOf)
+	s := sample{per: perRepetition, boots: [2]int{len(a), len(b)}}
+	for boot := range a {
+		if _, ok := b[boot]; ok {
+			s.shared = true
+		}
+	}
+	if paired {
+		s.base, s.next = inPairs(base, next, false)
+		s.confirmed = logRatios(inPairs(base, next, true))
+		if len(s.base) > 0 {
+			s.per = perPair
+			return s
+		}
+	}
+	if len(a) >= 2 && len(b) >= 2 {
+		s.per = perBoot
+		s.base, s.next = byBoot(base, a), byBoot(next, b)
+		return s
+	}
+	for _, v := range base {
+		s.base = append(s.base, v.Value)
+	}
+	for _, v := range next {
+		s.next = append(s.next, v.Value)
+	}
+	return s
+}
+
+// inOrder sorts values as they were measured, whatever order they were read in: neighbours that are alike widen an interval.
+func inOrder(values []Value) []Value {
+	slices.SortStableFunc(values, func(a, b Value) int { return cmp.Compare(a.Repetition, b.Repetition) })
+	return values
+}
+
+// byBoot are the means of boots in the order of their first repetitions.
+func byBoot(values []Value, boots map[string][]float64) []float64 {
+	var means []float64
+	seen := map[string]bool{}
+	for _, v := range values {
+		if v.Boot != "" && !seen[v.Boot] {
+			seen[v.Boot] = true
+			means = append(means, geometric(boots[v.Boot]))
+		}
+	}
+	return means
+}
+
+// change estimates how many times the base the new side is.
+func (s sample) change(confidence float64) stat.Change {
+	if s.per != perPair {
+		return stat.UnpairedChange(s.base, s.next, confidence)
+	}
+	return stat.PairedChange(logRatios(s.base, s.next), 1-confidence)
+}
+
+// inPairs are the values of the blocks that both sides have: those that steered a live comparison, or those that came after.
+func inPairs(base, next []Value, confirms bool) (a, b []float64) {
+	of := func(v Value) (int, bool) { return v.Block, v.Block > 0 && v.Confirms == confirms }
+	x, y := grouped(base, of), grouped(next, of)
+	for _, block := range slices.Sorted(maps.Keys(x)) {
+		if _, ok := y[block]; ok {
+			a, b = append(a, geometric(x[block])), append(b, geometric(y[block]))
+		}
+	}
+	return a, b
+}
+
+func logRatios(base, next []float64) []float64 {
+	logs := make([]float64, len(base))
+	for i := range base {
+		logs[i] = math.Log(next[i] / base[i])
+	}
+	return logs
+}
+
+// oneBoot says whether the two sides were measured in different boots, of which one side has only one: what a boot alone changes
+// is then not told from what is compared.
+func (s sample) oneBoot() bool {
+	return s.per == perRepetition && min(s.boots[0], s.boots[1]) == 1 && !s.shared
+}
+
+func bootOf(v Value) (string, bool) { return v.Boot, v.Boot != "" }
+
+func grouped[K comparable](values []Value, by func(Value) (K, bool)) map[K][]float64 {
+	groups := map[K][]float64{}
+	for _, v := range values {
+		if k, ok := by(v); ok {
+			groups[k] = append(groups[k], v.Value)
+		}
+	}
+	for _, g := range groups {
+		slices.Sort(g)
+	}
+	return groups
+}
+
+// positive leaves out what has no logarithm.
+func positive(values []Value) []Value {
+	return slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return !(v.Value > 0) || math.IsInf(v.Value, 1) })
+}
+
+// geometric is the geometric mean; of one value that value to its last digit, so that a pair is decided here as it was while it was
+// measured.
+func geometric(values []float64) float64 {
+	if len(values) == 1 {
+		return values[0]
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += math.Log(v)
+	}
+	return math.Exp(sum / float64(len(values)))
+}

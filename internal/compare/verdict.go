@@ -1,0 +1,164 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+)
+
+// shownConfidence is that of the intervals of the two sides by themselves, as `headroom show` prints them.
+const shownConfidence = 0.95
+
+// figures of one side.
+func figures(values []Value) Figures {
+	f := Figures{N: len(values), Values: make([]float64, len(values))}
+	for i, v := range values {
+		f.Values[i] = v.Value
+	}
+	e := stat.MedianInterval(f.Values, shownConfidence)
+	f.Center = e.Center
+	f.Bounds = bounds(e.Lo, e.Hi, e.Confidence)
+	return f
+}
+
+// bounds are absent where they are not known; infinity, which JSON has no word for, is not known either.
+func bounds(lo, hi, confidence float64) Bounds {
+	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		return Bounds{}
+	}
+	return Bounds{Lo: &lo, Hi: &hi, Confidence: confidence}
+}
+
+// decide fills in the change, the verdict and why.
+func (c *Compared) decide(s sample, p *power) {
+	change := s.change(p.confidence)
+	c.Change = newChange(s, change)
+	if once := stat.PairedOnce(s.confirmed, shownConfidence); once.N > 0 {
+		c.Confirmed = &Change{Ratio: once.Ratio, Bounds: bounds(once.Lo, once.Hi, once.Confidence), Estimator: once.Estimator, Per: s.per, N: once.N}
+	}
+	if s.per != perPair {
+		c.Change.Familiar = familiar(stat.Familiar(s.base, s.next))
+	}
+	decision := change.Decide(c.Margin)
+	if !c.Change.Known() {
+		decision = stat.Undecided
+	}
+	c.Verdict = c.verdictOf(decision)
+	switch decision {
+	case stat.Same:
+		c.Why = "within " + percent(c.Margin)
+		if change.Lo > 1 || change.Hi < 1 {
+			c.Why = c.direction(change.Ratio) + ", within the margin of " + percent(c.Margin)
+		}
+	case stat.Above, stat.Below:
+		least, most := share(change.Lo), share(change.Hi)
+		if decision == stat.Below {
+			least, most = most, least
+		}
+		c.Why = fmt.Sprintf("by %s at least", amount(least))
+		if !beyond(least, c.Margin) {
+			c.Why = fmt.Sprintf("by %s to %s, so perhaps within %s", amount(least), amount(most), percent(c.Margin))
+		}
+	default:
+		c.undecided(s, p, change)
+	}
+}
+
+func newChange(s sample, change stat.Change) *Change {
+	c := &Change{Ratio: change.Ratio, Bounds: bounds(change.Lo, change.Hi, change.Confidence), Estimator: change.Estimator, Per: s.per, N: change.N}
+	if !math.IsNaN(change.Spread) {
+		c.Spread = &change.Spread
+	}
+	return c
+}
+
+// familiar is nil where there is no P value at all.
+func familiar(p stat.PValues) *PValues {
+	out := PValues{}
+	if !math.IsNaN(p.MannWhitney) {
+		out.MannWhitney = &p.MannWhitney
+	}
+	if !math.IsNaN(p.Welch) {
+		out.Welch = &p.Welch
+	}
+	if out == (PValues{}) {
+		return nil
+	}
+	return &out
+}
+
+func (c *Compared) undecided(s sample, p *power, change stat.Change) {
+	switch {
+	case change.N == 0:
+		c.Why = "no pair of repetitions"
+	case change.N == 1:
+		c.Why = fmt.Sprintf("one %s says nothing of the spread", s.per)
+	case !c.Change.Known():
+		c.Why = fmt.Sprintf("%d %ss are too few for an interval", change.N, s.per)
+	default:
+		c.Smallest = p.smallest(s, change)
+		c.More = p.more(s, change, c.Margin)
+		c.Why = "nothing below " + amount(c.Smallest) + " would have shown; "
+		switch c.More {
+		case 0:
+			c.Why += fmt.Sprintf("over %d more %ss would be needed for %s", mostMore, s.per, percent(c.Margin))
+		case 1:
+			c.Why += fmt.Sprintf("1 more %s would tell %s", s.per, percent(c.Margin))
+		default:
+			c.Why += fmt.Sprintf("%d more %ss would tell %s", c.More, s.per, percent(c.Margin))
+		}
+	}
+}
+
+// verdictOf says a decision in the words of a metric.
+func (c *Compared) verdictOf(d stat.Decision) Verdict {
+	good, bad := Better, Worse
+	if speed(c.Unit) {
+		good, bad = Faster, Slower
+	}
+	switch {
+	case d == stat.Same:
+		return Same
+	case d == stat.Undecided:
+		return Undecided
+	case (d == stat.Above) == (c.Better == lab.Higher):
+		return good
+	}
+	return bad
+}
+
+// direction says how much a metric moved and which way, in the words of the metric: "1.9% faster", "4% higher".
+func (c *Compared) direction(ratio float64) string {
+	words := [2]string{"lower", "higher"}
+	if speed(c.Unit) {
+		words = [2]string{"slower", "faster"}
+	}
+	word := words[0]
+	if ratio > 1 {
+		word = words[1]
+	}
+	return percent(math.Abs(share(ratio))) + " " + word
+}
+
+// percent prints a share without a zero that says nothing: 3%, 1.2%.
+func percent(v float64) string { return strings.Replace(unit.Percent(v), ".0%", "%", 1) }
+
+// amount prints how large a change is, from ten times on as a factor.
+func amount(change float64) string {
+	if change >= 9 {
+		return fmt.Sprintf("%.3gx", 1+change)
+	}
+	return percent(math.Abs(change))
+}
+
+// share is a ratio as a change: 0.61 is -39%.
+func share(ratio float64) float64 { return ratio - 1 }
+
+// beyond says whether a change lies outside the margin, which is as wide below as above on a logarithmic scale.
+func beyond(change, margin float64) bool {
+	return math.Abs(math.Log1p(change)) >= math.Log1p(margin)-1e-12
+}

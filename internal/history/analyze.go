@@ -1,0 +1,164 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/diff"
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// DefaultMargin is the largest difference that counts as none, and DefaultAlpha the probability of a false alarm.
+const (
+	DefaultMargin = 0.03
+	DefaultAlpha  = 0.05
+)
+
+// Options of a history. The zero value has the defaults.
+type Options struct {
+	Margin float64
+	// Alpha is the probability of a false alarm at one look.
+	Alpha float64
+	// Cell is a part of the names of the cells to look at, Metric a metric to follow instead of the primary ones.
+	Cell, Metric string
+	Since        time.Time
+}
+
+// Analyze makes the history of a suite from its runs, in any order. Facts are read of those runs only between which something
+// changed.
+func Analyze(suite string, runs []Run, facts FactsOf, knowledge *diff.Knowledge, o Options) (Document, error) {
+	if o.Margin == 0 {
+		o.Margin = DefaultMargin
+	}
+	if o.Alpha == 0 {
+		o.Alpha = DefaultAlpha
+	}
+	doc := Document{Schema: Schema, Suite: suite, Since: o.Since, Alpha: o.Alpha, Margin: o.Margin, Verdict: None, Series: []Series{}}
+	for _, group := range likeWithLike(runs, o.Since) {
+		s := follow(group, o)
+		var err error
+		if s.Events, err = events(s, facts, knowledge); err != nil {
+			return doc, err
+		}
+		doc.Verdict = graver(doc.Verdict, s.Verdict)
+		doc.Series = append(doc.Series, s)
+	}
+	return doc, nil
+}
+
+// likeWithLike are the runs of one machine and place together, each in the order of time; the group with the newest run first.
+func likeWithLike(runs []Run, since time.Time) [][]Run {
+	var groups [][]Run
+	at := map[string]int{}
+	for _, r := range runs {
+		if r.Created.Before(since) {
+			continue
+		}
+		key := strings.Join([]string{cmp.Or(r.Host, r.Target), string(r.Place.Kind), r.Place.Path}, "\x00")
+		i, known := at[key]
+		if !known {
+			i = len(groups)
+			at[key], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	for _, g := range groups {
+		slices.SortFunc(g, func(a, b Run) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	}
+	slices.SortStableFunc(groups, func(a, b []Run) int { return b[len(b)-1].Created.Compare(a[len(a)-1].Created) })
+	return groups
+}
+
+// follow makes the series of runs that are alike.
+func follow(runs []Run, o Options) Series {
+	newest := runs[len(runs)-1]
+	s := Series{Host: newest.Host, Target: newest.Target, Place: newest.Place, Cells: tracks(runs, o), Verdict: None}
+	for _, r := range runs {
+		s.Runs = append(s.Runs, RunInfo{ID: r.ID, Label: r.Label, Created: r.Created, Complete: r.Complete})
+	}
+	search := stat.NewChangeSearch(o.Alpha, len(s.Cells))
+	s.FewestAfter = search.FewestAfter(len(runs))
+	for i := range s.Cells {
+		t := &s.Cells[i]
+		t.Changes = changes(t, search.ChangePoints(t.centers()), o.Margin)
+		t.Lag1 = wander(t)
+		t.Ended = t.Points[len(t.Points)-1].Run != newest.ID
+		t.judge(newest, s.FewestAfter, o.Alpha/float64(len(s.Cells)), o.Margin)
+		s.Verdict = graver(s.Verdict, t.Newest.Verdict)
+	}
+	return s
+}
+
+func graver(a, b Verdict) Verdict {
+	for _, v := range []Verdict{Regression, Undecided} {
+		if a == v || b == v {
+			return v
+		}
+	}
+	return None
+}
+
+// changes are the change points as they are published.
+func changes(t *Track, points []stat.ChangePoint, margin float64) []Change {
+	out := []Change{}
+	for _, p := range points {
+		out = append(out, Change{
+			Run: t.Points[p.Index].Run, Before: t.Points[p.Index-1].Run, Index: p.Index, Estimate: estimate(p.Change), P: p.P,
+			Verdict: verdict(p.Change.Decide(margin), t.Better),
+		})
+	}
+	return out
+}
+
+// The words for a change.
+const (
+	better = "better"
+	worse  = "worse"
+	same   = "same"
+)
+
+func verdict(d stat.Decision, good lab.Better) string {
+	switch {
+	case d == stat.Same:
+		return same
+	case d == stat.Above && good == lab.Higher, d == stat.Below && good == lab.Lower:
+		return better
+	case d == stat.Above, d == stat.Below:
+		return worse
+	}
+	return string(Undecided)
+}
+
+func estimate(c stat.Change) Estimate {
+	e := Estimate{Ratio: c.Ratio}
+	if c.Known() {
+		e.Lo, e.Hi, e.Confidence = &c.Lo, &c.Hi, c.Confidence
+	}
+	return e
+}
+
+// fewestForLag is how many runs it takes to say anything of neighbours: the estimate then strays by 0.3.
+const fewestForLag = 12
+
+// wander is the correlation of neighbouring runs around the levels between the changes.
+func wander(t *Track) *float64 {
+	if len(t.Points) < fewestForLag {
+		return nil
+	}
+	var around []float64
+	for i, edge := range t.edges()[1:] {
+		segment := t.centers()[t.edges()[i]:edge]
+		level := stat.Median(segment)
+		for _, v := range segment {
+			around = append(around, v/level)
+		}
+	}
+	r := stat.Lag1(around)
+	if r != r { // a constant series
+		return nil
+	}
+	return &r
+}

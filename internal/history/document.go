@@ -1,0 +1,145 @@
+package history
+
+import (
+	"time"
+
+	"headroom/internal/diff"
+	"headroom/internal/lab"
+)
+
+// Schema names the published JSON document. Fields are added to it, never renamed and never removed.
+const Schema = "headroom/history/v1"
+
+// Document is the history of a suite.
+type Document struct {
+	Schema string `json:"schema"`
+	Suite  string `json:"suite"`
+	// Since is the time of the oldest run that was asked for.
+	Since time.Time `json:"since,omitzero"`
+	// Alpha is the largest probability that a series without any change shows one; and, apart from that, that the newest run
+	// is called worse or better when nothing has changed. Margin is what counts as no change.
+	Alpha  float64 `json:"alpha"`
+	Margin float64 `json:"margin"`
+	// Verdict is the gravest of the series: regression, undecided, none.
+	Verdict Verdict  `json:"verdict"`
+	Series  []Series `json:"series"`
+}
+
+// Verdict says whether there is a regression.
+type Verdict string
+
+// The verdicts, the gravest first.
+const (
+	Regression Verdict = "regression"
+	Undecided  Verdict = "undecided"
+	None       Verdict = "none"
+)
+
+// Series is what was measured on one machine at one place.
+type Series struct {
+	Host    string    `json:"host,omitempty"`
+	Target  string    `json:"target"`
+	Place   lab.Place `json:"place"`
+	Runs    []RunInfo `json:"runs"`
+	Cells   []Track   `json:"cells"`
+	Events  []Event   `json:"events"`
+	Verdict Verdict   `json:"verdict"`
+	// FewestAfter is how many runs must follow a change before it can be found: 0 when no number would do yet. Until then the
+	// newest run alone is compared with those before it.
+	FewestAfter int `json:"fewest_after"`
+}
+
+// RunInfo is a run in the order of time.
+type RunInfo struct {
+	ID       string    `json:"id"`
+	Label    string    `json:"label,omitempty"`
+	Created  time.Time `json:"created"`
+	Complete bool      `json:"complete"`
+}
+
+// Track is one metric of one cell over the runs.
+type Track struct {
+	Job    string            `json:"job"`
+	Params map[string]string `json:"params"`
+	Levels map[string]string `json:"levels"`
+	Role   string            `json:"role,omitempty"`
+	// Name tells it from the other tracks of the series: "randread 4k q32".
+	Name   string     `json:"name"`
+	Metric string     `json:"metric"`
+	Unit   lab.Unit   `json:"unit"`
+	Better lab.Better `json:"better"`
+	Points []Point    `json:"points"`
+	// Changes of the level, in the order of time.
+	Changes []Change `json:"changes"`
+	// Lag1 is the correlation of neighbouring runs around their level. Well above zero, the level wanders, and the change points
+	// are steps cut into a slope. Absent with too few runs.
+	Lag1 *float64 `json:"lag1,omitempty"`
+	// Newest is the newest run against those since the last change.
+	Newest Newest `json:"newest"`
+	// Ended is set when the newest run does not have the cell.
+	Ended bool `json:"ended,omitempty"`
+}
+
+// Point is one run. Lo and Hi are the interval of its median by its own repetitions; absent with one.
+type Point struct {
+	Run    string   `json:"run"`
+	Center float64  `json:"center"`
+	Lo     *float64 `json:"lo,omitempty"`
+	Hi     *float64 `json:"hi,omitempty"`
+	N      int      `json:"n"`
+	// Warnings are the codes of those that taint it.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Estimate is how many times a level is the one before, with an interval; without one where too little is known.
+type Estimate struct {
+	Ratio      float64  `json:"ratio"`
+	Lo         *float64 `json:"lo,omitempty"`
+	Hi         *float64 `json:"hi,omitempty"`
+	Confidence float64  `json:"confidence,omitempty"`
+}
+
+// Change is where a level changed.
+type Change struct {
+	// Run is the first run at the new level, Index its place among the points.
+	Run    string `json:"run"`
+	Before string `json:"before"`
+	Index  int    `json:"index"`
+	Estimate
+	// P is how often all the series of this machine without any change would show as much anywhere, at most.
+	P float64 `json:"p"`
+	// Verdict is better, worse, or same when the interval lies within the margin.
+	Verdict string `json:"verdict"`
+}
+
+// Newest is the verdict about the newest run.
+type Newest struct {
+	Run string `json:"run"`
+	// Against is how many runs it was compared with.
+	Against int `json:"against"`
+	// Alarm is the change with an interval wide enough for all cells together: it decides whether the run is worse or better.
+	// Cleared is the same with 90%: with 95% the level has not fallen below its lower end.
+	// Both are absent when there is nothing to compare with.
+	Alarm   *Estimate `json:"alarm,omitempty"`
+	Cleared *Estimate `json:"cleared,omitempty"`
+	Verdict Verdict   `json:"verdict"`
+	Why     string    `json:"why"`
+	// Margin is the smallest one at which it would have been decided: absent when none would do.
+	Margin *float64 `json:"margin,omitempty"`
+}
+
+// Event is one time at which cells changed.
+type Event struct {
+	// Run is the first run after it, Before the last one before; cells may have their own change up to two runs apart.
+	Run     string    `json:"run"`
+	Before  string    `json:"before"`
+	Created time.Time `json:"created"`
+	// Cells are the indices of the tracks.
+	Cells []int `json:"cells"`
+	// Differences of the two runs' machines, the likeliest to matter first. Near is set when the two runs differ in nothing, and
+	// these are of the runs two before and two after.
+	Differences []diff.Difference `json:"differences"`
+	Near        bool              `json:"near,omitempty"`
+	// Unknown says why there are no differences to show: no facts of the machine are known.
+	Unknown string `json:"unknown,omitempty"`
+}

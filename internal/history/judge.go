@@ -1,0 +1,78 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+)
+
+// fewestBefore is how many runs the newest is compared with at least: of fewer, heavy tails and two modes make the interval of the
+// next too narrow.
+const fewestBefore = 6
+
+// cleared is the confidence of the interval whose lower end clears a run: with 95% the level is not below it.
+const cleared = 0.90
+
+// judge says whether a track has a regression: its newest run is worse than those since its last change, or that last change was for
+// the worse. The newest run is compared with runs before it, but for the last few: those are too few to have been found a
+// change themselves, and must not make a regression that began with them look like scatter. Alpha is that of one track.
+func (t *Track) judge(newest Run, fewestAfter int, alpha, margin float64) {
+	last := len(t.Points) - 1
+	segment := t.centers()[t.edges()[len(t.Changes)]:last]
+	leave := max(0, min(max(fewestAfter, stat.FewestBesides)-1, len(segment)-fewestBefore))
+	base := segment[:len(segment)-leave]
+	n := Newest{Run: t.Points[last].Run, Against: len(base)}
+	alarm := stat.NextChange(base, t.Points[last].Center, 1-alpha)
+	clear := stat.NextChange(base, t.Points[last].Center, cleared)
+	if alarm.N > 0 {
+		wide, narrow := estimate(alarm), estimate(clear)
+		n.Alarm, n.Cleared = &wide, &narrow
+	}
+	n.Verdict, n.Why, n.Margin = t.newestVerdict(alarm, clear, margin)
+	switch {
+	case t.Ended && newest.Complete:
+		n.Verdict, n.Why, n.Margin = None, "no longer measured", nil
+	case t.Ended:
+		n.Verdict, n.Why, n.Margin = Undecided, "the newest run was cut off before it", nil
+	case n.Verdict != Regression && len(t.Changes) > 0 && t.Changes[len(t.Changes)-1].Verdict == worse:
+		n.Verdict, n.Margin = Regression, nil
+		n.Why = "worse since run " + t.Changes[len(t.Changes)-1].Run
+	}
+	t.Newest = n
+}
+
+// newestVerdict judges the newest run alone.
+func (t *Track) newestVerdict(alarm, clear stat.Change, margin float64) (Verdict, string, *float64) {
+	switch {
+	case alarm.N < stat.FewestBesides:
+		return Undecided, fmt.Sprintf("%s before it at this level; it takes %d", runs(alarm.N), stat.FewestBesides), nil
+	case verdict(alarm.Decide(margin), t.Better) == worse:
+		return Regression, "worse than the " + runs(alarm.N) + " before it", nil
+	}
+	loss := 1/clear.Lo - 1 // the largest that is not excluded
+	if t.Better == lab.Lower {
+		loss = clear.Hi - 1
+	}
+	if loss <= margin {
+		return None, "as before", nil
+	}
+	need := math.Ceil(loss*1000) / 1000
+	return Undecided, fmt.Sprintf("a loss of %s is not excluded", unit.Percent(loss)), &need
+}
+
+func runs(n int) string {
+	switch n {
+	case 0:
+		return "no run"
+	case 1:
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
+}
+
+// Span is the time from the first run of a series to the last.
+func (s Series) Span() time.Duration { return s.Runs[len(s.Runs)-1].Created.Sub(s.Runs[0].Created) }

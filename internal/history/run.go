@@ -1,0 +1,35 @@
+package history
+
+import (
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// Run is what is needed of a saved run.
+type Run struct {
+	ID, Label string
+	Created   time.Time
+	// Complete is false for a run that was cut off.
+	Complete bool
+	// Host names the machine; Target is how it was reached, for the machines that don't say their name.
+	Host, Target string
+	Place        lab.Place
+	Cells        []Cell
+}
+
+// Cell is one job at one combination of parameters and levels, with the values of its repetitions by metric.
+type Cell struct {
+	Job    string
+	Params map[string]string
+	Levels map[string]string
+	Role   string
+	Values map[string][]float64
+	// Own are the metrics of a cell that runs a command.
+	Own map[string]lab.MetricInfo
+	// Warnings of the cell and its repetitions, to mark what they taint.
+	Warnings []lab.Warning
+}
+
+// FactsOf reads what is known of a run's machine; nothing for a run that has none.
+type FactsOf func(runID string) ([]lab.Fact, error)

@@ -1,0 +1,148 @@
+package history
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// tracks are the cells of all runs with one track a metric, in the order in which the newest run that has them does.
+func tracks(runs []Run, o Options) []Track {
+	var out []Track
+	at := map[string]int{}
+	for _, r := range slices.Backward(runs) {
+		for _, c := range r.Cells {
+			for _, metric := range followed(c, o.Metric) {
+				key := key(c) + "\x00" + metric
+				i, known := at[key]
+				if !known {
+					i = len(out)
+					at[key] = i
+					info := lab.MetricOf(c.Own, metric)
+					out = append(out, Track{Job: c.Job, Params: orEmpty(c.Params), Levels: orEmpty(c.Levels), Role: c.Role, Metric: metric,
+						Unit: info.Unit, Better: info.Better, Changes: []Change{}})
+				}
+				if p, ok := point(r.ID, c, metric); ok {
+					out[i].Points = append(out[i].Points, p)
+				}
+			}
+		}
+	}
+	for i := range out {
+		slices.Reverse(out[i].Points)
+	}
+	out = slices.DeleteFunc(out, func(t Track) bool { return len(t.Points) == 0 })
+	nameAll(out)
+	return slices.DeleteFunc(out, func(t Track) bool { return !strings.Contains(t.Name+" "+t.Metric, o.Cell) })
+}
+
+func orEmpty(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+// followed are the metrics of a cell to follow.
+func followed(c Cell, metric string) []string {
+	if metric == "" {
+		return lab.Deciding(c.Own, c.Params, c.Values)
+	}
+	if len(c.Values[metric]) == 0 {
+		return nil
+	}
+	return []string{metric}
+}
+
+// key is the same for cells that may be compared: the same job with the same parameters.
+func key(c Cell) string {
+	var b strings.Builder
+	b.WriteString(c.Job + "\x00" + c.Role)
+	for _, m := range []map[string]string{c.Params, c.Levels} {
+		b.WriteString("\x00")
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			b.WriteString("\x00" + name + "\x00" + m[name])
+		}
+	}
+	return b.String()
+}
+
+// confidence asked for of a run's own interval.
+const confidence = 0.95
+
+func point(run string, c Cell, metric string) (Point, bool) {
+	values := c.Values[metric]
+	i := stat.MedianInterval(values, confidence)
+	if !(i.Center > 0) { // a level of zero has no ratio to any other
+		return Point{}, false
+	}
+	p := Point{Run: run, Center: i.Center, N: len(values)}
+	if i.Known() {
+		p.Lo, p.Hi = &i.Lo, &i.Hi
+	}
+	for _, w := range c.Warnings {
+		if w.Tainted(metric) && !slices.Contains(p.Warnings, w.Code) {
+			p.Warnings = append(p.Warnings, w.Code)
+		}
+	}
+	return p, true
+}
+
+func (t *Track) centers() []float64 {
+	values := make([]float64, len(t.Points))
+	for i, p := range t.Points {
+		values[i] = p.Center
+	}
+	return values
+}
+
+// edges of the segments between the changes: 0, the changes, the number of points.
+func (t *Track) edges() []int {
+	edges := []int{0}
+	for _, c := range t.Changes {
+		edges = append(edges, c.Index)
+	}
+	return append(edges, len(t.Points))
+}
+
+// nameAll gives each track a name that no other has: the job, the sizes as engineers write them, what else differs between tracks
+// of the same job, and the metric where a cell has several.
+func nameAll(all []Track) {
+	for i := range all {
+		t := &all[i]
+		words := []string{t.Job}
+		for _, p := range []struct{ param, prefix string }{{"bs", ""}, {"iodepth", "q"}, {"numjobs", "x"}} {
+			if v := t.Params[p.param]; v != "" && !(p.param == "numjobs" && v == "1") {
+				words = append(words, p.prefix+v)
+			}
+		}
+		several := false
+		extra := map[string]bool{}
+		for _, other := range all {
+			if other.Job != t.Job {
+				continue
+			}
+			sameParams := maps.Equal(other.Params, t.Params)
+			several = several || sameParams && maps.Equal(other.Levels, t.Levels) && other.Role == t.Role && other.Metric != t.Metric
+			for name := range t.Params {
+				extra[name] = extra[name] || other.Params[name] != t.Params[name]
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(extra)) {
+			if extra[name] && !slices.Contains([]string{"bs", "iodepth", "numjobs"}, name) {
+				words = append(words, name+"="+t.Params[name])
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(t.Levels)) {
+			words = append(words, name+"="+t.Levels[name])
+		}
+		if several {
+			direction, _, _ := strings.Cut(t.Metric, ".")
+			words = append(words, direction)
+		}
+		t.Name = strings.Join(words, " ")
+	}
+}

@@ -1,0 +1,211 @@
+package layers
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+)
+
+// Measured is one repetition, by layer and block.
+type Measured struct {
+	Layer  int
+	Cell   string
+	Block  int
+	Values map[string]float64
+}
+
+// Cell is a cell with its title as people read it.
+type Cell struct {
+	lab.Cell
+	Title string
+}
+
+const confidence = 0.95
+
+// Compare makes the document. Cells are those that all layers were measured with.
+func Compare(list []Layer, cells []Cell, measured []Measured, warnings []Warning, notes []string) Document {
+	d := Document{Schema: Schema, Layers: list, Confidence: confidence, Steps: []Step{}, Sums: []Sum{},
+		Warnings: append([]Warning{}, warnings...), Notes: append([]string{}, notes...)}
+	for _, cell := range cells {
+		v := byLayer(len(list), cell.ID, measured)
+		for _, metric := range metricsOf(cell) {
+			if !v.has(metric) {
+				continue
+			}
+			for i := range list {
+				s := v.step(cell, metric, i)
+				s.Warnings = tainting(warnings, i, cell.ID, metric)
+				d.Steps = append(d.Steps, s)
+			}
+			if sum, ok := v.sum(cell, metric); ok {
+				d.Sums = append(d.Sums, sum)
+			}
+		}
+	}
+	return d
+}
+
+// tainting are the codes of the warnings that cast doubt on a metric of a cell at a layer.
+func tainting(warnings []Warning, layer int, cell, metric string) []string {
+	var codes []string
+	for _, w := range warnings {
+		about := w.Layer == layer && (w.Cell == "" || w.Cell == cell)
+		if about && w.Tainted(metric) && !slices.Contains(codes, w.Code) {
+			codes = append(codes, w.Code)
+		}
+	}
+	return codes
+}
+
+// metricsOf are the metrics that tell what a layer adds to a load: the latency of one operation at a time, the rate of many, and what
+// either costs in CPU time.
+func metricsOf(c Cell) []string {
+	direction := lab.Read
+	if strings.HasSuffix(c.Params["rw"], "write") {
+		direction = lab.Write
+	}
+	var names []string
+	switch {
+	case c.Params["iodepth"] == "" || c.Params["iodepth"] == "1":
+		names = []string{lab.Latency(direction, "mean"), lab.Latency(direction, "p99")}
+		if c.Params["fsync"] != "" {
+			names = append(names, lab.Latency(lab.Sync, "mean"))
+		}
+	case large(c.Params["bs"]):
+		names = []string{lab.Bandwidth(direction)}
+	default:
+		names = []string{lab.IOPS(direction)}
+	}
+	return append(names, "cpu.per_io")
+}
+
+// large says whether people read bandwidth for blocks of a size.
+func large(bs string) bool {
+	n, err := unit.ParseBytes(bs)
+	return err == nil && n >= 64<<10
+}
+
+// values of a cell: by layer, then by block.
+type values []map[int]map[string]float64
+
+func byLayer(n int, cell string, measured []Measured) values {
+	v := make(values, n)
+	for i := range v {
+		v[i] = map[int]map[string]float64{}
+	}
+	for _, m := range measured {
+		if m.Cell == cell {
+			v[m.Layer][m.Block] = m.Values
+		}
+	}
+	return v
+}
+
+// has says whether some layer has the metric.
+func (v values) has(metric string) bool {
+	return slices.ContainsFunc(v, func(blocks map[int]map[string]float64) bool {
+		for _, b := range blocks {
+			if _, ok := b[metric]; ok {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// pairs are the values of a metric in the blocks that both layers have, in the order of the blocks; only odd or even ones where asked.
+func (v values) pairs(lower, upper int, metric string, which func(block int) bool) (below, above []float64) {
+	var blocks []int
+	for b := range v[upper] {
+		blocks = append(blocks, b)
+	}
+	slices.Sort(blocks)
+	for _, b := range blocks {
+		x, okX := v[lower][b][metric]
+		y, okY := v[upper][b][metric]
+		if okX && okY && which(b) {
+			below, above = append(below, x), append(above, y)
+		}
+	}
+	return below, above
+}
+
+func all(int) bool        { return true }
+func odd(block int) bool  { return block%2 == 1 }
+func even(block int) bool { return block%2 == 0 }
+
+// step is a layer against the one below.
+func (v values) step(cell Cell, metric string, layer int) Step {
+	info := lab.Metric(metric)
+	s := Step{Cell: cell.ID, Title: cell.Title, Job: cell.Job, Params: cell.Params, Metric: metric, Unit: info.Unit, Better: info.Better, Layer: layer}
+	_, here := v.pairs(layer, layer, metric, all)
+	s.N = len(here)
+	if s.N > 0 {
+		s.Value = stat.MeanInterval(here, confidence).Center // differences of means add up, those of medians do not
+	}
+	if layer == 0 {
+		return s
+	}
+	below, above := v.pairs(layer-1, layer, metric, all)
+	if len(below) == 0 {
+		return s
+	}
+	s.Added = intervalOf(stat.MeanInterval(differences(below, above), confidence))
+	logs := make([]float64, 0, len(below))
+	for i := range below {
+		if below[i] > 0 && above[i] > 0 {
+			logs = append(logs, math.Log(above[i]/below[i]))
+		}
+	}
+	if c := stat.PairedOnce(logs, confidence); c.N > 0 {
+		s.Ratio = intervalOf(stat.Interval{Center: c.Ratio, Lo: c.Lo, Hi: c.Hi})
+	}
+	return s
+}
+
+func differences(below, above []float64) []float64 {
+	d := make([]float64, len(below))
+	for i := range below {
+		d[i] = above[i] - below[i]
+	}
+	return d
+}
+
+func intervalOf(i stat.Interval) *Interval {
+	out := &Interval{Value: i.Center}
+	if i.Known() {
+		out.Lo, out.Hi = &i.Lo, &i.Hi
+	}
+	return out
+}
+
+// sum holds the parts of a mean latency against the whole. Percentiles do not add up, and rates are no sums.
+func (v values) sum(cell Cell, metric string) (Sum, bool) {
+	top := len(v) - 1
+	if !strings.HasSuffix(metric, "latency.mean") || top < 2 {
+		return Sum{}, false
+	}
+	var parts stat.Interval
+	variance := 0.0
+	for layer := 1; layer <= top; layer++ {
+		below, above := v.pairs(layer-1, layer, metric, odd)
+		parts.Center += stat.MeanInterval(differences(below, above), confidence).Center
+	}
+	below, above := v.pairs(0, top, metric, odd)
+	spread := stat.MeanInterval(differences(below, above), confidence)
+	parts.Lo, parts.Hi = parts.Center-(spread.Hi-spread.Lo)/2, parts.Center+(spread.Hi-spread.Lo)/2
+	below, above = v.pairs(0, top, metric, even)
+	whole := stat.MeanInterval(differences(below, above), confidence)
+	if !parts.Known() || !whole.Known() {
+		return Sum{}, false
+	}
+	for _, i := range []stat.Interval{parts, whole} {
+		variance += math.Pow((i.Hi-i.Lo)/2, 2)
+	}
+	return Sum{Cell: cell.ID, Title: cell.Title, Job: cell.Job, Params: cell.Params, Metric: metric, Parts: *intervalOf(parts), Whole: *intervalOf(whole),
+		Agree: math.Abs(parts.Center-whole.Center) <= math.Sqrt(variance)}, true
+}
