@@ -1,0 +1,182 @@
+package ablation
+
+import (
+	"math"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// Schema names the published JSON document. Fields are added to it, never renamed and never removed.
+const Schema = "headroom/ablate/v1"
+
+// Document is what each setting costs or gains. Ratios are new/base: 0.6 of a rate is 40% less.
+type Document struct {
+	Schema string `json:"schema"`
+	// Run is the ID of the run; empty where it has none.
+	Run string `json:"run,omitempty"`
+	// Alpha is the probability that any of the Claims is wrong: each holds with Confidence. Margin is the largest difference that counts
+	// as none.
+	Margin     float64 `json:"margin"`
+	Alpha      float64 `json:"alpha"`
+	Claims     int     `json:"claims"`
+	Confidence float64 `json:"confidence"`
+	// Blocks that were begun, each a visit of every arm that was still needed, and how many Visits there were in all of them.
+	Blocks int `json:"blocks"`
+	Visits int `json:"visits"`
+	// Cells are the loads, with the metrics that decide.
+	Cells    []Cell   `json:"cells"`
+	Settings []Priced `json:"settings"`
+	// Interactions are settings that do something else with others than alone, and all pairs that were measured.
+	Interactions []Interaction `json:"interactions"`
+	// Unexplained is what all settings together do beyond the product of what each does alone, by cell and metric.
+	Unexplained []Unexplained `json:"unexplained"`
+	// Controls hold two visits of the baseline in the same block against each other.
+	Controls []Control `json:"controls"`
+	// Suspects are pairs of settings, by number from 1, whose interaction is worth measuring: arms "+1+2".
+	Suspects [][2]int  `json:"suspects"`
+	Warnings []Warning `json:"warnings"`
+}
+
+// Verdict is the answer for a setting.
+type Verdict string
+
+// The verdicts. Faster and slower are about the metric whichever way it improves: a job that takes longer is slower.
+const (
+	Faster    Verdict = "faster"
+	Slower    Verdict = "slower"
+	Same      Verdict = "same"
+	Undecided Verdict = "undecided"
+	// Mixed is faster in one place and slower in another: alone and in the set, or for two loads.
+	Mixed Verdict = "mixed"
+)
+
+// Priced is one setting.
+type Priced struct {
+	Setting
+	// Number of the setting, from 1: its arms are "+1" and "-1".
+	Number int `json:"number"`
+	// Alone is the setting on the baseline, Removed the tuned set against the tuned set without it: both are what having the setting does.
+	// They are those of the first number in Cells; absent where nothing was measured.
+	Alone   *Estimate `json:"alone,omitempty"`
+	Removed *Estimate `json:"removed,omitempty"`
+	// Verdict on all cells.
+	Verdict Verdict `json:"verdict"`
+	// Cost is what having the setting costs in security, durability, power or money, or what doing without it does; empty where no rule
+	// tells.
+	Cost  string  `json:"cost,omitempty"`
+	Cells []Price `json:"cells"`
+}
+
+// Price is one setting for one number.
+type Price struct {
+	Cell    string     `json:"cell"`
+	Metric  string     `json:"metric"`
+	Unit    lab.Unit   `json:"unit"`
+	Better  lab.Better `json:"better"`
+	Alone   *Estimate  `json:"alone,omitempty"`
+	Removed *Estimate  `json:"removed,omitempty"`
+	Verdict Verdict    `json:"verdict"`
+}
+
+// Estimate is a ratio with the interval that decides; without Lo and Hi where so few blocks say nothing.
+type Estimate struct {
+	Ratio      float64  `json:"ratio"`
+	Lo         *float64 `json:"lo,omitempty"`
+	Hi         *float64 `json:"hi,omitempty"`
+	Confidence float64  `json:"confidence,omitempty"`
+	// Blocks that it rests on.
+	Blocks  int     `json:"blocks"`
+	Verdict Verdict `json:"verdict"`
+	// Detectable is the smallest change, as a share, that would have been told from none in four of five such experiments. An arm that was
+	// given up because nothing was to be seen would have gone on for one that is larger, so that all blocks that it could have had count.
+	Detectable *float64 `json:"detectable,omitempty"`
+}
+
+// Known says whether there is an interval.
+func (e *Estimate) Known() bool { return e != nil && e.Lo != nil && e.Hi != nil }
+
+// Interaction is how many times as much a setting does with others as alone: 1 is as much.
+type Interaction struct {
+	// Settings are one, against the rest of the tuned set, or a pair, against each other; by number from 1.
+	Settings []int  `json:"settings"`
+	Cell     string `json:"cell"`
+	Metric   string `json:"metric"`
+	Estimate
+}
+
+// Unexplained compares all settings together with the product of each alone.
+type Unexplained struct {
+	Cell   string `json:"cell"`
+	Metric string `json:"metric"`
+	// Together is the tuned set against the baseline.
+	Together Estimate `json:"together"`
+	// All is Together against the product of all settings alone, whose noise adds up. Seen is the same with those settings only that were
+	// seen to do something alone, named in Settings: as sharp as one ratio where that is one setting.
+	All      Estimate `json:"all"`
+	Seen     Estimate `json:"seen"`
+	Settings []int    `json:"settings"`
+}
+
+// Control is the baseline against itself. A verdict other than same or undecided means that the order or the place of a visit matters, so
+// that no other number is to be trusted.
+type Control struct {
+	Cell   string `json:"cell"`
+	Metric string `json:"metric"`
+	Estimate
+}
+
+// Different says that the baseline was seen to differ from itself.
+func (c Control) Different() bool { return c.Verdict == Faster || c.Verdict == Slower }
+
+// estimate is a change as it is published; nil where there is none.
+func (e *experiment) estimate(c stat.BlockedChange, better lab.Better) *Estimate {
+	if math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) {
+		return nil
+	}
+	out := &Estimate{Ratio: c.Ratio, Blocks: c.N, Verdict: Undecided}
+	if !c.Known() || math.IsInf(c.Hi, 0) {
+		return out
+	}
+	out.Lo, out.Hi, out.Confidence = &c.Lo, &c.Hi, c.Confidence
+	out.Verdict = verdictOf(c.Decide(e.Margin), better)
+	blocks := c.N
+	if c.Hopeless(e.Margin, e.Blocks) {
+		blocks = max(blocks, e.Blocks)
+	}
+	if share := c.Detectable(blocks) - 1; !math.IsNaN(share) && !math.IsInf(share, 0) {
+		out.Detectable = &share
+	}
+	return out
+}
+
+func verdictOf(d stat.Decision, better lab.Better) Verdict {
+	switch {
+	case d == stat.Same:
+		return Same
+	case d == stat.Undecided:
+		return Undecided
+	case (d == stat.Above) == (better == lab.Higher):
+		return Faster
+	}
+	return Slower
+}
+
+// together is the verdict on several: what any of them decided, unless they contradict each other; same where all are.
+func together(verdicts []Verdict) Verdict {
+	counts := map[Verdict]int{}
+	for _, v := range verdicts {
+		counts[v]++
+	}
+	switch {
+	case counts[Mixed] > 0 || counts[Faster] > 0 && counts[Slower] > 0:
+		return Mixed
+	case counts[Faster] > 0:
+		return Faster
+	case counts[Slower] > 0:
+		return Slower
+	case counts[Same] > 0 && counts[Same] == len(verdicts):
+		return Same
+	}
+	return Undecided
+}

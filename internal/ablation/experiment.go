@@ -1,0 +1,148 @@
+package ablation
+
+import (
+	"math"
+	"slices"
+
+	"headroom/internal/stat"
+)
+
+// number is one metric of one cell.
+type number struct{ cell, metric string }
+
+// experiment is a design with what was measured so far.
+type experiment struct {
+	Design
+	Terms
+	// arms by the number under which stat knows them; further visits of the baseline are arms of their own here.
+	arms []string
+	// visits of each number: a value a visit, which is the median of its repetitions.
+	visits map[number][]stat.Visit
+	fits   map[fitted]*stat.Blocks
+}
+
+// fitted names a fit: of the blocks up to the last, with the visits of an arm taken together or each by itself.
+type fitted struct {
+	number
+	last  int
+	apart bool
+}
+
+func newExperiment(d Design, measured []Measured, t Terms) *experiment {
+	e := &experiment{Design: d, Terms: t, visits: map[number][]stat.Visit{}, fits: map[fitted]*stat.Blocks{}}
+	type visit struct {
+		number
+		arm   string
+		block int
+	}
+	values := map[visit][]float64{}
+	var order []visit
+	for _, m := range measured {
+		v := visit{number{m.Cell, m.Metric}, m.Arm, m.Block}
+		if _, seen := values[v]; !seen {
+			order = append(order, v)
+		}
+		values[v] = append(values[v], m.Value)
+	}
+	for _, v := range order {
+		log := math.Log(stat.Median(values[v]))
+		if math.IsNaN(log) || math.IsInf(log, 0) {
+			continue
+		}
+		e.visits[v.number] = append(e.visits[v.number], stat.Visit{Block: v.block, Arm: e.index(v.arm), Log: log})
+	}
+	return e
+}
+
+// index of an arm, which is made at first sight.
+func (e *experiment) index(arm string) int {
+	i := slices.Index(e.arms, arm)
+	if i < 0 {
+		i = len(e.arms)
+		e.arms = append(e.arms, arm)
+	}
+	return i
+}
+
+// fit is that of the blocks up to the last one.
+func (e *experiment) fit(of number, last int, apart bool) *stat.Blocks {
+	key := fitted{of, last, apart}
+	if b, known := e.fits[key]; known {
+		return b
+	}
+	var visits []stat.Visit
+	for _, v := range e.visits[of] {
+		if v.Block > last {
+			continue
+		}
+		if !apart {
+			v.Arm = e.index(visited(e.arms[v.Arm]))
+		}
+		visits = append(visits, v)
+	}
+	b := stat.FitBlocks(visits)
+	e.fits[key] = b
+	return b
+}
+
+// last is the last block that visited an arm; 0 for none.
+func (e *experiment) last(of number, arm string) int {
+	last := 0
+	for _, v := range e.visits[of] {
+		if visited(e.arms[v.Arm]) == arm {
+			last = max(last, v.Block)
+		}
+	}
+	return last
+}
+
+// ratio of some arms, as exponents that sum to 0. Blocks after the last visit of the arm that it is about don't count: what was found when
+// the arm was dropped stays found, however long the others go on.
+func (e *experiment) ratio(of number, about string, weights map[string]float64, alpha float64) stat.BlockedChange {
+	last := math.MaxInt
+	if about != "" {
+		last = e.last(of, about)
+	}
+	return e.change(e.fit(of, last, false), weights, alpha)
+}
+
+func (e *experiment) change(b *stat.Blocks, weights map[string]float64, alpha float64) stat.BlockedChange {
+	byIndex := map[int]float64{}
+	for arm, w := range weights {
+		byIndex[e.index(arm)] += w
+	}
+	return b.Change(byIndex, alpha)
+}
+
+// perClaim and perSum are the shares of the error.
+func (e *experiment) perClaim() float64 { return e.Alpha / float64(max(e.Claims(), 1)) }
+func (e *experiment) perSum() float64   { return e.Alpha / float64(max(e.sums(), 1)) }
+
+// alone is what a setting does to the baseline.
+func (e *experiment) alone(of number, setting int) stat.BlockedChange {
+	return e.ratio(of, Alone(setting), map[string]float64{Alone(setting): 1, Baseline: -1}, e.perClaim())
+}
+
+// removed is what a setting does to the rest of the tuned set.
+func (e *experiment) removed(of number, setting int) stat.BlockedChange {
+	return e.ratio(of, Removed(setting), map[string]float64{Tuned: 1, Removed(setting): -1}, e.perClaim())
+}
+
+// disagreement is how many times as much a setting does in the tuned set as alone.
+func (e *experiment) disagreement(of number, setting int) stat.BlockedChange {
+	return e.ratio(of, "", map[string]float64{Tuned: 1, Removed(setting): -1, Alone(setting): -1, Baseline: 1}, e.perSum())
+}
+
+// pair is how many times as much two settings do together as each of them alone.
+func (e *experiment) pair(of number, a, b int) stat.BlockedChange {
+	return e.ratio(of, Together(a, b), map[string]float64{Together(a, b): 1, Alone(a): -1, Alone(b): -1, Baseline: 1}, e.perSum())
+}
+
+// beyond is how many times as much all settings do together as some of them do alone, multiplied.
+func (e *experiment) beyond(of number, settings []int) stat.BlockedChange {
+	weights := map[string]float64{Tuned: 1, Baseline: float64(len(settings)) - 1}
+	for _, n := range settings {
+		weights[Alone(n)]--
+	}
+	return e.ratio(of, "", weights, e.perSum())
+}

@@ -1,0 +1,131 @@
+package ablation
+
+import (
+	"iter"
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/rule"
+)
+
+// FromRun makes the document of a saved run.
+func FromRun(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Document, error) {
+	design, measured, warnings, err := Read(run, repetitions)
+	if err != nil {
+		return Document{}, err
+	}
+	rules, err := rule.BuiltIn()
+	if err != nil {
+		return Document{}, err
+	}
+	set, err := rule.Compile(rules)
+	if err != nil {
+		return Document{}, err
+	}
+	d := Compute(design, measured, TermsOf(run), set.CostOf)
+	d.Run, d.Warnings = run.ID, append(d.Warnings, warnings...)
+	return d, nil
+}
+
+// Compute makes the document. cost looks up what a setting costs besides speed; nil for not at all.
+func Compute(d Design, measured []Measured, t Terms, cost func(setting string) rule.Cost) Document {
+	e := newExperiment(d, measured, t)
+	out := Document{Schema: Schema, Margin: t.Margin, Alpha: t.Alpha, Claims: d.Claims(), Confidence: 1 - e.perClaim(), Cells: d.Cells,
+		Settings: []Priced{}, Interactions: []Interaction{}, Unexplained: []Unexplained{}, Controls: []Control{}, Suspects: [][2]int{},
+		Warnings: []Warning{}}
+	visits := map[Measured]bool{}
+	for _, m := range measured {
+		out.Blocks = max(out.Blocks, m.Block)
+		visits[Measured{Arm: m.Arm, Block: m.Block}] = true
+	}
+	out.Visits = len(visits)
+	for i, s := range d.Settings {
+		p := e.price(i+1, s)
+		if cost != nil {
+			p.Cost = costText(cost(s.String()))
+		}
+		out.Settings = append(out.Settings, p)
+	}
+	e.each(func(of number, better lab.Better) { e.sumUp(&out, of, better) })
+	out.Suspects = suspects(out)
+	return out
+}
+
+// price is one setting in all cells.
+func (e *experiment) price(n int, s Setting) Priced {
+	p := Priced{Setting: s, Number: n, Cells: []Price{}}
+	var verdicts []Verdict
+	e.each(func(of number, better lab.Better) {
+		c := Price{Cell: of.cell, Metric: of.metric, Unit: lab.Metric(of.metric).Unit, Better: better,
+			Alone:   e.estimate(e.alone(of, n), better),
+			Removed: e.estimate(e.removed(of, n), better)}
+		var both []Verdict
+		for _, x := range []*Estimate{c.Alone, c.Removed} {
+			if x != nil {
+				both = append(both, x.Verdict)
+			}
+		}
+		c.Verdict = together(both)
+		verdicts = append(verdicts, c.Verdict)
+		p.Cells = append(p.Cells, c)
+	})
+	p.Verdict = together(verdicts)
+	if len(p.Cells) > 0 {
+		p.Alone, p.Removed = p.Cells[0].Alone, p.Cells[0].Removed
+	}
+	return p
+}
+
+// each goes over the deciding metrics of all cells.
+func (e *experiment) each(do func(of number, better lab.Better)) {
+	for _, c := range e.Cells {
+		for _, m := range c.Metrics {
+			do(number{c.ID, m}, lab.Metric(m).Better)
+		}
+	}
+}
+
+// costText is a cost in a sentence.
+func costText(c rule.Cost) string {
+	switch {
+	case c.With != "":
+		return c.With
+	case c.Without != "":
+		return "Without it: " + c.Without
+	}
+	return ""
+}
+
+// suspects are the pairs of which one is likely to be why effects do not add up: of the settings that do something else in the set than
+// alone, or that one and those that do something at all. Pairs that were measured are none.
+func suspects(d Document) [][2]int {
+	const most = 3
+	var odd, active []int
+	measured := func(p [2]int) bool {
+		return slices.ContainsFunc(d.Interactions, func(i Interaction) bool { return slices.Equal(i.Settings, p[:]) })
+	}
+	for _, i := range d.Interactions {
+		if len(i.Settings) == 1 && !slices.Contains(odd, i.Settings[0]) {
+			odd = append(odd, i.Settings[0])
+		}
+	}
+	for _, s := range d.Settings {
+		if s.Verdict != Undecided && s.Verdict != Same {
+			active = append(active, s.Number)
+		}
+	}
+	others := odd
+	if len(odd) == 1 {
+		others = active
+	}
+	pairs := [][2]int{}
+	for _, a := range odd {
+		for _, b := range others {
+			p := [2]int{min(a, b), max(a, b)}
+			if a != b && !slices.Contains(pairs, p) && !measured(p) && len(pairs) < most {
+				pairs = append(pairs, p)
+			}
+		}
+	}
+	return pairs
+}

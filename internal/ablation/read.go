@@ -1,0 +1,155 @@
+package ablation
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/suite"
+)
+
+// Read takes a saved run apart: its design, the values of the deciding metrics, and the warnings that weaken them. Repetitions that failed
+// are left out. The arms of the run are named as in this package, the cells "CELL@ARM".
+func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured, []Warning, error) {
+	d, err := designOf(run)
+	if err != nil {
+		return d, nil, nil, err
+	}
+	cells := map[string]lab.Cell{}
+	warnings := warnings{}
+	for _, w := range run.Warnings {
+		warnings.add(w, "", "", false)
+	}
+	for _, c := range run.Cells {
+		cells[c.ID] = c
+		for _, w := range c.Warnings {
+			warnings.add(w, suiteCell(c), c.Arm, false)
+		}
+	}
+	seen := map[string]map[string]bool{} // metrics by cell of the suite
+	var all []lab.Repetition
+	for r := range repetitions {
+		c, ok := cells[r.Cell]
+		if !ok {
+			return d, nil, nil, &lab.Error{What: fmt.Sprintf("run %s holds a repetition of a cell %q that it has not", run.ID, r.Cell)}
+		}
+		warnings.count(suiteCell(c), c.Arm)
+		for _, w := range r.Warnings {
+			warnings.add(w, suiteCell(c), c.Arm, true)
+		}
+		if failed(r) {
+			continue
+		}
+		id := suiteCell(c)
+		if seen[id] == nil {
+			seen[id] = map[string]bool{}
+		}
+		for metric := range r.Values {
+			seen[id][metric] = true
+		}
+		all = append(all, r)
+	}
+	for i, c := range d.Cells {
+		d.Cells[i].Metrics = deciding(c, seen[c.ID])
+	}
+	var measured []Measured
+	for _, r := range all {
+		c := cells[r.Cell]
+		for _, metric := range d.cell(suiteCell(c)).Metrics {
+			if v, ok := r.Values[metric]; ok {
+				measured = append(measured, Measured{Arm: c.Arm, Cell: suiteCell(c), Metric: metric, Block: r.Block, Value: v})
+			}
+		}
+	}
+	return d, measured, warnings.list(), nil
+}
+
+// deciding are the metrics that answer what a cell was run for. A command whose output a pattern was matched against decides by what
+// it printed, and else by the time that it took.
+func deciding(c Cell, seen map[string]bool) []string {
+	if names := lab.Primary(c.Params, seen); len(names) > 0 && !slices.Equal(names, []string{"elapsed"}) {
+		return names
+	}
+	var printed []string
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		if name != "elapsed" && !strings.HasPrefix(name, "cpu.") && !strings.Contains(name, "latency.") {
+			printed = append(printed, name)
+		}
+	}
+	if len(printed) == 0 && seen["elapsed"] {
+		return []string{"elapsed"}
+	}
+	return printed
+}
+
+// designOf reads what the header of a run says of its design.
+func designOf(run lab.Run) (Design, error) {
+	var d Design
+	if run.Experiment == nil || run.Experiment.Kind != "ablate" {
+		return d, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s is no ablation", run.ID), Hints: []string{"headroom list names the runs"}}
+	}
+	levels := map[string]map[string]string{}
+	for _, arm := range run.Arms {
+		d.Arms = append(d.Arms, arm.ID)
+		levels[arm.ID] = arm.Levels
+	}
+	for n := 1; ; n++ {
+		set, ok := levels[Alone(n)]
+		if !ok {
+			break
+		}
+		s, err := settingOf(set)
+		if err != nil {
+			return d, &lab.Error{What: fmt.Sprintf("arm %s of run %s", Alone(n), run.ID), Err: err}
+		}
+		d.Settings = append(d.Settings, s)
+	}
+	if len(d.Settings) == 0 || !d.has(Baseline) {
+		return d, &lab.Error{What: fmt.Sprintf("run %s has no arm with a setting alone, or no baseline", run.ID)}
+	}
+	for _, c := range run.Cells {
+		id := suiteCell(c)
+		if slices.ContainsFunc(d.Cells, func(x Cell) bool { return x.ID == id }) {
+			continue
+		}
+		d.Cells = append(d.Cells, Cell{ID: id, Job: c.Job, Title: titleOf(c), Engine: c.Engine, Params: c.Params})
+	}
+	return d, nil
+}
+
+// settingOf is the one factor that an arm does not leave as it was found.
+func settingOf(levels map[string]string) (Setting, error) {
+	var set []Setting
+	for _, factor := range slices.Sorted(maps.Keys(levels)) {
+		if level := levels[factor]; level != found {
+			set = append(set, Setting{factor, level})
+		}
+	}
+	if len(set) != 1 {
+		return Setting{}, fmt.Errorf("it sets %d factors, and must set one", len(set))
+	}
+	return set[0], nil
+}
+
+// suiteCell is the ID that a cell has in the suite.
+func suiteCell(c lab.Cell) string { return strings.TrimSuffix(c.ID, "@"+c.Arm) }
+
+// titleOf a cell, as people read it.
+func titleOf(c lab.Cell) string {
+	if c.Engine != "fio" {
+		return c.Job
+	}
+	return suite.Cell{Job: c.Job, Params: c.Params}.Title()
+}
+
+func (d Design) cell(id string) Cell {
+	return d.Cells[slices.IndexFunc(d.Cells, func(c Cell) bool { return c.ID == id })]
+}
+
+// failed says that a repetition measured nothing that counts.
+func failed(r lab.Repetition) bool {
+	return len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
+}

@@ -1,0 +1,86 @@
+package ablation
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/stat"
+)
+
+// Settled says of each arm of the design whether it needs no further blocks: what it was measured for is decided in all cells, or will
+// hardly be within the blocks that are left, or it had all its blocks. The baseline is needed as long as any setting alone is, the tuned
+// set as long as any removed one. A run may look after each block: the intervals hold at all looks together.
+func Settled(d Design, measured []Measured, t Terms) []bool {
+	e := newExperiment(d, measured, t)
+	settled := make([]bool, len(d.Arms))
+	for i, arm := range d.Arms {
+		settled[i] = e.settled(arm)
+	}
+	for i, arm := range d.Arms {
+		needs := map[string]string{Baseline: "+", Tuned: "-"}[visited(arm)]
+		if needs == "" {
+			continue
+		}
+		settled[i] = e.begun(arm) && !slices.ContainsFunc(d.Arms, func(other string) bool {
+			return strings.HasPrefix(other, needs) && !settled[slices.Index(d.Arms, other)]
+		})
+	}
+	return settled
+}
+
+// begun says that an arm has the fewest blocks in all cells.
+func (e *experiment) begun(arm string) bool {
+	return e.all(func(of number) bool { return e.blocks(of, arm) >= max(e.Fewest, 1) })
+}
+
+// settled says it of an arm with settings added or one removed.
+func (e *experiment) settled(arm string) bool {
+	return e.begun(arm) && e.all(func(of number) bool {
+		if e.blocks(of, arm) >= e.Blocks {
+			return true
+		}
+		c, ok := e.about(of, arm)
+		return ok && c.Known() && (c.Decide(e.Margin) != stat.Undecided || c.Hopeless(e.Margin, e.Blocks))
+	})
+}
+
+// about is the change that an arm was measured for.
+func (e *experiment) about(of number, arm string) (stat.BlockedChange, bool) {
+	for n := range e.Settings {
+		if arm == Removed(n+1) {
+			return e.removed(of, n+1), true
+		}
+	}
+	switch added := settingsOf(arm); len(added) {
+	case 1:
+		return e.alone(of, added[0]), true
+	case 2:
+		return e.pair(of, added[0], added[1]), true
+	}
+	return stat.BlockedChange{}, false
+}
+
+// all says whether something holds for the deciding metrics of all cells; where they are not known yet it does not.
+func (e *experiment) all(holds func(number) bool) bool {
+	known := len(e.Cells) > 0
+	for _, c := range e.Cells {
+		known = known && len(c.Metrics) > 0
+		for _, m := range c.Metrics {
+			if known = known && holds(number{c.ID, m}); !known {
+				return false
+			}
+		}
+	}
+	return known
+}
+
+// blocks is how many visited an arm.
+func (e *experiment) blocks(of number, arm string) int {
+	var seen []int
+	for _, v := range e.visits[of] {
+		if e.arms[v.Arm] == arm && !slices.Contains(seen, v.Block) {
+			seen = append(seen, v.Block)
+		}
+	}
+	return len(seen)
+}

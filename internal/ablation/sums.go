@@ -1,0 +1,67 @@
+package ablation
+
+import (
+	"slices"
+
+	"headroom/internal/lab"
+)
+
+// sumUp says of one number whether effects add up and whether the baseline equals itself.
+func (e *experiment) sumUp(d *Document, of number, better lab.Better) {
+	for n := 1; n <= len(e.Settings); n++ {
+		if x := e.estimate(e.disagreement(of, n), better); x != nil && x.Verdict != Undecided && x.Verdict != Same {
+			d.Interactions = append(d.Interactions, Interaction{[]int{n}, of.cell, of.metric, *x})
+		}
+	}
+	for _, arm := range e.Arms {
+		if p := settingsOf(arm); len(p) == 2 {
+			if x := e.estimate(e.pair(of, p[0], p[1]), better); x != nil {
+				d.Interactions = append(d.Interactions, Interaction{p, of.cell, of.metric, *x})
+			}
+		}
+	}
+	if u, ok := e.unexplained(d, of, better); ok {
+		d.Unexplained = append(d.Unexplained, u)
+	}
+	if c, ok := e.control(of, better); ok {
+		d.Controls = append(d.Controls, c)
+	}
+}
+
+func (e *experiment) unexplained(d *Document, of number, better lab.Better) (Unexplained, bool) {
+	u := Unexplained{Cell: of.cell, Metric: of.metric, Settings: []int{}}
+	var all []int
+	for _, s := range d.Settings {
+		all = append(all, s.Number)
+		i := slices.IndexFunc(s.Cells, func(p Price) bool { return p.Cell == of.cell && p.Metric == of.metric })
+		if x := s.Cells[i].Alone; x != nil && (x.Verdict == Faster || x.Verdict == Slower) {
+			u.Settings = append(u.Settings, s.Number)
+		}
+	}
+	whole := e.estimate(e.ratio(of, "", map[string]float64{Tuned: 1, Baseline: -1}, e.perSum()), better)
+	beyondAll := e.estimate(e.beyond(of, all), better)
+	beyondSeen := e.estimate(e.beyond(of, u.Settings), better)
+	if whole == nil || beyondAll == nil || beyondSeen == nil {
+		return u, false
+	}
+	u.Together, u.All, u.Seen = *whole, *beyondAll, *beyondSeen
+	return u, true
+}
+
+// control holds the second visit of the baseline against the first. It has an error of its own, shared over the cells: 5% of the runs
+// distrust themselves for nothing.
+func (e *experiment) control(of number, better lab.Better) (Control, bool) {
+	second := Again(Baseline, 2)
+	if !e.has(second) {
+		return Control{}, false
+	}
+	numbers := 0
+	e.each(func(number, lab.Better) { numbers++ })
+	last := e.last(of, Baseline)
+	c := e.change(e.fit(of, last, true), map[string]float64{second: 1, Baseline: -1}, e.Alpha/float64(numbers))
+	x := e.estimate(c, better)
+	if x == nil {
+		return Control{}, false
+	}
+	return Control{of.cell, of.metric, *x}, true
+}

@@ -1,0 +1,172 @@
+package ladder
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// answer is the first rung that falls short, in the cell where it falls shortest, in words.
+func answer(d *Document, cpus int) Answer {
+	var open []string // rungs passed on the way up of which it can't be told
+	for i := range d.Rungs {
+		if worst := shortest(d.Rungs[i].Cells, Verdict.falls); worst != nil {
+			text := fallText(d, &d.Rungs[i], worst, cpus)
+			if len(open) > 0 {
+				text += "; whether a lower rung falls short as well can't be told: " + several(open)
+			}
+			return Answer{Rung: &i, Cell: worst.Cell, Verdict: worst.Verdict, Text: text}
+		}
+		if c := shortest(d.Rungs[i].Cells, func(v Verdict) bool { return v == Undecided }); c != nil {
+			open = append(open, openText(d, &d.Rungs[i], c))
+		}
+	}
+	switch {
+	case len(open) > 0:
+		return Answer{Verdict: Undecided, Text: "no rung is sure to fall short, but it can't be told of all: " + several(open)}
+	case d.Claims == 0:
+		return Answer{Verdict: Unexpected, Text: "no rung stands on another here, so none can fall short of it: " + topText(d)}
+	}
+	return Answer{Verdict: Reaches, Text: fmt.Sprintf("no rung falls short of what those below it promise by more than %g%%: %s", 100*d.Margin, topText(d))}
+}
+
+// several are the first few of some texts, and how many more there are.
+func several(texts []string) string {
+	const most = 3
+	if more := len(texts) - most; more > 1 {
+		texts = append(texts[:most:most], fmt.Sprintf("and of %d rungs more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// shortest is the cell that reaches the smallest share of what was expected, of those with a verdict; nil for none.
+func shortest(cells []Cell, with func(Verdict) bool) *Cell {
+	var worst *Cell
+	for i := range cells {
+		c := &cells[i]
+		if with(c.Verdict) && (worst == nil || c.Reached.Value < worst.Reached.Value) {
+			worst = c
+		}
+	}
+	return worst
+}
+
+// fallText says what a rung reaches of what, and what holds it.
+func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
+	text := fmt.Sprintf("%s: %s %s of %s (%s of %s)", c.Title, subject(r), c.Reached.percent(), c.Expected.From,
+		amount(c.Unit, *c.Center), amount(c.Unit, c.Expected.Value))
+	if c.Verdict == AtCeiling {
+		share := "they share"
+		if r.Kind != Together {
+			share = "lies under it"
+		}
+		return text + fmt.Sprintf("; that is %s of what %s can carry (%s), which %s", unit.Percent(*c.Share), c.Ceiling.Limiter,
+			amount(c.Unit, c.Ceiling.Value), share)
+	}
+	var why []string
+	if c.CPU != nil {
+		switch {
+		case cpus > 0 && *c.CPU >= near*float64(cpus):
+			why = append(why, fmt.Sprintf("the load itself takes %.1f of the machine's %d processors, which is what holds it", *c.CPU, cpus))
+		case *c.CPU >= near*float64(r.Jobs):
+			why = append(why, fmt.Sprintf("each of its %s takes a whole processor, which is what holds it", plural(r.Jobs, "process")))
+		}
+	}
+	if r.Kind == Together && eachAtItsCeiling(d, c) {
+		why = append(why, "each alone reaches its own ceiling, so that what they share is less than the sum of them")
+	}
+	switch {
+	case c.Ceiling != nil:
+		why = append(why, fmt.Sprintf("no known ceiling explains it (the tightest is %s of %s)", amount(c.Unit, c.Ceiling.Value), c.Ceiling.Limiter))
+	case len(why) == 0:
+		why = append(why, "no ceiling is known that would explain it")
+	}
+	return text + "; " + strings.Join(why, "; ")
+}
+
+// eachAtItsCeiling says whether all rungs that an expectation comes from are at a ceiling of their own in a cell.
+func eachAtItsCeiling(d *Document, c *Cell) bool {
+	for _, i := range c.Expected.Rungs {
+		for _, other := range d.Rungs[i].Cells {
+			if other.Cell == c.Cell && (other.Share == nil || *other.Share < near) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// openText says how much is known of what is undecided, and how many passes would decide it.
+func openText(d *Document, r *Rung, c *Cell) string {
+	text := fmt.Sprintf("%s %s of %s in %s", subject(r), c.Reached.percent(), c.Expected.From, c.Title)
+	if !c.Reached.Bounded() {
+		return text + ", with too few passes for an interval"
+	}
+	// The interval shrinks with the root of the number of passes.
+	away := math.Abs(math.Log(c.Reached.Value / (1 - d.Margin)))
+	half := math.Log(*c.Reached.Hi / *c.Reached.Lo) / 2
+	const sensible = 200
+	if n := math.Ceil(float64(c.N) * math.Pow(half/away, 2)); n <= sensible {
+		return text + fmt.Sprintf(", which takes about --passes %d", max(int(n), c.N+1))
+	}
+	return text + ", which varies too much, or is too near to the margin, to be decided in a sensible time"
+}
+
+// topText is what the highest rung does.
+func topText(d *Document) string {
+	top := d.Rungs[len(d.Rungs)-1]
+	var parts []string
+	for _, c := range top.Cells {
+		if c.Center == nil {
+			continue
+		}
+		part := c.Title + " " + amount(c.Unit, *c.Center)
+		if c.Share != nil {
+			part += fmt.Sprintf(" (%s of %s)", unit.Percent(*c.Share), c.Ceiling.Limiter)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return "no load on " + top.Name + " ended well"
+	}
+	return top.Name + " does " + strings.Join(parts, ", ")
+}
+
+// subject names a rung with its verb.
+func subject(r *Rung) string {
+	if r.Kind == Together {
+		return r.Name + " together reach"
+	}
+	return r.Name + " reaches"
+}
+
+// Bounded says whether there is an interval that says anything: one from two passes can reach to a thousand times.
+func (i *Interval) Bounded() bool {
+	const most = 10
+	return i.Lo != nil && *i.Hi < most
+}
+
+// percent is a share with its interval: "61% [58%, 64%]".
+func (i *Interval) percent() string {
+	if !i.Bounded() {
+		return unit.Percent(i.Value)
+	}
+	return fmt.Sprintf("%s [%s, %s]", unit.Percent(i.Value), unit.Percent(*i.Lo), unit.Percent(*i.Hi))
+}
+
+func amount(u lab.Unit, v float64) string {
+	if u == lab.BytesPerSecond {
+		return unit.Bandwidth(v)
+	}
+	return unit.IOPS(v) + " IOPS"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ses", n, noun)
+}

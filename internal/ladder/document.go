@@ -1,0 +1,148 @@
+package ladder
+
+import (
+	"headroom/internal/lab"
+)
+
+// Schema names the published JSON document. Fields are added to it, never renamed and never removed.
+const Schema = "headroom/ladder/v1"
+
+// Document is a climbed ladder. Values are in base units.
+type Document struct {
+	Schema string `json:"schema"`
+	// Rungs in the order in which they were climbed.
+	Rungs  []Rung `json:"rungs"`
+	Answer Answer `json:"answer"`
+	// Margin is how much a rung may stay below what is expected of it, as a share of that.
+	Margin float64 `json:"margin"`
+	// Alpha bounds the probability that any of the Claims (cells with an expectation) is wrong.
+	Alpha  float64 `json:"alpha"`
+	Claims int     `json:"claims"`
+	// Passes over all rungs.
+	Passes   int       `json:"passes"`
+	Warnings []Warning `json:"warnings"`
+	// Notes say what was left out, and what is in doubt.
+	Notes []string `json:"notes"`
+}
+
+// Kind is what a rung is.
+type Kind string
+
+// The kinds, from the bottom up. Memory and Null say what the machine does without any storage; a Drive is a whole disk; Together are
+// several devices at the same time; a Volume is a device made of others (md, LVM, dm-crypt, DRBD); Files are a file system.
+const (
+	Memory   Kind = "memory"
+	Null     Kind = "null"
+	Drive    Kind = "drive"
+	Together Kind = "together"
+	Volume   Kind = "volume"
+	Files    Kind = "filesystem"
+)
+
+// bare says that a rung has no storage, so that nothing is expected of it but that it shows what the machine can do.
+func (k Kind) bare() bool { return k == Memory || k == Null }
+
+// Rung is one thing that was measured.
+type Rung struct {
+	Name string `json:"name"`
+	// Places are the devices or the directory; several for Together, none for a null engine.
+	Places []string `json:"places"`
+	Kind   Kind     `json:"kind"`
+	// Filesystem of a directory.
+	Filesystem string `json:"filesystem,omitempty"`
+	// Disks under it, by the kernel's names, where they are known.
+	Disks []string `json:"disks,omitempty"`
+	// Jobs that load it at the same time: one for each of the drives that carry it.
+	Jobs int `json:"jobs"`
+	// Run is the ID of the run that holds what was measured here.
+	Run   string `json:"run"`
+	Cells []Cell `json:"cells"`
+}
+
+// Cell is the rate of one load at one rung.
+type Cell struct {
+	Cell   string            `json:"cell"`
+	Title  string            `json:"title"`
+	Params map[string]string `json:"params"`
+	Metric string            `json:"metric"`
+	Unit   lab.Unit          `json:"unit"`
+	// Center is the geometric mean of N repetitions; Lo and Hi hold it with 95% by itself, and are absent where there are too few. All are
+	// absent where no load ended well.
+	Center *float64 `json:"center,omitempty"`
+	Lo     *float64 `json:"lo,omitempty"`
+	Hi     *float64 `json:"hi,omitempty"`
+	N      int      `json:"n"`
+	// Ceiling is the tightest that is known, and Share how much of it was reached.
+	Ceiling *Ceiling `json:"ceiling,omitempty"`
+	Share   *float64 `json:"share,omitempty"`
+	// Expected is what the rungs below promise; absent where they promise nothing.
+	Expected *Expected `json:"expected,omitempty"`
+	// Reached is the rate as a share of what was expected in the same pass, with an interval that decides.
+	Reached *Interval `json:"reached,omitempty"`
+	Verdict Verdict   `json:"verdict"`
+	// CPU is how many processors the load's own processes took; what the kernel does in threads of its own is not in it.
+	CPU *float64 `json:"cpu,omitempty"`
+	// Warnings are the codes of those that taint the rate.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Ceiling is a bound on a rate, with how it comes about.
+type Ceiling struct {
+	Value      float64 `json:"value"`
+	Limiter    string  `json:"limiter"`
+	Derivation string  `json:"derivation"`
+}
+
+// Expected is what the rungs below promise, in the geometric mean over the passes.
+type Expected struct {
+	Value float64 `json:"value"`
+	// From says it in words: "the sum of each alone", "drives like it", "/dev/md0".
+	From string `json:"from"`
+	// Rungs that it comes from, by their place from 0.
+	Rungs []int `json:"rungs"`
+}
+
+// Interval is an estimate with bounds, which are absent where the spread is not known.
+type Interval struct {
+	Value float64  `json:"value"`
+	Lo    *float64 `json:"lo,omitempty"`
+	Hi    *float64 `json:"hi,omitempty"`
+}
+
+// Verdict on a rate against what was expected of it.
+type Verdict string
+
+// The verdicts. Unexpected is the one where nothing is expected. AtCeiling is short of what the rungs below promise, and at a ceiling that
+// explains it.
+const (
+	Unexpected Verdict = "none"
+	Reaches    Verdict = "reaches"
+	Short      Verdict = "short"
+	AtCeiling  Verdict = "at-ceiling"
+	Undecided  Verdict = "undecided"
+)
+
+// falls says that a rate is below what was expected, for whatever reason.
+func (v Verdict) falls() bool { return v == Short || v == AtCeiling }
+
+// Answer is the first rung that falls short.
+type Answer struct {
+	// Rung by its place from 0; absent where none falls short.
+	Rung *int `json:"rung,omitempty"`
+	// Cell where it falls shortest.
+	Cell    string  `json:"cell,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	Text    string  `json:"text"`
+}
+
+// Warning is a reason to distrust what was measured at a rung.
+type Warning struct {
+	// Rung by its place, from 0.
+	Rung int `json:"rung"`
+	// Cell that it is about; empty for all of them.
+	Cell string `json:"cell,omitempty"`
+	lab.Warning
+	// Repetitions that have it, of N that were measured, failed ones included; 0 for what was seen of all of them together.
+	Repetitions int `json:"repetitions,omitempty"`
+	N           int `json:"n,omitempty"`
+}

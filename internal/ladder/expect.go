@@ -1,0 +1,95 @@
+package ladder
+
+import "slices"
+
+// expected is what the rungs below promise for a cell, by block, with its origin in words and the rungs that it comes from. Nothing is
+// promised to a rung without storage, and to a drive only by drives like it.
+func (c *climb) expected(rung int, cell, metric string) (from string, rungs []int, values map[int]float64) {
+	s := c.steps[rung]
+	switch s.Kind {
+	case Memory, Null:
+		return "", nil, nil
+	case Drive:
+		from, rungs = "drives like it", c.alike(rung)
+		return from, rungs, c.over(rungs, cell, metric, middle)
+	case Together:
+		from, rungs = "the sum of each alone", c.alone(rung)
+		return from, rungs, c.over(rungs, cell, metric, sum)
+	}
+	if s.Below >= 0 {
+		return c.steps[s.Below].Name, []int{s.Below}, c.series(s.Below, cell, metric)
+	}
+	if rungs = c.drivesUnder(rung); len(rungs) > 0 {
+		return "the sum of its drives, each alone", rungs, c.over(rungs, cell, metric, sum)
+	}
+	return "", nil, nil
+}
+
+// alike are the other drives that a drive should be as fast as.
+func (c *climb) alike(rung int) []int {
+	var found []int
+	for i, s := range c.steps {
+		if i != rung && s.Kind == Drive && s.Like != "" && s.Like == c.steps[rung].Like {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// alone are the rungs where each member of a rung was measured by itself; none unless all of them were.
+func (c *climb) alone(rung int) []int {
+	var found []int
+	for _, place := range c.steps[rung].Places {
+		i := slices.IndexFunc(c.steps, func(s Step) bool { return len(s.Places) == 1 && s.Places[0] == place })
+		if i < 0 {
+			return nil
+		}
+		found = append(found, i)
+	}
+	return found
+}
+
+// drivesUnder are the rungs of the drives under a rung; none unless all of them were measured.
+func (c *climb) drivesUnder(rung int) []int {
+	var found []int
+	for _, disk := range c.steps[rung].Disks {
+		i := slices.IndexFunc(c.steps, func(s Step) bool { return s.Kind == Drive && slices.Equal(s.Disks, []string{disk}) })
+		if i < 0 {
+			return nil
+		}
+		found = append(found, i)
+	}
+	return found
+}
+
+// over puts several rungs together, in the blocks that all of them have.
+func (c *climb) over(rungs []int, cell, metric string, together func([]float64) float64) map[int]float64 {
+	parts := map[int][]float64{}
+	for _, i := range rungs {
+		for block, v := range c.series(i, cell, metric) {
+			parts[block] = append(parts[block], v)
+		}
+	}
+	values := map[int]float64{}
+	for block, list := range parts {
+		if len(list) == len(rungs) {
+			values[block] = together(list)
+		}
+	}
+	return values
+}
+
+// middle is the middle one, and of an even number the upper of the two: of two drives like a third, a slow one must not lower what
+// is expected of it.
+func middle(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+func sum(values []float64) float64 {
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	return total
+}

@@ -1,0 +1,333 @@
+package sweep
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+)
+
+// Analyze makes the document.
+func Analyze(in Input) Document {
+	in.Settings = in.Settings.orDefaults()
+	in.orderKernels()
+	in.index()
+	s := in.Settings
+	d := Document{Schema: Schema, Run: in.Run, Factor: in.Factor, Levels: []Level{}, Share: s.Share, Margin: s.Margin, Alpha: s.Alpha,
+		Cells: []Cell{}, Groups: []Group{}, Totals: []Group{}, Warnings: []Warning{}, Notes: append([]string{}, in.Notes...)}
+	for _, l := range in.Levels {
+		d.Levels = append(d.Levels, Level{Name: l.Name, Arm: l.ID, Number: numberOf(l.Name)})
+	}
+	if len(in.Levels) > 0 {
+		d.Baseline = in.Levels[in.Baseline].Name
+	}
+	if in.Reference != nil {
+		d.Reference = in.Reference.Name
+	}
+	blocks := map[int]bool{}
+	for _, m := range in.Measured {
+		blocks[m.Block] = true
+	}
+	d.Blocks = len(blocks)
+	for _, w := range in.Warnings {
+		d.Warnings = append(d.Warnings, Warning{Level: in.name(w.Level), Cell: w.Cell, Warning: w.Warning, Repetitions: w.Repetitions, N: w.N})
+	}
+	d.Curves = curves(&in)
+	if setsThePace(in.Factor) {
+		return d // how much was asked for is no merit
+	}
+	rows := in.rows()
+	d.Claims = len(rows) * in.pairs()
+	d.Confidence = stat.FamilyWise(s.Alpha, d.Claims)
+	for _, r := range rows {
+		r.compare(d.Confidence)
+		d.Cells = append(d.Cells, in.cell(r))
+	}
+	d.Recommended = in.recommend(rows)
+	d.Groups = in.groups(rows, d.Cells)
+	_, loads := ofLoads(rows, d.Cells)
+	d.Totals = totals(d.Levels, loads, operation)
+	d.Chain = in.chain(rows)
+	return d
+}
+
+// pairs is how many statements are made of a row: each pair of levels, and each level against the reference. Which level is the best,
+// and which of the lower ones is the best, is found by looking, so every pair must hold.
+func (in *Input) pairs() int {
+	n := len(in.Levels)
+	claims := n * (n - 1) / 2
+	if in.Reference != nil {
+		claims += n
+	}
+	return claims
+}
+
+func (in *Input) name(level int) string {
+	switch {
+	case level >= 0 && level < len(in.Levels):
+		return in.Levels[level].Name
+	case level == len(in.Levels) && in.Reference != nil:
+		return in.Reference.Name
+	}
+	return ""
+}
+
+// rows are the deciding metrics of all cells that were measured at two levels or more.
+func (in *Input) rows() []*row {
+	var rows []*row
+	for _, c := range in.Cells {
+		for _, metric := range metricsOf(c, in.byCell[c.ID]) {
+			r := newRow(in, c, metric, named(metric))
+			measured := 0
+			for i := range in.Levels {
+				if r.measured(i) {
+					measured++
+				}
+			}
+			if measured > 1 {
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+// metricsOf are the metrics that a cell is decided by, with bandwidth for IOPS where blocks are large.
+func metricsOf(c CellInput, measured []Measured) []string {
+	seen := map[string]bool{}
+	for _, m := range measured {
+		for name := range m.Values {
+			seen[name] = true
+		}
+	}
+	names := lab.Deciding(c.Metrics, c.Params, seen)
+	for i, name := range names {
+		if direction, rate := strings.CutSuffix(name, ".iops"); rate && large(c.Params["bs"]) && seen[lab.Bandwidth(direction)] {
+			names[i] = lab.Bandwidth(direction)
+		}
+	}
+	return names
+}
+
+// large says whether people read bandwidth for blocks of a size; the same as reports and comparisons take.
+func large(bs string) bool {
+	n, err := unit.ParseBytes(bs)
+	return err == nil && n >= 64<<10
+}
+
+// numberOf a level, plain or with a unit ("64k"); nil for a word.
+func numberOf(name string) *float64 {
+	if v, err := strconv.ParseFloat(name, 64); err == nil && v-v == 0 {
+		return &v
+	}
+	if n, err := unit.ParseBytes(name); err == nil {
+		v := float64(n)
+		return &v
+	}
+	return nil
+}
+
+// cell is the figures of merit of a row.
+func (in *Input) cell(r *row) Cell {
+	score := r.score[:r.levels]
+	top := topOf(score)
+	c := Cell{Cell: r.cell.ID, Title: r.cell.Title, Job: r.cell.Job, Params: maps.Clone(r.cell.Params), Metric: r.metric, Unit: r.cell.Metric(r.metric).Unit,
+		Better: r.better, Top: in.name(top), BestSet: []string{}, Share: in.Settings.Share, Harm: []Harm{}}
+	if c.Params == nil {
+		c.Params = map[string]string{}
+	}
+	costs := in.costs(r.cell)
+	for i := range in.Levels {
+		c.Levels = append(c.Levels, in.point(r, i, top, costs))
+		if !r.measured(i) {
+			continue
+		}
+		if i == top || !r.isWorse(i, top) {
+			c.BestSet = append(c.BestSet, in.name(i))
+		} else {
+			c.ToldApart = true
+		}
+	}
+	c.Best = c.BestSet[0]
+	c.SmallestForShare = in.name(smallestFor(in.Settings.Share, score))
+	c.SmallestBetween = in.smallestBetween(r)
+	c.Verdict = in.verdict(r)
+	c.Gain = r.published(r.ratios[top][in.Baseline])
+	if in.Reference != nil && r.measured(r.levels) {
+		p := in.point(r, r.levels, top, costs)
+		c.Reference = &p
+		c.ToReference = r.published(r.ratios[top][r.levels])
+	}
+	c.NoLongerPays = in.noLongerPays(r)
+	c.Harm = append(c.Harm, in.harm(r)...)
+	c.AtCeiling, c.Ceiling = in.atCeiling(r, top)
+	return c
+}
+
+// verdict says whether any level is better than the baseline.
+func (in *Input) verdict(r *row) Verdict {
+	out := Same
+	for i := range in.Levels {
+		if i == in.Baseline || !r.measured(i) {
+			continue
+		}
+		switch r.ratios[i][in.Baseline].Decide(r.margin) {
+		case stat.Above:
+			return Better
+		case stat.Undecided:
+			out = Undecided
+		}
+	}
+	return out
+}
+
+func (in *Input) point(r *row, i, top int, costs []*row) Point {
+	p := Point{Level: in.name(i), N: len(r.values[i])}
+	if p.N == 0 {
+		return p
+	}
+	v, b := r.level(i, alone)
+	p.Value, p.Bounds = &v, b
+	p.ToBaseline, p.ToTop = r.published(r.ratios[i][in.Baseline]), r.published(r.ratios[i][top])
+	p.Warnings = in.tainting(i, r.cell.ID, r.metric)
+	for _, cost := range costs {
+		if !cost.measured(i) {
+			continue
+		}
+		v, b := cost.level(i, alone)
+		if p.Costs == nil {
+			p.Costs = map[string]Cost{}
+		}
+		one := Cost{Value: v, Bounds: b}
+		if i != in.Baseline {
+			one.ToBaseline = cost.published(cost.estimate(i, in.Baseline, alone))
+		}
+		p.Costs[cost.metric] = one
+	}
+	return p
+}
+
+// costs are what an operation of a cell costs: CPU time of the load's process, that of the host of a guest, and energy.
+func (in *Input) costs(cell CellInput) []*row {
+	var out []*row
+	for _, metric := range []string{lab.CPUPerIO, lab.HostCPUPerIO, lab.EnergyPerIO} {
+		out = append(out, newRow(in, cell, metric, named(metric)))
+	}
+	return out
+}
+
+// tainting are the codes of the warnings that cast doubt on a metric of a cell at a level.
+func (in *Input) tainting(level int, cell, metric string) []string {
+	var codes []string
+	for _, w := range in.Warnings {
+		about := w.Level == level && (w.Cell == "" || w.Cell == cell)
+		if about && w.Tainted(metric) && !slices.Contains(codes, w.Code) {
+			codes = append(codes, w.Code)
+		}
+	}
+	return codes
+}
+
+// smallestBetween bounds the smallest level that reaches the share of whatever level is the best.
+func (in *Input) smallestBetween(r *row) Between {
+	var out Between
+	for i := range in.Levels {
+		if !r.measured(i) {
+			continue
+		}
+		reaches, falls := true, false
+		for j := range in.Levels {
+			if !r.measured(j) || j == i {
+				continue
+			}
+			c := r.ratios[i][j]
+			reaches = reaches && c.Known() && c.Lo >= in.Settings.Share
+			falls = falls || c.Known() && c.Hi < in.Settings.Share
+		}
+		if out.From == "" && !falls {
+			out.From = in.name(i)
+		}
+		if reaches {
+			out.To = in.name(i)
+			return out
+		}
+	}
+	return out
+}
+
+// noLongerPays is by the means; it is certain where the intervals say the same of this level and of all before it.
+func (in *Input) noLongerPays(r *row) *Step {
+	level, before := noLongerPays(in.Settings.Margin, r.score[:r.levels])
+	if level < 0 {
+		return nil
+	}
+	ratio := r.published(r.ratios[level][before])
+	if ratio == nil {
+		return nil // they have no block in common
+	}
+	pays := 1 + in.Settings.Margin
+	certain := r.ratios[level][before].Known() && r.ratios[level][before].Hi < pays
+	last := -1
+	for i := range level {
+		if !r.measured(i) {
+			continue
+		}
+		if last >= 0 {
+			certain = certain && r.ratios[i][last].Lo >= pays
+		}
+		last = i
+	}
+	return &Step{Level: in.name(level), After: in.name(before), Certain: certain, Ratio: *ratio}
+}
+
+// harm are the levels that are worse than the baseline, and those that are worse than a lower level: than the best of these.
+func (in *Input) harm(r *row) []Harm {
+	var out []Harm
+	for i := range in.Levels {
+		if !r.measured(i) {
+			continue
+		}
+		if r.isWorse(i, in.Baseline) {
+			out = append(out, Harm{in.name(i), in.name(in.Baseline), *r.published(r.ratios[i][in.Baseline])})
+			continue
+		}
+		best := -1
+		for j := range i {
+			if r.isWorse(i, j) && (best < 0 || r.score[j] > r.score[best]) {
+				best = j
+			}
+		}
+		if best >= 0 {
+			out = append(out, Harm{in.name(i), in.name(best), *r.published(r.ratios[i][best])})
+		}
+	}
+	return out
+}
+
+// nearCeiling is how far below a ceiling a result is still at it: overheads that no formula knows take some per cent.
+const nearCeiling = 0.10
+
+// atCeiling looks at all rates of the row's direction, since ceilings are often known in bytes alone.
+func (in *Input) atCeiling(r *row, top int) (bool, *ReachedCeiling) {
+	direction, _, _ := strings.Cut(r.metric, ".")
+	var nearest *ReachedCeiling
+	for _, metric := range []string{lab.Bandwidth(direction), lab.IOPS(direction)} {
+		limit, known := r.cell.Ceilings[metric]
+		if !known || !(limit.Value > 0) {
+			continue
+		}
+		of := newRow(in, r.cell, metric, named(metric))
+		if !of.measured(top) {
+			continue
+		}
+		v, _ := of.level(top, alone)
+		if share := v / limit.Value; nearest == nil || share > nearest.Share {
+			nearest = &ReachedCeiling{Ceiling: limit, Metric: metric, Share: share}
+		}
+	}
+	return nearest != nil && nearest.Share >= 1-nearCeiling, nearest
+}

@@ -1,0 +1,213 @@
+package sweep
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+)
+
+// Curve is latency over load, of one direction of one cell.
+type Curve struct {
+	Cell      string            `json:"cell"`
+	Title     string            `json:"title"`
+	Job       string            `json:"job"`
+	Params    map[string]string `json:"params"`
+	Direction string            `json:"direction"`
+	// Rate is the metric that counts the load, Quantile the latency that the limit is about: "p99".
+	Rate     string `json:"rate"`
+	Quantile string `json:"quantile"`
+	// Confidence of the intervals of all points of all curves together is 1-alpha; of one of them this.
+	Confidence float64      `json:"confidence"`
+	Points     []CurvePoint `json:"points"`
+	// Limit is the load that stays below a latency; absent where no limit was given.
+	Limit *Limit `json:"limit,omitempty"`
+	// Knee is where rate divided by mean latency is the highest.
+	Knee *Knee `json:"knee,omitempty"`
+}
+
+// CurvePoint is one level. What was not measured is absent.
+type CurvePoint struct {
+	Level string `json:"level"`
+	// Offered is the load that was asked for, of all processes together, where the factor is a rate. KeptUp says whether it was
+	// reached but for the margin.
+	Offered *float64   `json:"offered,omitempty"`
+	KeptUp  *bool      `json:"kept_up,omitempty"`
+	Reached *Estimated `json:"reached,omitempty"`
+	Mean    *Estimated `json:"mean,omitempty"`
+	Tail    *Estimated `json:"tail,omitempty"`
+}
+
+// Estimated is the geometric mean of N blocks with its interval.
+type Estimated struct {
+	Value float64 `json:"value"`
+	Bounds
+	N int `json:"n"`
+}
+
+// Limit is the highest load at which a quantile of latency stays within a limit.
+type Limit struct {
+	Seconds float64 `json:"seconds"`
+	// Level with the highest rate among those that stay within; empty where none does. Reached is its rate.
+	Level   string     `json:"level"`
+	Reached *Estimated `json:"reached,omitempty"`
+	// Between are the levels that it lies between for sure: the best that is shown to stay within (empty where none is), and the
+	// best that is not shown to exceed.
+	Between Between `json:"between"`
+	// Exceeding are levels of a lower rate that do not stay within, so that the limit holds by chance or for another reason.
+	Exceeding []string `json:"exceeding,omitempty"`
+}
+
+// Knee is the level at which rate divided by mean latency ("power") is the highest: below it more load costs little latency, above it
+// little rate is gained for much latency. Set are the levels that can't be told apart from it, itself among them.
+//
+// Source: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer communications", ICC 1979.
+type Knee struct {
+	Level     string   `json:"level"`
+	Set       []string `json:"set"`
+	ToldApart bool     `json:"told_apart"`
+}
+
+// setsThePace says whether the factor is how much the load asks for, so that no level is better than another.
+func setsThePace(factor string) bool {
+	return slices.Contains([]string{"job:rate", "job:rate_iops", "job:thinktime"}, factor)
+}
+
+// isLoad says whether levels of the factor are more and more load.
+func isLoad(factor string) bool {
+	return setsThePace(factor) || slices.Contains([]string{"job:iodepth", "job:numjobs"}, factor)
+}
+
+// curves of all cells and directions.
+func curves(in *Input) []Curve {
+	if !isLoad(in.Factor) {
+		return nil
+	}
+	var out []Curve
+	var rows []curveRows
+	for _, c := range in.Cells {
+		for _, direction := range []string{lab.Read, lab.Write} {
+			rate := lab.IOPS(direction)
+			if in.Factor == "job:rate" {
+				rate = lab.Bandwidth(direction)
+			}
+			r := curveRows{
+				rate: newRow(in, c, rate, named(rate)),
+				mean: newRow(in, c, lab.Latency(direction, "mean"), named(lab.Latency(direction, "mean"))),
+				tail: newRow(in, c, lab.Latency(direction, in.Settings.Quantile), named(lab.Latency(direction, in.Settings.Quantile))),
+			}
+			r.power = newRow(in, c, rate, func(values map[string]float64) (float64, bool) {
+				x, okX := values[rate]
+				l, okL := values[lab.Latency(direction, "mean")]
+				return x / l, okX && okL && l > 0
+			})
+			if !slices.ContainsFunc(r.rate.values, func(v map[int]float64) bool { return len(v) > 0 }) {
+				continue
+			}
+			out = append(out, Curve{Cell: c.ID, Title: c.Title, Job: c.Job, Params: c.Params, Direction: direction, Rate: rate, Quantile: in.Settings.Quantile})
+			rows = append(rows, r)
+		}
+	}
+	points := stat.FamilyWise(in.Settings.Alpha, len(out)*len(in.Levels))
+	pairs := stat.FamilyWise(in.Settings.Alpha, len(out)*len(in.Levels)*(len(in.Levels)-1)/2)
+	for i := range out {
+		in.fill(&out[i], rows[i], points, pairs)
+	}
+	return out
+}
+
+// curveRows are what a curve is made of.
+type curveRows struct{ rate, mean, tail, power *row }
+
+func (in *Input) fill(c *Curve, r curveRows, points, pairs float64) {
+	c.Confidence = points
+	for i, l := range in.Levels {
+		p := CurvePoint{Level: l.Name, Offered: in.offered(l.Name, c), Reached: r.rate.estimated(i, points), Mean: r.mean.estimated(i, points), Tail: r.tail.estimated(i, points)}
+		if p.Offered != nil && p.Reached != nil {
+			kept := p.Reached.Value >= *p.Offered/(1+in.Settings.Margin)
+			p.KeptUp = &kept
+		}
+		c.Points = append(c.Points, p)
+	}
+	if in.Settings.Limit > 0 {
+		c.Limit = limitOf(c.Points, in.Settings.Limit)
+	}
+	r.power.compare(pairs)
+	top := topOf(r.power.score[:r.power.levels])
+	if top < 0 {
+		return
+	}
+	c.Knee = &Knee{Level: in.name(top), Set: []string{}}
+	for i := range in.Levels {
+		switch {
+		case !r.power.measured(i):
+		case i == top || !r.power.isWorse(i, top):
+			c.Knee.Set = append(c.Knee.Set, in.name(i))
+		default:
+			c.Knee.ToldApart = true
+		}
+	}
+}
+
+func (r *row) estimated(level int, confidence float64) *Estimated {
+	if !r.measured(level) {
+		return nil
+	}
+	v, b := r.level(level, confidence)
+	return &Estimated{Value: v, Bounds: b, N: len(r.values[level])}
+}
+
+// offered is the rate that a level asks for. fio gives each process the rate, and takes "reads,writes,trims" where they differ.
+func (in *Input) offered(level string, c *Curve) *float64 {
+	if in.Factor != "job:rate" && in.Factor != "job:rate_iops" {
+		return nil
+	}
+	each := strings.Split(level, ",")
+	at := slices.Index([]string{lab.Read, lab.Write}, c.Direction)
+	if len(each) == 1 {
+		at = 0
+	}
+	if at >= len(each) {
+		return nil
+	}
+	n, err := unit.ParseBytes(each[at]) // fio's k is 1024 for rates of operations too
+	if err != nil || n <= 0 {
+		return nil
+	}
+	processes, err := strconv.Atoi(c.Params["numjobs"])
+	if err != nil {
+		processes = 1
+	}
+	v := float64(n) * float64(processes)
+	return &v
+}
+
+// limitOf finds the level with the highest rate that stays within a latency.
+func limitOf(points []CurvePoint, seconds float64) *Limit {
+	out := &Limit{Seconds: seconds}
+	sure, possible := -1.0, -1.0
+	for _, p := range points {
+		if p.Tail == nil || p.Reached == nil {
+			continue
+		}
+		rate := p.Reached.Value
+		if p.Tail.Value <= seconds && (out.Reached == nil || rate > out.Reached.Value) {
+			out.Level, out.Reached = p.Level, p.Reached
+		}
+		if p.Tail.Known() && *p.Tail.Hi <= seconds && rate > sure {
+			sure, out.Between.From = rate, p.Level
+		}
+		if (!p.Tail.Known() || *p.Tail.Lo <= seconds) && rate > possible {
+			possible, out.Between.To = rate, p.Level
+		}
+	}
+	for _, p := range points {
+		if p.Tail != nil && p.Reached != nil && out.Reached != nil && p.Tail.Value > seconds && p.Reached.Value < out.Reached.Value {
+			out.Exceeding = append(out.Exceeding, p.Level)
+		}
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+package sweep
+
+import "headroom/internal/lab"
+
+// Schema names the published JSON document. Fields are added to it, never renamed and never removed.
+const Schema = "headroom/sweep/v1"
+
+// Document is the result of a sweep. Values are in base units; ratios are how many times one value is the other, in the metric's
+// own direction (a latency that halved has 0.5).
+type Document struct {
+	Schema string `json:"schema"`
+	Run    string `json:"run,omitempty"`
+	Factor string `json:"factor"`
+	// Levels in their order; those of a kernel: factor in that of their versions.
+	Levels    []Level `json:"levels"`
+	Baseline  string  `json:"baseline"`
+	Reference string  `json:"reference,omitempty"`
+	// Share of the best that is enough, Margin within which levels are the same.
+	Share  float64 `json:"share"`
+	Margin float64 `json:"margin"`
+	// Alpha is the probability that any statement about any cell is wrong; Claims shares it out, so that each interval holds with
+	// Confidence. Blocks is how many blocks there are.
+	Alpha      float64 `json:"alpha"`
+	Claims     int     `json:"claims"`
+	Confidence float64 `json:"confidence"`
+	Blocks     int     `json:"blocks"`
+	// Cells are one for each primary metric of each cell; none where the factor is the rate of the load itself.
+	Cells       []Cell       `json:"cells"`
+	Recommended *Recommended `json:"recommended,omitempty"`
+	// Groups are the cells that have a value of a parameter in common, for each parameter that differs between cells.
+	Groups []Group `json:"groups"`
+	// Totals are over the operations (rw), for each combination of the other parameters.
+	Totals []Group `json:"totals"`
+	// Curves of latency over load, where the factor is the load.
+	Curves []Curve `json:"curves,omitempty"`
+	// Chain of kernels, where the levels are such.
+	Chain *Chain `json:"chain,omitempty"`
+	// Warnings, those of the whole run first.
+	Warnings []Warning `json:"warnings"`
+	// Notes say what was left out.
+	Notes []string `json:"notes"`
+}
+
+// Level is one level of the factor.
+type Level struct {
+	Name string `json:"level"`
+	Arm  string `json:"arm,omitempty"`
+	// Number that the name stands for, where it is one.
+	Number *float64 `json:"number,omitempty"`
+}
+
+// Verdict on a difference between two levels.
+type Verdict string
+
+// The verdicts. Same is proved, like the others: the whole interval lies within the margin.
+const (
+	Better    Verdict = "better"
+	Worse     Verdict = "worse"
+	Same      Verdict = "same"
+	Undecided Verdict = "undecided"
+)
+
+// Bounds of an interval; both are absent where nothing is known of the spread.
+type Bounds struct {
+	Lo *float64 `json:"lo,omitempty"`
+	Hi *float64 `json:"hi,omitempty"`
+}
+
+// Known says whether there is an interval.
+func (b Bounds) Known() bool { return b.Lo != nil && b.Hi != nil }
+
+// Ratio is how many times a value is another.
+type Ratio struct {
+	Ratio float64 `json:"ratio"`
+	Bounds
+	Confidence float64 `json:"confidence,omitempty"`
+	// N blocks in which both were measured.
+	N       int     `json:"n"`
+	Verdict Verdict `json:"verdict"`
+}
+
+// Cell is one metric of one cell over the levels.
+type Cell struct {
+	Cell   string            `json:"cell"`
+	Title  string            `json:"title"`
+	Job    string            `json:"job"`
+	Params map[string]string `json:"params"`
+	Metric string            `json:"metric"`
+	Unit   lab.Unit          `json:"unit"`
+	Better lab.Better        `json:"better"`
+	// Levels in the order of the document's; one that was not measured has no value.
+	Levels    []Point `json:"levels"`
+	Reference *Point  `json:"reference,omitempty"`
+	// Top is the level whose mean is the best. BestSet are those that can't be told apart from it, Top among them, and Best is the
+	// smallest of these. ToldApart says that some level is not in the set.
+	Top       string   `json:"top"`
+	Best      string   `json:"best"`
+	BestSet   []string `json:"best_set"`
+	ToldApart bool     `json:"told_apart"`
+	// SmallestForShare is the smallest level whose mean reaches the share of the top one. With the document's confidence it lies in
+	// SmallestBetween: at the earliest the first level that is not shown to fall short, at the latest the first that is shown to
+	// reach it (absent where none is).
+	SmallestForShare string  `json:"smallest_for_share"`
+	SmallestBetween  Between `json:"smallest_between"`
+	Share            float64 `json:"share"`
+	// Verdict is better where some level is shown to be better than the baseline, same where none is by more than the margin, and
+	// undecided otherwise.
+	Verdict Verdict `json:"verdict"`
+	// Gain is the top level against the baseline; ToReference against the reference arm.
+	Gain        *Ratio `json:"gain,omitempty"`
+	ToReference *Ratio `json:"to_reference,omitempty"`
+	// NoLongerPays is the first level that gains less than the margin over the one before; absent where each gains more.
+	NoLongerPays *Step `json:"no_longer_pays,omitempty"`
+	// Harm are the levels that are shown to be worse.
+	Harm []Harm `json:"harm"`
+	// AtCeiling says that the top level is at the ceiling, so that no level could be better. The ceiling may be of another metric
+	// of the same direction (bytes where operations are counted).
+	AtCeiling bool            `json:"at_ceiling"`
+	Ceiling   *ReachedCeiling `json:"ceiling,omitempty"`
+}
+
+// Between are two levels, by name; To is empty where no level is known to be enough.
+type Between struct {
+	From string `json:"from"`
+	To   string `json:"to,omitempty"`
+}
+
+// ReachedCeiling is a ceiling and how much of it the top level reaches.
+type ReachedCeiling struct {
+	Ceiling
+	Metric string  `json:"metric"`
+	Share  float64 `json:"share"`
+}
+
+// Point is a metric of a cell at one level.
+type Point struct {
+	Level string `json:"level"`
+	// Value is the geometric mean of N blocks; absent where nothing was measured. Its interval holds with 95% by itself.
+	Value *float64 `json:"value,omitempty"`
+	Bounds
+	N int `json:"n"`
+	// ToBaseline and ToTop hold it against the baseline and against the top level, within a block.
+	ToBaseline *Ratio `json:"to_baseline,omitempty"`
+	ToTop      *Ratio `json:"to_top,omitempty"`
+	// Costs by metric: CPU time and energy for an operation.
+	Costs map[string]Cost `json:"costs,omitempty"`
+	// Warnings are the codes of those that taint Value.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Cost is what an operation costs at a level, with the ratio to the baseline. Both intervals hold with 95% by themselves.
+type Cost struct {
+	Value float64 `json:"value"`
+	Bounds
+	ToBaseline *Ratio `json:"to_baseline,omitempty"`
+}
+
+// Step is a level against the one before it.
+type Step struct {
+	Level string `json:"level"`
+	After string `json:"after"`
+	// Certain says that the interval shows it: the gain is below the margin, and that of each level before is not.
+	Certain bool `json:"certain"`
+	Ratio
+}
+
+// Harm is a level that is shown to be worse than another: than the baseline, or than the best lower level.
+type Harm struct {
+	Level string `json:"level"`
+	Than  string `json:"than"`
+	Ratio
+}
+
+// Loss is what a level falls short of the best of each cell at the worst, as a share of the best.
+type Loss struct {
+	Level string  `json:"level"`
+	Loss  float64 `json:"loss"`
+	Bounds
+	// Cell and Metric where it is so.
+	Cell   string `json:"cell"`
+	Metric string `json:"metric"`
+}
+
+// Recommended is the level with the smallest loss at the worst; of several that differ by less than the margin, the smallest.
+type Recommended struct {
+	Loss
+	// Set are the levels that can't be told apart from the one with the least loss. ToldApart says that some level is not in it.
+	Set       []string `json:"set"`
+	ToldApart bool     `json:"told_apart"`
+	// Gain over the baseline, the geometric mean of all cells, above 1 where it is better whatever the metric. Its interval holds
+	// with 95% for all levels together.
+	Gain *Ratio `json:"gain,omitempty"`
+	// Cells is how many numbers it was weighed by; Losses are those of all levels.
+	Cells  int    `json:"cells"`
+	Losses []Loss `json:"losses"`
+}
+
+// Group is the cells that share some parameters.
+type Group struct {
+	// Params that they share.
+	Params map[string]string `json:"params"`
+	Cells  int               `json:"cells"`
+	// Better is how many of them have a level that is shown to be better than the baseline.
+	Better int `json:"better"`
+	// SmallestForShare is the arithmetic mean of the cells' own, rounded half up, where levels are numbers; SmallestMean is not rounded.
+	SmallestForShare *float64 `json:"smallest_for_share,omitempty"`
+	SmallestMean     *float64 `json:"smallest_mean,omitempty"`
+	// Gain is the arithmetic mean of the gains of the top levels over the baseline, as a share: 0.67 is 67%. It has no interval: the
+	// IOThreads report defines it so, and each cell's own gain has one.
+	Gain *float64 `json:"gain,omitempty"`
+	// Recommended for these cells alone; absent in totals.
+	Recommended *Recommended `json:"recommended,omitempty"`
+}
+
+// Warning is a reason to distrust what was measured.
+type Warning struct {
+	// Level and Cell that it is about; both empty for the whole run.
+	Level string `json:"level,omitempty"`
+	Cell  string `json:"cell,omitempty"`
+	lab.Warning
+	Repetitions int `json:"repetitions,omitempty"`
+	N           int `json:"n,omitempty"`
+}

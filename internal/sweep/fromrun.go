@@ -1,0 +1,226 @@
+package sweep
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+)
+
+// Known is what a run's header does not hold.
+type Known struct {
+	// Ceilings by the ID of the cell.
+	Ceilings map[string][]ceiling.Ceiling
+	// Facts by the ID of the arm, where arms differ in them (kernels).
+	Facts map[string][]lab.Fact
+	// Settings for what the run's experiment does not say: the limit of load curves.
+	Settings Settings
+}
+
+// FromRun makes an input of a saved sweep: its arms are the levels, but for the reference. Cells of different arms are one where their
+// IDs agree up to the last "@". Repetitions that failed are left out, and those without a block, which belong to none.
+func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Known) (Input, error) {
+	e := run.Experiment
+	if e == nil || len(e.Factors) == 0 {
+		return Input{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s varies no factor", run.ID)}
+	}
+	in := Input{Run: run.ID, Factor: factorName(e.Factors), Settings: known.Settings, Baseline: -1}
+	in.Settings.Margin, in.Settings.Alpha, in.Settings.Share, in.Settings.Anytime = e.Margin, e.Alpha, e.Share, run.Anytime
+	at := in.takeArms(run, known)
+	if in.Baseline < 0 {
+		return Input{}, &lab.Error{What: fmt.Sprintf("run %s has no arm %q, which should be the baseline of its levels", run.ID, e.Baseline)}
+	}
+	cells := in.takeCells(run, at, known)
+	failures, blockless := 0, 0
+	counts := newWarningCounts()
+	for r, err := range repetitions {
+		if err != nil {
+			return Input{}, err
+		}
+		place, ok := cells[r.Cell]
+		if !ok {
+			return Input{}, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID, r.Number, r.Cell)}
+		}
+		counts.add(place, r.Warnings)
+		switch {
+		case failed(r):
+			failures++
+		case r.Block < 1:
+			blockless++
+		default:
+			in.Measured = append(in.Measured, Measured{Level: place.level, Cell: place.cell, Block: r.Block, Values: r.Values})
+		}
+	}
+	in.takeWarnings(run, cells, counts)
+	if failures > 0 {
+		in.Notes = append(in.Notes, fmt.Sprintf("%d repetitions failed and are left out", failures))
+	}
+	if blockless > 0 {
+		in.Notes = append(in.Notes, fmt.Sprintf("%d repetitions belong to no block and are left out", blockless))
+	}
+	return in, nil
+}
+
+// factorName of one factor, or of several that were varied together.
+func factorName(factors []lab.Varied) string {
+	var names []string
+	for _, f := range factors {
+		names = append(names, f.Factor)
+	}
+	return strings.Join(names, " + ")
+}
+
+// takeArms makes levels of the arms, in the order in which the factor lists them, and says which arm is which.
+func (in *Input) takeArms(run lab.Run, known Known) (at map[string]int) {
+	e := run.Experiment
+	var arms []lab.Arm
+	for _, a := range run.Arms {
+		if a.ID == e.Reference && a.ID != "" {
+			in.Reference = &Arm{Name: a.ID, ID: a.ID, Facts: known.Facts[a.ID]}
+			continue
+		}
+		arms = append(arms, a)
+	}
+	if len(e.Factors) == 1 {
+		rank := func(a lab.Arm) int { return slices.Index(e.Factors[0].Levels, levelName(a, e.Factors)) }
+		slices.SortStableFunc(arms, func(a, b lab.Arm) int { return rank(a) - rank(b) })
+	}
+	at = map[string]int{}
+	for i, a := range arms {
+		at[a.ID] = i
+		in.Levels = append(in.Levels, Arm{Name: levelName(a, e.Factors), ID: a.ID, Facts: known.Facts[a.ID]})
+		if a.ID == e.Baseline {
+			in.Baseline = i
+		}
+	}
+	if in.Reference != nil {
+		at[in.Reference.ID] = len(arms)
+	}
+	return at
+}
+
+// levelName is the level of the factor in an arm; one that is missing was left as it was found.
+func levelName(a lab.Arm, factors []lab.Varied) string {
+	var names []string
+	for _, f := range factors {
+		level, ok := a.Levels[f.Factor]
+		if !ok || level == "" {
+			level = "found"
+		}
+		names = append(names, level)
+	}
+	return strings.Join(names, " + ")
+}
+
+// place of a cell of the run: its level, and the ID that it shares with the cells of other arms.
+type place struct {
+	level int
+	cell  string
+}
+
+// takeCells joins the cells of all arms.
+func (in *Input) takeCells(run lab.Run, at map[string]int, known Known) map[string]place {
+	own := map[string]bool{}
+	for _, f := range run.Experiment.Factors {
+		if name, ok := strings.CutPrefix(f.Factor, "job:"); ok {
+			own[name] = true
+		}
+	}
+	places := map[string]place{}
+	index := map[string]int{}
+	for _, c := range run.Cells {
+		level, ok := at[c.Arm]
+		if !ok {
+			continue
+		}
+		id := c.ID
+		if i := strings.LastIndex(id, "@"); i >= 0 {
+			id = id[:i]
+		}
+		places[c.ID] = place{level, id}
+		i, seen := index[id]
+		if !seen {
+			i = len(in.Cells)
+			index[id] = i
+			shared := c
+			shared.ID, shared.Arm, shared.Warnings = id, "", nil
+			shared.Params = maps.Clone(c.Params)
+			maps.DeleteFunc(shared.Params, func(name, _ string) bool { return own[name] })
+			in.Cells = append(in.Cells, CellInput{Cell: shared, Ceilings: map[string]Ceiling{}})
+		}
+		in.Cells[i].lower(known.Ceilings[c.ID])
+	}
+	title(in.Cells)
+	return places
+}
+
+// lower keeps the least ceiling of each metric over the arms.
+func (c *CellInput) lower(ceilings []ceiling.Ceiling) {
+	for _, one := range ceilings {
+		tightest, ok := ceiling.Tightest(ceilings, one.Metric)
+		if have, known := c.Ceilings[one.Metric]; ok && (!known || tightest.Value < have.Value) {
+			c.Ceilings[one.Metric] = Ceiling{Value: tightest.Value, Limiter: tightest.Limiter}
+		}
+	}
+}
+
+// failed says whether a repetition measured nothing that counts.
+func failed(r lab.Repetition) bool {
+	return len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
+}
+
+// warningCounts are the warnings of repetitions by cell and code, the first text of each.
+type warningCounts struct {
+	order []place
+	n     map[place]int
+	list  map[place][]WarningInput
+}
+
+func newWarningCounts() *warningCounts {
+	return &warningCounts{n: map[place]int{}, list: map[place][]WarningInput{}}
+}
+
+func (w *warningCounts) add(at place, warnings []lab.Warning) {
+	if w.n[at] == 0 {
+		w.order = append(w.order, at)
+	}
+	w.n[at]++
+	var counted []string
+	for _, one := range warnings {
+		if slices.Contains(counted, one.Code) {
+			continue
+		}
+		counted = append(counted, one.Code)
+		i := slices.IndexFunc(w.list[at], func(have WarningInput) bool { return have.Code == one.Code })
+		if i < 0 {
+			i = len(w.list[at])
+			w.list[at] = append(w.list[at], WarningInput{Level: at.level, Cell: at.cell, Warning: one})
+		}
+		w.list[at][i].Repetitions++
+	}
+}
+
+// takeWarnings lists those of the run, of its cells, and of its repetitions.
+func (in *Input) takeWarnings(run lab.Run, cells map[string]place, counts *warningCounts) {
+	for _, w := range run.Warnings {
+		in.Warnings = append(in.Warnings, WarningInput{Level: -1, Warning: w})
+	}
+	for _, c := range run.Cells {
+		at, ok := cells[c.ID]
+		for _, w := range c.Warnings {
+			if ok {
+				in.Warnings = append(in.Warnings, WarningInput{Level: at.level, Cell: at.cell, Warning: w})
+			}
+		}
+	}
+	for _, at := range counts.order {
+		for _, w := range counts.list[at] {
+			w.N = counts.n[at]
+			in.Warnings = append(in.Warnings, w)
+		}
+	}
+}

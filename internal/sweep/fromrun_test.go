@@ -1,0 +1,165 @@
+package sweep
+
+import (
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+)
+
+// sweepRun is a run of two loads over a factor, with a reference arm, and its repetitions.
+func sweepRun(factor string, levels ...string) (lab.Run, []lab.Repetition) {
+	run := lab.Run{ID: "7KQ4M2X9TD", Experiment: &lab.Experiment{Kind: "sweep", Factors: []lab.Varied{{Factor: factor, Levels: levels}},
+		Baseline: "arm-" + levels[0], Reference: "host", Margin: 0.05, Alpha: 0.1, Share: 0.8}}
+	var reps []lab.Repetition
+	add := func(arm string, rate float64, levels map[string]string) {
+		run.Arms = append(run.Arms, lab.Arm{ID: arm, Role: "storage", Levels: levels})
+		for _, bs := range []string{"4k", "1m"} {
+			id := "randread-" + bs + "@" + arm
+			params := map[string]string{"rw": "randread", "bs": bs}
+			if level, ok := levels["job:iodepth"]; ok {
+				params["iodepth"] = level
+			}
+			run.Cells = append(run.Cells, lab.Cell{ID: id, Arm: arm, Job: "randread", Params: params})
+			for b := 1; b <= 4; b++ {
+				reps = append(reps, lab.Repetition{Cell: id, Block: b, Number: b, Values: map[string]float64{"read.iops": rate + float64(b), "read.bandwidth": 4096 * rate}})
+			}
+		}
+	}
+	for i, l := range slices.Backward(levels) { // arms are in the order in which they were planned
+		set := map[string]string{factor: l}
+		if l == "found" {
+			set = nil
+		}
+		add("arm-"+l, float64(100*(i+1)), set)
+	}
+	add("host", 1000, nil)
+	return run, reps
+}
+
+func sequence(reps []lab.Repetition, err error) iter.Seq2[lab.Repetition, error] {
+	return func(yield func(lab.Repetition, error) bool) {
+		for _, r := range reps {
+			if !yield(r, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(lab.Repetition{}, err)
+		}
+	}
+}
+
+func TestFromRun(t *testing.T) {
+	run, reps := sweepRun("guest:iothreads", "found", "2", "4")
+	reps[0].Warnings = []lab.Warning{{Code: "errors", Taints: []string{"*"}}}
+	reps[1].Block = 0
+	reps[2].Warnings = []lab.Warning{{Code: "short-run", Taints: []string{"read.*"}}}
+	run.Warnings = []lab.Warning{{Code: "clock", Taints: []string{"*"}}}
+	run.Cells[1].Warnings = []lab.Warning{{Code: "drift", Taints: []string{"*"}}}
+	known := Known{
+		Ceilings: map[string][]ceiling.Ceiling{"randread-1m@arm-4": {{Metric: "read.bandwidth", Value: 1.3e6, Limiter: "PCIe"}, {Metric: "read.bandwidth", Value: 9e6, Limiter: "DMI"}}},
+		Facts:    map[string][]lab.Fact{"arm-4": {{Key: "kernel.release", Value: "6.1"}}},
+	}
+	in, err := FromRun(run, sequence(reps, nil), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var levels []string
+	for _, l := range in.Levels {
+		levels = append(levels, l.Name)
+	}
+	if !slices.Equal(levels, []string{"found", "2", "4"}) || in.Baseline != 0 || in.Reference.Name != "host" || len(in.Levels[2].Facts) != 1 {
+		t.Errorf("levels %v, %+v", levels, in)
+	}
+	if len(in.Cells) != 2 || in.Cells[0].ID != "randread-4k" || in.Cells[0].Title != "randread 4k" || len(in.Measured) != 2*4*4-2 || len(in.Notes) != 2 {
+		t.Errorf("%+v, %d measured, notes %v", in.Cells, len(in.Measured), in.Notes)
+	}
+	d := Analyze(in)
+	if d.Margin != 0.05 || d.Alpha != 0.1 || d.Share != 0.8 || d.Run != run.ID || d.Claims != 2*6 {
+		t.Errorf("%+v", d)
+	}
+	large := d.Cells[1]
+	if large.Metric != "read.bandwidth" || !large.AtCeiling || large.Ceiling.Limiter != "PCIe" || d.Cells[0].AtCeiling {
+		t.Errorf("%+v", large)
+	}
+	var warnings []string
+	for _, w := range d.Warnings {
+		warnings = append(warnings, w.Code+" "+w.Level+" "+w.Cell)
+	}
+	if want := []string{"clock  ", "drift 4 randread-1m", "errors 4 randread-4k", "short-run 4 randread-4k"}; !slices.Equal(warnings, want) {
+		t.Errorf("%q, want %q", warnings, want)
+	}
+	if got := d.Cells[0].Levels[2].Warnings; !slices.Equal(got, []string{"errors", "short-run"}) {
+		t.Errorf("tainting %v", got)
+	}
+}
+
+// Where the factor is a parameter of the load, cells differ in nothing else.
+func TestTheFactorsOwnParameterIsNone(t *testing.T) {
+	run, reps := sweepRun("job:iodepth", "1", "4")
+	in, err := FromRun(run, sequence(reps, nil), Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Cells) != 2 || in.Cells[0].Params["iodepth"] != "" || in.Cells[0].Title != "randread 4k" || run.Cells[0].Params["iodepth"] == "" {
+		t.Errorf("%+v", in.Cells)
+	}
+}
+
+func TestFromRunRefuses(t *testing.T) {
+	run, reps := sweepRun("sysctl:x", "1", "2")
+	broken := errors.New("the segment is cut off")
+	if _, err := FromRun(run, sequence(reps, broken), Known{}); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+	if _, err := FromRun(run, sequence([]lab.Repetition{{Cell: "nowhere"}}, nil), Known{}); err == nil {
+		t.Error("a repetition of no cell was taken")
+	}
+	without := run
+	without.Experiment = nil
+	if _, err := FromRun(without, sequence(reps, nil), Known{}); lab.KindOf(err) != lab.Usage {
+		t.Errorf("%v", err)
+	}
+	lost := *run.Experiment
+	lost.Baseline = "gone"
+	run.Experiment = &lost
+	if _, err := FromRun(run, sequence(reps, nil), Known{}); err == nil {
+		t.Error("a sweep without its baseline was taken")
+	}
+}
+
+// A command is judged by the metrics that its suite names, in their own direction, and is in no group of loads.
+func TestCommandsDecideByTheirOwnMetrics(t *testing.T) {
+	run, _ := sweepRun("env:THREADS", "1", "2")
+	run.Experiment.Reference, run.Arms, run.Cells = "", run.Arms[:2], nil
+	var reps []lab.Repetition
+	for i, a := range run.Arms {
+		c := lab.Cell{ID: "stall@" + a.ID, Arm: a.ID, Job: "stall", Engine: lab.EngineExec, Command: &lab.Command{Argv: []string{"stall"}},
+			Params:  map[string]string{"bs": "4k"},
+			Metrics: map[string]lab.MetricInfo{"stalled": {Unit: lab.Seconds, Better: lab.Lower, Decides: true}}}
+		run.Cells = append(run.Cells, c)
+		for b := 1; b <= 5; b++ {
+			reps = append(reps, lab.Repetition{Cell: c.ID, Block: b, Number: b,
+				Values: map[string]float64{"stalled": float64(1+i) + float64(b)/100, "elapsed": float64(9 - i)}})
+		}
+	}
+	in, err := FromRun(run, sequence(reps, nil), Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Analyze(in)
+	if len(d.Cells) != 1 || d.Cells[0].Metric != "stalled" || d.Cells[0].Unit != lab.Seconds || d.Cells[0].Better != lab.Lower {
+		t.Fatalf("%+v", d.Cells)
+	}
+	// The arms are in the order in which they were planned, the second level first: it stalls for half the time.
+	if d.Cells[0].Best != "2" || d.Cells[0].Verdict != Better {
+		t.Errorf("best %s, %s", d.Cells[0].Best, d.Cells[0].Verdict)
+	}
+	if len(d.Groups) != 0 || len(d.Totals) != 0 {
+		t.Errorf("groups %+v, totals %+v", d.Groups, d.Totals)
+	}
+}

@@ -1,0 +1,277 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// Releases of Linux form branches: 6.1 goes on as 6.1.1, 6.1.2, … for years, while 6.2 came from the mainline and ended after some
+// weeks. A fix from the mainline may have gone to the one and not to the other, so 6.2 can be older than a late 6.1 in what matters.
+
+// Chain is the order of the kernels, and where a level changed from one to the next.
+type Chain struct {
+	Kernels []Kernel      `json:"kernels"`
+	Changes []ChainChange `json:"changes"`
+}
+
+// Kernel is what the name of a level says.
+type Kernel struct {
+	Level string `json:"level"`
+	// Version as far as it is known ("6.1.119"), Branch that it belongs to ("6.1"); both empty where the name says nothing.
+	Version string `json:"version,omitempty"`
+	Branch  string `json:"branch,omitempty"`
+	// Support is "longterm", "end of life", or empty where the list of kernel.org that headroom has is too old to tell.
+	Support string `json:"support,omitempty"`
+	// Ends is when a longterm branch is projected to end: "2027-12".
+	Ends string `json:"ends,omitempty"`
+}
+
+// ChainChange is a metric of a cell that differs between neighbours of the chain.
+type ChainChange struct {
+	Cell   string `json:"cell"`
+	Title  string `json:"title"`
+	Metric string `json:"metric"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	// SameBranch is false where To does not follow from From, but from something before it.
+	SameBranch bool `json:"same_branch"`
+	Ratio
+	// LacksFix are the fixes that the better of the two lacks.
+	LacksFix []MissingFix `json:"lacks_fix,omitempty"`
+}
+
+// MissingFix is a weakness of the processor that one kernel works around and the other does not.
+type MissingFix struct {
+	// Vulnerability as the kernel calls it: "spec_rstack_overflow".
+	Vulnerability string `json:"vulnerability"`
+	// Level that lacks it, with what it says of itself; empty where it does not know of the vulnerability at all.
+	Level string `json:"level"`
+	Says  string `json:"says,omitempty"`
+	// Other is the level that has it, with what it says.
+	Other     string `json:"other"`
+	OtherSays string `json:"other_says"`
+}
+
+// version of a kernel. Debian's stable kernels call themselves 6.1.0-28 whatever they are made of: their number counts.
+type version struct {
+	major, minor, patch int
+	// candidate is the number of a release candidate; 0 for a release.
+	candidate int
+	// debian is the number after 6.1.0-, where the patch level is not known; 0 otherwise.
+	debian int
+	known  bool
+}
+
+var (
+	kernelVersion = regexp.MustCompile(`(?:^|\D)([2-9]|[1-9]\d)\.(\d{1,3})(?:\.(\d{1,3}))?(?:[-~]rc(\d{1,3}))?(?:-(\d{1,4})\b)?`)
+	// packageVersion is what follows the name in a Debian package's file name: linux-image-6.1.0-28-amd64_6.1.119-1_amd64.deb
+	packageVersion = regexp.MustCompile(`_(\d+\.\d+\.\d+[^_]*)_`)
+	// builtFrom is what Debian's kernels say of themselves: #1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)
+	builtFrom = regexp.MustCompile(`Debian (\d+\.\d+\.\d+)`)
+)
+
+// parseVersion reads the version out of a release (6.1.0-28-amd64, 6.12.9+bpo-amd64), a tag (v6.6.54, 6.11-rc3), a package's file
+// name, or the path of a kernel.
+func parseVersion(name string) version {
+	parts := strings.Split(name, "/")
+	for _, part := range slices.Backward(parts) {
+		if m := packageVersion.FindStringSubmatch(part); m != nil {
+			part, _, _ = strings.Cut(m[1], "-") // what follows is the package's own revision
+		}
+		m := kernelVersion.FindStringSubmatch(part)
+		if m == nil {
+			continue
+		}
+		v := version{major: atoi(m[1]), minor: atoi(m[2]), patch: atoi(m[3]), candidate: atoi(m[4]), known: true}
+		if m[3] == "0" && m[4] == "" {
+			v.debian = atoi(m[5])
+		}
+		return v
+	}
+	return version{}
+}
+
+// atoi of digits that are few enough; 0 for none.
+func atoi(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (v version) branch() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
+
+func (v version) String() string {
+	switch {
+	case !v.known:
+		return ""
+	case v.debian > 0:
+		return fmt.Sprintf("%s.0-%d", v.branch(), v.debian)
+	}
+	text := v.branch()
+	if v.patch > 0 {
+		text += fmt.Sprintf(".%d", v.patch)
+	}
+	if v.candidate > 0 {
+		text += fmt.Sprintf("-rc%d", v.candidate)
+	}
+	return text
+}
+
+// compareVersions puts branches in the order of their beginnings, and within a branch candidates before releases.
+func compareVersions(a, b version) int {
+	released := func(v version) int {
+		if v.candidate > 0 {
+			return v.candidate
+		}
+		return 1 << 16
+	}
+	return cmp.Or(cmp.Compare(a.major, b.major), cmp.Compare(a.minor, b.minor), cmp.Compare(a.patch, b.patch),
+		cmp.Compare(released(a), released(b)), cmp.Compare(a.debian, b.debian))
+}
+
+// versionOf an arm: by what the kernel said of itself where that was kept, else by the name of the level.
+func versionOf(a Arm) version {
+	v := parseVersion(a.Name)
+	for _, f := range a.Facts {
+		switch f.Key {
+		case "kernel.release":
+			if !v.known {
+				v = parseVersion(f.Value)
+			}
+		case "kernel.version":
+			if m := builtFrom.FindStringSubmatch(f.Value); m != nil {
+				return parseVersion(m[1])
+			}
+		}
+	}
+	return v
+}
+
+func ofKernels(factor string) bool { return strings.HasPrefix(factor, "kernel:") || factor == "kernel" }
+
+// orderKernels puts the levels of a kernel: factor into the order of their versions; those that tell none stay behind.
+func (in *Input) orderKernels() {
+	if !ofKernels(in.Factor) {
+		return
+	}
+	order := make([]int, len(in.Levels))
+	versions := make([]version, len(in.Levels))
+	for i, l := range in.Levels {
+		order[i], versions[i] = i, versionOf(l)
+		if versions[i].debian > 0 {
+			in.Notes = append(in.Notes, fmt.Sprintf("%s counts by Debian's own number; which %s.y it was made of is not known", l.Name, versions[i].branch()))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if versions[a].known != versions[b].known {
+			if versions[a].known {
+				return -1
+			}
+			return 1
+		}
+		return compareVersions(versions[a], versions[b])
+	})
+	place := make([]int, len(order)+1)
+	levels := make([]Arm, len(order))
+	for to, from := range order {
+		place[from], levels[to] = to, in.Levels[from]
+	}
+	place[len(order)] = len(order) // the reference
+	in.Levels, in.Baseline = levels, place[in.Baseline]
+	in.Measured, in.Warnings = slices.Clone(in.Measured), slices.Clone(in.Warnings)
+	for i, m := range in.Measured {
+		if m.Level >= 0 && m.Level < len(place) {
+			in.Measured[i].Level = place[m.Level]
+		}
+	}
+	for i, w := range in.Warnings {
+		if w.Level >= 0 && w.Level < len(place) {
+			in.Warnings[i].Level = place[w.Level]
+		}
+	}
+}
+
+// chain is nil for levels that are no kernels. A change between neighbours is one of the pairs of levels that all hold together, so
+// there may be several along the chain.
+func (in *Input) chain(rows []*row) *Chain {
+	if !ofKernels(in.Factor) {
+		return nil
+	}
+	out := &Chain{Kernels: []Kernel{}, Changes: []ChainChange{}}
+	versions := make([]version, len(in.Levels))
+	for i, l := range in.Levels {
+		v := versionOf(l)
+		versions[i] = v
+		k := Kernel{Level: l.Name, Version: v.String()}
+		if v.known {
+			k.Branch = v.branch()
+			k.Support, k.Ends = support(v)
+		}
+		out.Kernels = append(out.Kernels, k)
+	}
+	for _, r := range rows {
+		last := -1
+		for i := range in.Levels {
+			if !r.measured(i) {
+				continue
+			}
+			if last >= 0 {
+				if d := r.ratios[i][last].Decide(r.margin); d == stat.Above || d == stat.Below {
+					better, worse := i, last
+					if d == stat.Below {
+						better, worse = last, i
+					}
+					out.Changes = append(out.Changes, ChainChange{Cell: r.cell.ID, Title: r.cell.Title, Metric: r.metric, From: in.name(last), To: in.name(i),
+						SameBranch: versions[i].known && versions[last].known && versions[i].branch() == versions[last].branch(),
+						Ratio:      *r.published(r.ratios[i][last]), LacksFix: missingFixes(in.Levels[better], in.Levels[worse])})
+				}
+			}
+			last = i
+		}
+	}
+	return out
+}
+
+const vulnerability = "cpu.vulnerability."
+
+// missingFixes are the mitigations that one kernel has and the other says it lacks, or does not know of: a kernel from before a
+// vulnerability was found has no file for it.
+func missingFixes(lacking, having Arm) []MissingFix {
+	says := map[string]string{}
+	for _, f := range lacking.Facts {
+		if name, ok := strings.CutPrefix(f.Key, vulnerability); ok && f.Unknown == "" {
+			says[name] = f.Value
+		}
+	}
+	if len(says) == 0 {
+		return nil // nothing is known of it, which is no sign that it lacks anything
+	}
+	var out []MissingFix
+	for _, f := range having.Facts {
+		name, ok := strings.CutPrefix(f.Key, vulnerability)
+		if !ok || !strings.HasPrefix(f.Value, "Mitigation") {
+			continue
+		}
+		state, known := says[name]
+		if unknown(lacking.Facts, f.Key) || known && !strings.HasPrefix(state, "Vulnerable") {
+			continue
+		}
+		out = append(out, MissingFix{Vulnerability: name, Level: lacking.Name, Says: state, Other: having.Name, OtherSays: f.Value})
+	}
+	slices.SortFunc(out, func(a, b MissingFix) int { return cmp.Compare(a.Vulnerability, b.Vulnerability) })
+	return out
+}
+
+// unknown says whether a fact could not be read, as opposed to not being there.
+func unknown(facts []lab.Fact, key string) bool {
+	return slices.ContainsFunc(facts, func(f lab.Fact) bool { return f.Key == key && f.Unknown != "" })
+}

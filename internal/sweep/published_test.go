@@ -1,0 +1,102 @@
+package sweep
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// published reads a table of the IOThreads report: figures by size, operation, jobs and depth; "total" is over the operations.
+func published(t *testing.T, name string) map[string]float64 {
+	t.Helper()
+	f, err := os.Open("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.Comment = '#'
+	lines, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, l := range lines[1:] {
+		v, err := strconv.ParseFloat(l[4], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[fmt.Sprint(l[:4])] = v
+	}
+	if len(out) != 4*5*9 {
+		t.Fatalf("%s has %d figures", name, len(out))
+	}
+	return out
+}
+
+// From the report's cells come its totals: all 36 of threads exactly, all 36 of gains but for one point, since the cells that they are made
+// of here are rounded and the report's were not.
+func TestTotalsOfTheIOThreadsReport(t *testing.T) {
+	smallest, gain := published(t, "iothreads-report-smallest.csv"), published(t, "iothreads-report-gain.csv")
+	var levels []Level
+	for _, n := range []string{"0", "1", "2", "3", "4", "6", "8", "12", "16"} {
+		levels = append(levels, Level{Name: n, Number: numberOf(n)})
+	}
+	var cells []Cell
+	for _, size := range []string{"2048", "4096", "32768", "1048576"} {
+		for _, op := range []string{"randread", "randwrite", "read", "write"} {
+			for _, jobs := range []string{"1", "4", "16"} {
+				for _, depth := range []string{"1", "4", "16"} {
+					key := fmt.Sprint([]string{size, op, jobs, depth})
+					cells = append(cells, Cell{Job: op, Params: map[string]string{"rw": op, "bs": size, "numjobs": jobs, "iodepth": depth},
+						SmallestForShare: strconv.Itoa(int(smallest[key])), Gain: &Ratio{Ratio: 1 + gain[key]/100}})
+				}
+			}
+		}
+	}
+	all := totals(levels, cells, operation)
+	if len(all) != 36 {
+		t.Fatalf("%d totals", len(all))
+	}
+	var differ []string
+	for _, g := range all {
+		if g.Cells != 4 || g.Recommended != nil {
+			t.Errorf("%v: %d cells", g.Params, g.Cells)
+		}
+		key := fmt.Sprint([]string{g.Params["bs"], "total", g.Params["numjobs"], g.Params["iodepth"]})
+		if *g.SmallestForShare != smallest[key] {
+			t.Errorf("%v: %g threads (mean %g), printed %g", g.Params, *g.SmallestForShare, *g.SmallestMean, smallest[key])
+		}
+		percent := halfUp(100 * *g.Gain)
+		switch off := math.Abs(percent - gain[key]); {
+		case off > 1:
+			t.Errorf("%v: gain %g%%, printed %g%%", g.Params, percent, gain[key])
+		case off == 1:
+			differ = append(differ, fmt.Sprintf("%s x%s q%s: %.2f, printed %g", g.Params["bs"], g.Params["numjobs"], g.Params["iodepth"], 100**g.Gain, gain[key]))
+		}
+	}
+	want := differing()
+	if !slices.Equal(differ, want) {
+		t.Errorf("gains that differ:\n%q\nwant\n%q", differ, want)
+	}
+}
+
+// differing are the nine totals of the report's gains that are one point away from what comes of its printed cells: a mean of four
+// rounded cells is up to half a point off.
+func differing() []string {
+	return []string{
+		"2048 x4 q1: 97.50, printed 97",
+		"2048 x4 q16: 141.50, printed 141",
+		"4096 x1 q1: 60.50, printed 60",
+		"4096 x4 q1: 87.50, printed 87",
+		"4096 x16 q4: 346.50, printed 346",
+		"32768 x1 q4: 53.75, printed 53",
+		"32768 x16 q1: 143.50, printed 143",
+		"1048576 x1 q1: 11.50, printed 11",
+		"1048576 x16 q16: 0.50, printed 0",
+	}
+}

@@ -1,0 +1,218 @@
+package sweep
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// FewestBlocks is how many blocks a claim takes. A disk that jumps between two levels shows the same difference in three blocks so
+// often that a tenth of all sweeps of such a disk would claim something; with four it is fewer than one in twenty.
+const FewestBlocks = 4
+
+// alone is the confidence of intervals that stand for themselves and decide nothing.
+const alone = 0.95
+
+// row is one metric of one cell over the levels, with the ratios of all pairs of them. Goodness is the value where more is better and
+// its inverse where less is, so that above 1 always is better.
+type row struct {
+	cell   CellInput
+	metric string
+	better lab.Better
+	// levels of the factor; the reference is one more, at the end, where there is one.
+	levels  int
+	values  []map[int]float64 // by level, then by block
+	ratios  [][]stat.Change   // of goodness: ratios[i][j] is level i against level j
+	score   []float64         // goodness by level, NaN where nothing was measured
+	margin  float64
+	anytime bool
+}
+
+// newRow collects the values of a metric, by a function that takes it from those of a repetition.
+func newRow(in *Input, cell CellInput, metric string, of func(map[string]float64) (float64, bool)) *row {
+	r := &row{cell: cell, metric: metric, better: cell.Metric(metric).Better, levels: len(in.Levels), margin: in.Settings.Margin, anytime: in.Settings.Anytime}
+	arms := len(in.Levels)
+	if in.Reference != nil {
+		arms++
+	}
+	logs := make([]map[int][]float64, arms)
+	for i := range logs {
+		logs[i] = map[int][]float64{}
+	}
+	for _, m := range in.byCell[cell.ID] {
+		if m.Level < 0 || m.Level >= arms {
+			continue
+		}
+		if v, ok := of(m.Values); ok && v > 0 && !math.IsInf(v, 1) {
+			logs[m.Level][m.Block] = append(logs[m.Level][m.Block], math.Log(v))
+		}
+	}
+	for _, blocks := range logs {
+		values := map[int]float64{}
+		for b, l := range blocks {
+			values[b] = math.Exp(mean(l))
+		}
+		r.values = append(r.values, values)
+	}
+	return r
+}
+
+// named takes a metric by its name.
+func named(metric string) func(map[string]float64) (float64, bool) {
+	return func(values map[string]float64) (float64, bool) { v, ok := values[metric]; return v, ok }
+}
+
+// compare estimates all pairs, each at the confidence.
+func (r *row) compare(confidence float64) {
+	r.ratios = make([][]stat.Change, len(r.values))
+	for i := range r.values {
+		r.ratios[i] = make([]stat.Change, len(r.values))
+		for j := range i + 1 {
+			r.ratios[i][j] = r.estimate(i, j, confidence)
+			r.ratios[j][i] = inverse(r.ratios[i][j])
+		}
+	}
+	r.score = r.scores()
+}
+
+// inverse is the change the other way round.
+func inverse(c stat.Change) stat.Change {
+	c.Ratio, c.Lo, c.Hi = 1/c.Ratio, 1/c.Hi, 1/c.Lo
+	return c
+}
+
+// estimate is how many times as good level i is as level j, within a block.
+func (r *row) estimate(i, j int, confidence float64) stat.Change {
+	logs := r.logRatios(i, j)
+	if i == j && len(logs) > 0 {
+		return stat.Change{Ratio: 1, Lo: 1, Hi: 1, Confidence: 1, N: len(logs)}
+	}
+	var c stat.Change
+	if r.anytime {
+		c = stat.PairedChange(logs, 1-confidence)
+	} else {
+		c = stat.PairedOnce(logs, confidence)
+	}
+	if c.N < FewestBlocks {
+		c.Lo, c.Hi, c.Confidence = math.NaN(), math.NaN(), 0
+	}
+	return c
+}
+
+// logRatios are the logarithms of goodness in the blocks that both levels have, in the order of the blocks.
+func (r *row) logRatios(i, j int) []float64 {
+	var logs []float64
+	for _, b := range slices.Sorted(maps.Keys(r.values[i])) {
+		if other, ok := r.values[j][b]; ok {
+			logs = append(logs, r.sign()*math.Log(r.values[i][b]/other))
+		}
+	}
+	return logs
+}
+
+func (r *row) sign() float64 {
+	if r.better == lab.Lower {
+		return -1
+	}
+	return 1
+}
+
+// scores are the means of the levels over the blocks that all of them have: a level that lacks a block in which the machine was slow
+// would else look better. Where they have none in common, each counts with its own blocks.
+func (r *row) scores() []float64 {
+	common := r.commonBlocks()
+	out := make([]float64, len(r.values))
+	for i, values := range r.values {
+		var logs []float64
+		for b, v := range values {
+			if len(common) == 0 || common[b] || i >= r.levels {
+				logs = append(logs, r.sign()*math.Log(v))
+			}
+		}
+		slices.Sort(logs) // the order of a map would change the last digit of the sum
+		out[i] = math.Exp(mean(logs))
+	}
+	return out
+}
+
+func (r *row) commonBlocks() map[int]bool {
+	counts, measured := map[int]int{}, 0
+	for _, values := range r.values[:r.levels] {
+		if len(values) > 0 {
+			measured++
+		}
+		for b := range values {
+			counts[b]++
+		}
+	}
+	common := map[int]bool{}
+	for b, n := range counts {
+		if n == measured {
+			common[b] = true
+		}
+	}
+	return common
+}
+
+// measured says whether a level has any value.
+func (r *row) measured(level int) bool { return len(r.values[level]) > 0 }
+
+// isWorse is a claim: the interval excludes "no change" and does not lie within the margin.
+func (r *row) isWorse(i, j int) bool { return r.ratios[i][j].Decide(r.margin) == stat.Below }
+
+// published is a ratio of goodness in the metric's own direction.
+func (r *row) published(c stat.Change) *Ratio {
+	if c.N == 0 || math.IsNaN(c.Ratio) {
+		return nil
+	}
+	verdict := Undecided
+	switch c.Decide(r.margin) {
+	case stat.Same:
+		verdict = Same
+	case stat.Above:
+		verdict = Better
+	case stat.Below:
+		verdict = Worse
+	}
+	if r.better == lab.Lower {
+		c = inverse(c)
+	}
+	out := &Ratio{Ratio: c.Ratio, N: c.N, Verdict: verdict, Bounds: bounds(c.Lo, c.Hi)}
+	if out.Known() {
+		out.Confidence = c.Confidence
+	}
+	return out
+}
+
+// bounds are absent where they are not known; infinity, which JSON has no word for, is not known either.
+func bounds(lo, hi float64) Bounds {
+	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		return Bounds{}
+	}
+	return Bounds{Lo: &lo, Hi: &hi}
+}
+
+// level is the value at a level by itself, with Student's interval on logarithms.
+func (r *row) level(i int, confidence float64) (value float64, b Bounds) {
+	var logs []float64
+	for _, block := range slices.Sorted(maps.Keys(r.values[i])) {
+		logs = append(logs, math.Log(r.values[i][block]))
+	}
+	e := stat.MeanInterval(logs, confidence)
+	if len(logs) < FewestBlocks {
+		return math.Exp(e.Center), Bounds{}
+	}
+	return math.Exp(e.Center), bounds(math.Exp(e.Lo), math.Exp(e.Hi))
+}
+
+// mean of the values; NaN for none.
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
