@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/plan"
 	"headroom/internal/unit"
 )
 
@@ -35,7 +36,8 @@ func conditions(s *Summary) []condition {
 	add("when", whenText(s))
 	add("how often", repetitionText(s))
 	for _, t := range s.Targets {
-		if v := joinFacts(t, " ", "tool.fio.version"); v != "" {
+		onlyCommands := !slices.ContainsFunc(s.Cells, func(c Cell) bool { return !c.isCommand() })
+		if v := joinFacts(t, " ", "tool.fio.version"); v != "" && !onlyCommands {
 			add("load", "fio "+strings.TrimPrefix(v, "fio-"))
 			break
 		}
@@ -145,13 +147,20 @@ func repetitionRange(s *Summary) (least, most int) {
 
 // reading explains how the numbers are to be read: what stands in the middle, what the ± covers and how surely.
 func reading(s *Summary) []string {
+	return slices.Concat(precisionTexts(s), readingOfSpread(s), ceilingTexts(s))
+}
+
+func readingOfSpread(s *Summary) []string {
 	least, most := repetitionRange(s)
 	if most == 0 {
 		return nil
 	}
 	if most == 1 {
 		line := "Each job was measured once, so the spread is not known"
-		if s.Source == lab.Measured {
+		switch {
+		case s.Anytime:
+			line += fmt.Sprintf("; it takes %d repetitions, which is a larger --budget", plan.Fewest)
+		case s.Source == lab.Measured:
 			line += "; --repeat 6 or more gives one that is 95% sure"
 		}
 		return []string{line + "."}
@@ -162,7 +171,11 @@ func reading(s *Summary) []string {
 		of = fmt.Sprintf("%d to %d", least, most)
 	}
 	line := "Each number is the median of " + of + " repetitions; ± covers the true median" + surelyText(s)
-	if least < 2 {
+	if s.Anytime && most < plan.Fewest {
+		line = fmt.Sprintf("Each number is the median of %s repetitions; an interval (±) takes %d", of, plan.Fewest)
+	} else if s.Anytime && least < plan.Fewest {
+		line += fmt.Sprintf("; it takes %d repetitions", plan.Fewest)
+	} else if least < 2 {
 		line += "; a number without ± was measured once"
 	}
 	lines = append(lines, line+".")
@@ -186,6 +199,8 @@ func surelyText(s *Summary) string {
 	switch {
 	case most == 0:
 		return ""
+	case s.Anytime:
+		return ", 95% sure, however often one looked"
 	case least >= confidence:
 		return ", 95% sure"
 	case least == most:

@@ -24,10 +24,18 @@ func figure(u lab.Unit, v float64) string {
 		return unit.Latency(v)
 	case lab.PerOperation:
 		return unit.Latency(v) + "/op"
+	case lab.JoulesPerOp:
+		return unit.Energy(v) + "/op"
 	case lab.Share:
 		return unit.Percent(v)
-	default:
-		return number(v) + " " + string(u)
+	case "B":
+		return unit.Bytes(v)
+	default: // of a metric that a suite names
+		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+		if err != nil {
+			rounded = v // cannot be: FormatFloat wrote it
+		}
+		return number(rounded) + " " + string(u)
 	}
 }
 

@@ -23,6 +23,8 @@ type Options struct {
 	Width int
 	// ShortID shortens the id of a run as far as it stays the only one of its store; nil leaves it whole.
 	ShortID func(id string) string
+	// Again are the flags of a comparison, for the command that is said next.
+	Again string
 	// Colour repeats with escape sequences what the text already says.
 	Colour bool
 	// Serials prints serial numbers and world wide names. Without it they are hidden wherever they stand.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"headroom/internal/facts"
 	"headroom/internal/lab"
 )
 
@@ -33,7 +34,7 @@ func writeSection(out *bufio.Writer, s *Summary, section int) {
 	for _, c := range conditions(s) {
 		fmt.Fprintf(out, "- %s: %s\n", c.Name, escapeMarkdown(c.Text))
 	}
-	numbers := tableNumbers(needsMean(rows(s)))
+	numbers := tableNumbers(needsMean(rows(s)), rows(s))
 	out.WriteString("\n| job | |")
 	for _, n := range numbers {
 		out.WriteString(" " + n.title + " |")
@@ -50,7 +51,7 @@ func writeSection(out *bufio.Writer, s *Summary, section int) {
 			metric, m := n.of(r)
 			text := ""
 			if m != nil {
-				text = joinNonEmpty(shown(m), spreadText(m), notes(of(metric)))
+				text = joinNonEmpty(n.text(m), spreadText(m), notes(of(metric)))
 			}
 			out.WriteString(" " + text + " |")
 		}
@@ -78,14 +79,12 @@ func writeFactTable(out *bufio.Writer, s *Summary) {
 	if !slices.ContainsFunc(s.Targets, func(t lab.RunTarget) bool { return len(t.Facts) > 0 }) {
 		return
 	}
-	out.WriteString("\n<details><summary>Facts</summary>\n\n| role | fact | value | source |\n| --- | --- | --- | --- |\n")
+	index := facts.NewIndex()
+	out.WriteString("\n<details><summary>Facts</summary>\n\n| role | about | fact | value | source |\n| --- | --- | --- | --- | --- |\n")
 	for _, t := range s.Targets {
 		for _, f := range t.Facts {
-			value := escapeMarkdown(f.Value)
-			if f.Unknown != "" {
-				value = "unknown: " + escapeMarkdown(f.Unknown)
-			}
-			fmt.Fprintf(out, "| %s | %s | %s | %s |\n", escapeMarkdown(t.Role), escapeMarkdown(f.Key), value, escapeMarkdown(f.Source))
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", escapeMarkdown(t.Role), escapeMarkdown(f.About), escapeMarkdown(f.Key),
+				escapeMarkdown(index.Show(f)), escapeMarkdown(f.Source))
 		}
 	}
 	out.WriteString("\n</details>\n")

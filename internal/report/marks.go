@@ -34,38 +34,40 @@ func (m mark) sign() string { return "!" + strconv.Itoa(m.number) }
 func marks(s *Summary) []mark {
 	var out []mark
 	names := cellNames(s)
-	add := func(w Warning, c *Cell) {
-		i := slices.IndexFunc(out, func(m mark) bool { return m.code == w.Code })
-		if i < 0 {
-			i = len(out)
-			out = append(out, mark{number: i + 1, code: w.Code})
-		}
-		for _, taint := range w.Taints {
-			if !slices.Contains(out[i].taints, taint) {
-				out[i].taints = append(out[i].taints, taint)
-			}
-		}
-		texts := &out[i].texts
-		j := slices.IndexFunc(*texts, func(t markedText) bool { return t.text == w.Text })
-		if j < 0 {
-			j = len(*texts)
-			*texts = append(*texts, markedText{text: w.Text})
-		}
-		if c != nil {
-			(*texts)[j].cells = append((*texts)[j].cells, c)
-			(*texts)[j].names = append((*texts)[j].names, names[c.ID])
-			(*texts)[j].repetitions = append((*texts)[j].repetitions, w.Repetitions)
-		}
-	}
 	for _, w := range s.Warnings {
-		add(w, nil)
+		out = addMark(out, w, nil, "")
 	}
 	for i := range s.Cells {
-		for _, w := range s.Cells[i].Warnings {
-			add(w, &s.Cells[i])
+		c := &s.Cells[i]
+		for _, w := range c.Warnings {
+			out = addMark(out, w, c, names[c.ID])
 		}
 	}
 	return out
+}
+
+// addMark adds a warning about a cell that is called by a name, nil for one about the whole run.
+func addMark(all []mark, w Warning, c *Cell, name string) []mark {
+	i := slices.IndexFunc(all, func(m mark) bool { return m.code == w.Code })
+	if i < 0 {
+		i = len(all)
+		all = append(all, mark{number: i + 1, code: w.Code})
+	}
+	for _, taint := range w.Taints {
+		if !slices.Contains(all[i].taints, taint) {
+			all[i].taints = append(all[i].taints, taint)
+		}
+	}
+	texts := &all[i].texts
+	j := slices.IndexFunc(*texts, func(t markedText) bool { return t.text == w.Text })
+	if j < 0 {
+		j = len(*texts)
+		*texts = append(*texts, markedText{text: w.Text})
+	}
+	if t := &(*texts)[j]; c != nil {
+		t.cells, t.names, t.repetitions = append(t.cells, c), append(t.names, name), append(t.repetitions, w.Repetitions)
+	}
+	return all
 }
 
 // cellNames are the shortest that tell the cells of a run apart, by the cell's ID.

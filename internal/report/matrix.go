@@ -87,6 +87,9 @@ func heatMaps(cells []*Cell, all []mark) []heatMap {
 
 // matrixMetric is what a cell of the map shows.
 func matrixMetric(c *Cell, direction string) string {
+	if names := c.shownOfCommand(); len(names) > 0 {
+		return names[0]
+	}
 	if large(c) {
 		return lab.Bandwidth(direction)
 	}
@@ -99,7 +102,11 @@ func heatCellOf(c *Cell, direction string, most float64, all []mark) heatCell {
 	}
 	name := matrixMetric(c, direction)
 	m := c.metric(name)
-	cell := heatCell{Text: shown(m), Spread: spreadText(m), Signs: signsFor(all, c, name)}
+	text := shown(m)
+	if c.isCommand() {
+		text = ownFigure(m)
+	}
+	cell := heatCell{Text: text, Spread: spreadText(m), Signs: signsFor(all, c, name)}
 	if m != nil && most > 0 {
 		cell.Heat = int(100 * m.Shown() / most)
 	}

@@ -6,8 +6,11 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"time"
 
+	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/unit"
 )
 
 // The page is one file without anything from elsewhere: style and script are in it, fonts are the reader's own.
@@ -61,11 +64,12 @@ type pageRun struct {
 	Reading               []string
 	Pictured              []picturedCell
 	NotPictured           int
-	Targets               []lab.RunTarget
-	Facts                 int
-	Commands              []pageCommand
-	Notes                 []condition
-	SuiteText             string
+	Targets               []pageTarget
+	// Facts counts those of all targets; Unknown are those of them that could not be read.
+	Facts, Unknown int
+	Commands       []pageCommand
+	Notes          []condition
+	SuiteText      string
 }
 
 // pageJob is a job of the suite. Lines are its rows; a job with a matrix has its best row in Lines, the maps, and all rows in
@@ -121,18 +125,57 @@ type picturedCell struct {
 	Pictures     []picture
 }
 
+// pageTarget is what is known of a target, by area and thing.
+type pageTarget struct {
+	Role, Target string
+	Unknown      int
+	Sections     []pageSection
+}
+
+type pageSection struct {
+	Title string
+	Facts []pageFact
+}
+
+// pageFact is a fact with its value as people read it; Key is its full name.
+type pageFact struct {
+	Name, Key, Value, Source string
+	Unknown                  bool
+}
+
+func newPageTarget(t lab.RunTarget, index facts.Index) pageTarget {
+	target := pageTarget{Role: t.Role, Target: t.Target}
+	for _, s := range facts.Sections(t.Facts) {
+		section := pageSection{Title: s.Title}
+		for _, r := range s.Rows {
+			f := pageFact{Name: r.Name, Key: r.Fact.Key, Value: index.Show(r.Fact), Source: r.Fact.Source, Unknown: r.Fact.Unknown != ""}
+			if f.Unknown {
+				target.Unknown++
+			}
+			section.Facts = append(section.Facts, f)
+		}
+		target.Sections = append(target.Sections, section)
+	}
+	return target
+}
+
 type pageCommand struct{ Name, Text string }
 
 func newPageRun(s *Summary, section int) (pageRun, error) {
 	all := marks(s)
 	run := pageRun{
-		ID: s.ID, Conditions: conditions(s), Reading: reading(s), Targets: s.Targets, SuiteText: s.SuiteText,
+		ID: s.ID, Conditions: conditions(s), Reading: reading(s), SuiteText: s.SuiteText,
 		Title: linked(title(s, all), section, all), Verdict: linked(answer(s, all), section, all),
-		Trust:    linked(joinNonEmpty(singleText(rows(s), all), trustText(s, all)), section, all),
+		Trust:    linked(joinNonEmpty(plateauText(s), singleText(rows(s), all), trustText(s, all)), section, all),
 		Commands: pageCommands(s), Notes: pageNotes(s),
 	}
+	index := facts.NewIndex()
 	for _, t := range s.Targets {
 		run.Facts += len(t.Facts)
+		run.Targets = append(run.Targets, newPageTarget(t, index))
+	}
+	for _, t := range run.Targets {
+		run.Unknown += t.Unknown
 	}
 	for _, m := range all {
 		run.Marks = append(run.Marks, newPageMark(m, section))
@@ -198,6 +241,12 @@ func pageNotes(s *Summary) []condition {
 	add("order", s.Order)
 	if s.Seed != 0 {
 		add("seed", fmt.Sprint(s.Seed))
+	}
+	if s.Precision > 0 {
+		add("precision", "±"+unit.Percent(s.Precision))
+	}
+	if s.Budget > 0 {
+		add("budget", unit.Duration(time.Duration(s.Budget*float64(time.Second))))
 	}
 	if s.Pause > 0 {
 		add("pause", figure(lab.Seconds, s.Pause)+" between two loads")

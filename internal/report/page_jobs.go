@@ -57,6 +57,9 @@ func newPageJob(lines []row, all []mark, most map[lab.Unit]float64) pageJob {
 	if large(cells[0]) {
 		job.Unit = "bandwidth"
 	}
+	if lines[0].own != nil {
+		job.Unit = ownTitle(lines[0].own[0])
+	}
 	best, _ := highest(lines, mainDirection(cells), func(r row) *Metric { _, m := r.headline(); return m })
 	if best.cell != nil {
 		line := newPageLine(best, all, most)
@@ -78,16 +81,19 @@ func newPageLine(r row, all []mark, most map[lab.Unit]float64) pageLine {
 	line.Value, line.Unit = absent, ""
 	if m != nil {
 		line.Value, line.Unit = valueAndUnit(m, name)
+		if len(r.own) > 0 {
+			line.Value, line.Unit = ownFigure(m), ownTitle(name)
+		}
 		line.Spread, line.Interval = spreadText(m), intervalText(m)
 		line.Bar = newBar(m, most)
 	}
-	for _, n := range tableNumbers(r.p50 == nil) {
+	for _, n := range tableNumbers(r.p50 == nil, []row{r}) {
 		metric, other := n.of(r)
 		if other == nil || metric == name {
 			continue
 		}
 		line.Others = append(line.Others, pageNumber{
-			n.title, shown(other), spreadText(other), intervalText(other), pageSigns(all, r.cell, of(metric)), slotOf(n.title),
+			n.title, n.text(other), spreadText(other), intervalText(other), pageSigns(all, r.cell, of(metric)), slotOf(n.title),
 		})
 	}
 	return line
@@ -127,7 +133,7 @@ func newBar(m *Metric, most map[lab.Unit]float64) *bar {
 	full, b := most[m.Unit], &bar{Title: "share of the highest of this run"}
 	if m.Ceiling != nil && m.Ceiling.Value > 0 {
 		full = m.Ceiling.Value
-		b.Limiter = m.Ceiling.Limiter
+		b.Limiter = unit.Percent(m.Shown()/full) + " of " + m.Ceiling.Limiter
 		b.Title = "share of the ceiling " + figure(m.Unit, full)
 	}
 	if m.Better != lab.Higher || !(full > 0) {

@@ -32,14 +32,14 @@ addEventListener("load", () => {
     if (!scrolls && box.width > 0 && box.right > wide + 1 && e.closest("details:not([open]) > :not(summary)") === null)
       found.push(e.tagName + "." + e.className + " reaches to " + Math.round(box.right) + " of " + wide);
   }
-  for (const drawing of document.querySelectorAll(".drawing")) {
+  for (const drawing of document.querySelectorAll("figure:not(.forest) .drawing")) {
     const box = drawing.getBoundingClientRect();
     drawing.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width / 2, bubbles: true}));
     if (box.width > 0 && !drawing.querySelector(".tip")) found.push("no numbers under the pointer");
     drawing.dispatchEvent(new PointerEvent("pointerleave"));
   }
   for (const e of performance.getEntriesByType("resource")) if (!e.name.startsWith("data:")) found.push("request: " + e.name);
-  const text = document.querySelector(".drawing text").getBoundingClientRect();
+  const text = document.querySelector(".drawing text, .drawn text").getBoundingClientRect();
   document.documentElement.dataset.found = found.slice(0, 5).join("; ");
   document.documentElement.dataset.width = innerWidth;
   document.documentElement.dataset.text = text.height.toFixed(1);
@@ -49,12 +49,23 @@ addEventListener("load", () => {
 
 // The page must fit a desk and a phone, by day and by night, and must ask the network for nothing. Chromium's window is
 // never narrower than 500 pixels, so the phone is a frame of 400 in a page around it.
-func TestPageInChromium(t *testing.T) {
+func TestPageInChromium(t *testing.T) { lookAt(t, written(t, "html", fixtures(t), Options{})) }
+
+func TestComparePageInChromium(t *testing.T) {
+	lookAt(t, writtenComparison(t, comparison(t), "html", Options{}))
+}
+
+func TestSweepPageInChromium(t *testing.T) {
+	lookAt(t, writtenSweep(t, bySuite(10), "html", Options{}))
+	lookAt(t, writtenSweep(t, byKernel(), "html", Options{}))
+}
+
+func lookAt(t *testing.T, page string) {
+	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("chromium is not installed: apt-get install chromium")
 	}
-	page := written(t, "html", fixtures(t), Options{})
 	page = strings.Replace(page, "<head>", "<head>"+checker, 1)
 	var mu sync.Mutex
 	requests := map[string]int{}
@@ -161,7 +172,7 @@ func TestPageOnPaper(t *testing.T) {
 	}
 	squeeze := func(text string) string { return strings.Join(strings.Fields(text), "") }
 	text := squeeze(string(out))
-	want := []string{"What weakens these numbers", "memory.total", "--rw=randwrite", "Read latency"}
+	want := []string{"What weakens these numbers", "/proc/meminfo", "--rw=randwrite", "Read latency"}
 	for _, m := range marks(&s) {
 		want = append(want, m.code, m.texts[0].text)
 	}

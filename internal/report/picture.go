@@ -85,7 +85,12 @@ func newPlot() *plot.Plot {
 
 // render draws a plot and says where on the canvas, as a share of its width, an x of the data lies.
 func render(p *plot.Plot, title string) (svg template.HTML, at func(x float64) float64, err error) {
-	canvas := vgsvg.NewWith(vgsvg.UseWH(pictureWidth, pictureHeight))
+	return renderTall(p, title, pictureHeight)
+}
+
+// renderTall is render for a picture of another height.
+func renderTall(p *plot.Plot, title string, height int) (svg template.HTML, at func(x float64) float64, err error) {
+	canvas := vgsvg.NewWith(vgsvg.UseWH(pictureWidth, vg.Length(height)))
 	area := draw.Crop(draw.New(canvas), 2, -8, 2, -6) // the last label of the x axis reaches over the end of it
 	p.Draw(area)
 	data := p.DataCanvas(area)
@@ -95,12 +100,12 @@ func render(p *plot.Plot, title string) (svg template.HTML, at func(x float64) f
 	}
 	toX, _ := p.Transforms(&data)
 	at = func(x float64) float64 { return float64(toX(x) / vg.Length(pictureWidth)) }
-	return fitSVG(b.String(), title), at, nil
+	return fitSVG(b.String(), title, height), at, nil
 }
 
 // fitSVG makes the drawing part of a page. It has been written by vgsvg and holds no text from outside but what vgsvg
 // has escaped.
-func fitSVG(svg, title string) template.HTML {
+func fitSVG(svg, title string, height int) template.HTML {
 	if i := strings.Index(svg, "<svg"); i >= 0 {
 		svg = svg[i:]
 	}
@@ -110,7 +115,7 @@ func fitSVG(svg, title string) template.HTML {
 	}
 	svg = fontStyle.ReplaceAllString(svg, "")
 	svg = pageColors().Replace(svg)
-	size := strconv.Itoa(pictureWidth) + " " + strconv.Itoa(pictureHeight)
+	size := strconv.Itoa(pictureWidth) + " " + strconv.Itoa(height)
 	return template.HTML(`<svg viewBox="0 0 ` + size + `" role="img" aria-label="` + template.HTMLEscapeString(title) + `">` + svg)
 }
 

@@ -20,7 +20,7 @@ func redact(s Summary) Summary {
 	clean := redactor.Text
 
 	s.Label, s.SuiteText, s.Command = clean(s.Label), clean(s.SuiteText), cleanAll(s.Command, clean)
-	s.Warnings = cleanWarnings(s.Warnings, clean)
+	s.Warnings, s.Experiment = cleanWarnings(s.Warnings, clean), cleanExperiment(s.Experiment, clean)
 	s.Targets = slices.Clone(s.Targets)
 	for i := range s.Targets {
 		t := &s.Targets[i]
@@ -34,12 +34,27 @@ func redact(s Summary) Summary {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		c.Target, c.Command, c.Warnings = clean(c.Target), cleanAll(c.Command, clean), cleanWarnings(c.Warnings, clean)
-		c.Params = maps.Clone(c.Params)
-		for key, v := range c.Params {
-			c.Params[key] = clean(v)
+		if c.Runs != nil {
+			runs := *c.Runs
+			runs.Argv = cleanAll(runs.Argv, clean)
+			runs.Prepare, runs.CleanUp = cleanLists(runs.Prepare, clean), cleanLists(runs.CleanUp, clean)
+			runs.Environment = maps.Clone(runs.Environment)
+			for name, v := range runs.Environment {
+				runs.Environment[name] = clean(v)
+			}
+			c.Runs = &runs
 		}
+		c.Params, c.Levels = cleanValues(c.Params, clean), cleanValues(c.Levels, clean)
 	}
 	return s
+}
+
+func cleanLists(lists [][]string, clean func(string) string) [][]string {
+	lists = slices.Clone(lists)
+	for i := range lists {
+		lists[i] = cleanAll(lists[i], clean)
+	}
+	return lists
 }
 
 func cleanAll(texts []string, clean func(string) string) []string {

@@ -24,6 +24,8 @@ type row struct {
 
 	iops, bandwidth      *Metric
 	mean, p50, p99, p999 *Metric
+	// own are the metrics of a command, what decides first; a fio job has none.
+	own []string
 }
 
 // rows of a run, in the order of its cells.
@@ -42,6 +44,7 @@ func rows(s *Summary) []row {
 				job: c.Job, params: paramText(c, extra[c.Job]), brief: briefText(c, extra[c.Job]),
 				iops: c.metric(lab.IOPS(d)), bandwidth: c.metric(lab.Bandwidth(d)),
 				mean: c.metric(lab.Latency(d, "mean")),
+				own:  c.shownOfCommand(),
 				p50:  c.metric(lab.Latency(d, "p50")), p99: c.metric(lab.Latency(d, "p99")), p999: c.metric(lab.Latency(d, "p99.9")),
 			})
 		}
@@ -51,15 +54,17 @@ func rows(s *Summary) []row {
 
 // names of the metrics of the row, there or not.
 func (r row) names() []string {
-	return []string{
+	return append(slices.Clone(r.own),
 		lab.IOPS(r.direction), lab.Bandwidth(r.direction), lab.Latency(r.direction, "mean"),
-		lab.Latency(r.direction, "p50"), lab.Latency(r.direction, "p99"), lab.Latency(r.direction, "p99.9"),
-	}
+		lab.Latency(r.direction, "p50"), lab.Latency(r.direction, "p99"), lab.Latency(r.direction, "p99.9"))
 }
 
 // headline is the number that the row is about: bandwidth for large blocks, IOPS for small ones, the median latency
-// where nothing else was measured (fsync).
+// where nothing else was measured (fsync), and what decides a command.
 func (r row) headline() (name string, m *Metric) {
+	if len(r.own) > 0 {
+		return r.own[0], r.cell.metric(r.own[0])
+	}
 	if large(r.cell) && r.bandwidth != nil {
 		return lab.Bandwidth(r.direction), r.bandwidth
 	}
@@ -143,7 +148,14 @@ func settings(c *Cell, extra []string) []string {
 		}
 	}
 	for _, factor := range sortedKeys(c.Levels) {
+		name, ofLoad := strings.CutPrefix(factor, "job:")
+		if said := slices.Contains(extra, name) || slices.Contains([]string{"bs", "iodepth", "numjobs"}, name); ofLoad && said && c.Params[name] == c.Levels[factor] {
+			continue
+		}
 		words = append(words, factor+"="+c.Levels[factor])
+	}
+	if len(c.Levels) == 0 && c.Arm != "" {
+		words = append(words, c.Arm)
 	}
 	return words
 }

@@ -52,10 +52,17 @@ type quantity struct {
 	of    func(row) *Metric
 }
 
-// sheetQuantities are those of a job; a sync row has its latency alone.
-func sheetQuantities(direction string) []quantity {
+// sheetQuantities are those of a job; a sync row has its latency alone, a command its own metrics.
+func sheetQuantities(r row) []quantity {
+	var own []quantity
+	for _, name := range r.own {
+		own = append(own, quantity{ownTitle(name) + " (" + string(r.cell.Metrics[name].Unit) + ")", 1, func(r row) *Metric { return r.cell.metric(name) }})
+	}
+	if own != nil {
+		return own
+	}
 	latency := quantity{"latency (µs)", 1e6, func(r row) *Metric { return r.mean }}
-	if direction == lab.Sync {
+	if r.direction == lab.Sync {
 		return []quantity{latency}
 	}
 	return []quantity{
@@ -78,7 +85,7 @@ func sheetGroups(runs []Summary) []sheetGroup {
 		for _, r := range rows(&runs[i]) {
 			name := sheetName(r)
 			if !slices.ContainsFunc(out, func(g sheetGroup) bool { return g.name == name }) {
-				out = append(out, sheetGroup{name, sheetQuantities(r.direction)})
+				out = append(out, sheetGroup{name, sheetQuantities(r)})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/ceiling"
 	"headroom/internal/lab"
 	"headroom/internal/stat"
 )
@@ -24,8 +25,8 @@ const confidence = 0.95
 // repetition of a cell that the run does not have.
 func Summarize(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Summary, error) {
 	gathered := make(map[string]*gathering, len(run.Cells))
-	for _, cell := range run.Cells {
-		gathered[cell.ID] = newGathering()
+	for id, ceilings := range ceilingsOf(run) {
+		gathered[id] = newGathering(ceilings)
 	}
 	boots := map[string]string{} // one copy of each boot id, not one per value
 	for rep, err := range repetitions {
@@ -55,8 +56,9 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 		Schema: Schema, ID: run.ID, Label: run.Label, Status: run.Status, Source: run.Source, Format: run.Format,
 		Created: run.Created, Finished: run.Finished, Version: run.Version, Command: run.Command,
 		Suite: run.Suite, SuiteText: run.SuiteText, Order: run.Order, Seed: run.Seed,
+		Precision: run.Precision, Budget: run.Budget, Anytime: run.Anytime,
 		Pause: run.Pause, AsPublished: run.AsPublished,
-		Targets:  slices.Clone(run.Targets),
+		Experiment: run.Experiment, Targets: slices.Clone(run.Targets),
 		Cells:    make([]Cell, 0, len(run.Cells)),
 		Warnings: []Warning{},
 	}
@@ -72,8 +74,11 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 	for _, cell := range run.Cells {
 		g := gathered[cell.ID]
 		g.addCell(cell)
-		s.Cells = append(s.Cells, g.cell(cell, armOf(run, cell), run.Targets))
+		c := g.cell(cell, armOf(run, cell), run)
+		s.Cells = append(s.Cells, c)
+		s.Undecided = append(s.Undecided, undecided(c, run.Precision, g.took/float64(max(1, g.n)))...)
 	}
+	s.Plateaus = plateaus(s.Cells, gathered)
 	return s
 }
 
@@ -89,25 +94,28 @@ func armOf(run lab.Run, cell lab.Cell) lab.Arm {
 // gathering is what is kept of the repetitions of one cell while they go by.
 type gathering struct {
 	n        int
+	took     float64 // seconds, of all repetitions together
 	values   map[string][]Value
 	latency  map[string]lab.Histogram
 	series   []Series
 	command  []string
 	warnings []Warning
+	ceilings []ceiling.Ceiling
 }
 
-func newGathering() *gathering {
-	return &gathering{values: map[string][]Value{}, latency: map[string]lab.Histogram{}, warnings: []Warning{}}
+func newGathering(ceilings []ceiling.Ceiling) *gathering {
+	return &gathering{ceilings: ceilings, values: map[string][]Value{}, latency: map[string]lab.Histogram{}, warnings: []Warning{}}
 }
 
 func (g *gathering) add(rep lab.Repetition) error {
 	g.n++
+	g.took += rep.Took
 	for name, v := range rep.Values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			continue // not measured; JSON has no word for it either
 		}
 		g.values[name] = append(g.values[name], Value{
-			Value: v, Repetition: rep.Number, Boot: rep.Boot, Block: rep.Block, Position: rep.Position, Start: rep.Start,
+			Value: v, Repetition: rep.Number, Boot: rep.Boot, Block: rep.Block, Position: rep.Position, Confirms: rep.Confirms, Start: rep.Start,
 		})
 	}
 	for direction, h := range rep.Latency {
@@ -125,6 +133,7 @@ func (g *gathering) add(rep lab.Repetition) error {
 		g.command = rep.Command
 	}
 	g.addWarnings(rep.Warnings)
+	g.addWarnings(ceiling.Check(rep.Values, rep.Series, g.ceilings))
 	return nil
 }
 
@@ -178,11 +187,14 @@ func firstOf(w lab.Warning) Warning {
 	return Warning{Warning: w}
 }
 
-func (g *gathering) cell(cell lab.Cell, arm lab.Arm, targets []lab.RunTarget) Cell {
+func (g *gathering) cell(cell lab.Cell, arm lab.Arm, run lab.Run) Cell {
 	c := Cell{
-		ID: cell.ID, Job: cell.Job, Engine: cell.Engine, Params: cell.Params, Levels: arm.Levels, Role: arm.Role,
+		ID: cell.ID, Job: cell.Job, Engine: cell.Engine, Runs: cell.Command, Params: cell.Params, Levels: arm.Levels, Role: arm.Role,
 		Steps: cell.Steps, Planned: cell.Repetitions, N: g.n, Command: g.command, Series: g.series, Warnings: g.warnings,
 		Metrics: make(map[string]Metric, len(g.values)),
+	}
+	if run.Experiment != nil {
+		c.Arm = arm.ID
 	}
 	if c.Params == nil {
 		c.Params = map[string]string{}
@@ -190,7 +202,7 @@ func (g *gathering) cell(cell lab.Cell, arm lab.Arm, targets []lab.RunTarget) Ce
 	if c.Levels == nil {
 		c.Levels = map[string]string{}
 	}
-	for _, t := range targets {
+	for _, t := range run.Targets {
 		if t.Role == arm.Role {
 			c.Target = t.Target
 		}
@@ -198,8 +210,12 @@ func (g *gathering) cell(cell lab.Cell, arm lab.Arm, targets []lab.RunTarget) Ce
 	if len(g.latency) > 0 {
 		c.Latency = maps.Clone(g.latency)
 	}
+	estimate := stat.MedianInterval
+	if run.Anytime {
+		estimate = anytime
+	}
 	for name, values := range g.values {
-		c.Metrics[name] = summarizeMetric(name, values)
+		c.Metrics[name] = summarizeMetric(cell.Metric(name), values, estimate)
 	}
 	for direction, h := range c.Latency {
 		for _, q := range lab.Quantiles() {
@@ -212,17 +228,24 @@ func (g *gathering) cell(cell lab.Cell, arm lab.Arm, targets []lab.RunTarget) Ce
 			}
 		}
 	}
+	bound(c.Metrics, g.ceilings)
 	return c
 }
 
-func summarizeMetric(name string, values []Value) Metric {
+// anytime is the interval that plans by precision look at.
+func anytime(values []float64, confidence float64) stat.Interval {
+	i := stat.MedianSequence(values, confidence)
+	i.Estimator = "median, anytime"
+	return i
+}
+
+func summarizeMetric(info lab.MetricInfo, values []Value, estimator func([]float64, float64) stat.Interval) Metric {
 	floats := make([]float64, len(values))
 	for i, v := range values {
 		floats[i] = v.Value
 	}
-	estimate := stat.MedianInterval(floats, confidence)
-	info := lab.Metric(name)
-	m := Metric{Center: estimate.Center, Estimator: estimate.Estimator, Unit: info.Unit, Better: info.Better, Values: values}
+	estimate := estimator(floats, confidence)
+	m := Metric{Center: estimate.Center, Estimator: estimate.Estimator, Unit: info.Unit, Better: info.Better, Decides: info.Decides, Values: values}
 	if estimate.Known() {
 		m.Interval = &Interval{Lo: estimate.Lo, Hi: estimate.Hi, Confidence: estimate.Confidence}
 	}

@@ -28,21 +28,37 @@ type Summary struct {
 	SuiteText string `json:"suite_text,omitempty"`
 	Order     string `json:"order,omitempty"`
 	Seed      uint64 `json:"seed,omitempty"`
+	// Precision asked for, as a share, and the budget for it, in seconds; 0 where none was asked for. Anytime says that what was
+	// measured decided how often to repeat: intervals are such as hold at all looks together.
+	Precision float64 `json:"precision,omitempty"`
+	Budget    float64 `json:"budget,omitempty"`
+	Anytime   bool    `json:"anytime,omitempty"`
 	// Pause between two loads, in seconds.
 	Pause       float64 `json:"pause,omitempty"`
 	AsPublished bool    `json:"as_published,omitempty"`
 
+	// Experiment says what a run with several arms varies; nil for a run that varies nothing.
+	Experiment *lab.Experiment `json:"experiment,omitempty"`
+
 	Targets []lab.RunTarget `json:"targets"`
 	Cells   []Cell          `json:"cells"`
+	// Undecided are the metrics that are not as precise as was asked for.
+	Undecided []Undecided `json:"undecided,omitempty"`
+	// Plateaus are cells that agree at the top although their loads differ.
+	Plateaus []Plateau `json:"plateaus,omitempty"`
 	// Warnings about the run as a whole; those about one cell are with the cell.
 	Warnings []Warning `json:"warnings"`
 }
 
 // Cell is one job at one combination of parameters and levels, over all its repetitions.
 type Cell struct {
-	ID     string            `json:"id"`
-	Job    string            `json:"job"`
-	Engine string            `json:"engine,omitempty"`
+	ID string `json:"id"`
+	// Arm of an experiment; empty for a run that varies nothing.
+	Arm    string `json:"arm,omitempty"`
+	Job    string `json:"job"`
+	Engine string `json:"engine,omitempty"`
+	// Runs is what a cell of the engine "exec" runs.
+	Runs   *lab.Command      `json:"runs,omitempty"`
 	Params map[string]string `json:"params"`
 	Levels map[string]string `json:"levels"`
 	Role   string            `json:"role,omitempty"`
@@ -71,6 +87,8 @@ type Metric struct {
 	Estimator string     `json:"estimator"`
 	Unit      lab.Unit   `json:"unit"`
 	Better    lab.Better `json:"better"`
+	// Decides marks a metric that the suite itself names and decides by.
+	Decides bool `json:"decides,omitempty"`
 	// Merged is the percentile of all operations of all repetitions together. Reports show it rather than Center
 	// where it is there; the interval stays that of the repetitions.
 	Merged   *float64 `json:"merged,omitempty"`
@@ -86,10 +104,26 @@ type Interval struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// Ceiling bounds a metric.
+// Ceiling bounds a metric. Headroom is the share of it that was not reached.
 type Ceiling struct {
 	Value   float64 `json:"value"`
 	Limiter string  `json:"limiter"`
+	// Derivation is how the value comes about, with its numbers.
+	Derivation string `json:"derivation,omitempty"`
+}
+
+// Plateau is several cells that agree at the top although their loads differ.
+type Plateau struct {
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"`
+	// Cells by ID, and the settings in which they differ.
+	Cells    []string `json:"cells"`
+	Whatever []string `json:"whatever"`
+	// Ceiling is the nearest that is known; Reached says whether it is near enough to be the reason.
+	Ceiling *Ceiling `json:"ceiling,omitempty"`
+	Reached bool     `json:"reached"`
+	// Text is all of it in a sentence.
+	Text string `json:"text"`
 }
 
 // Value is one metric of one repetition, with the conditions that variance is looked for in.
@@ -99,6 +133,7 @@ type Value struct {
 	Boot       string    `json:"boot,omitempty"`
 	Block      int       `json:"block,omitempty"`
 	Position   int       `json:"position,omitempty"`
+	Confirms   bool      `json:"confirms,omitempty"`
 	Start      time.Time `json:"start,omitzero"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"headroom/internal/lab"
@@ -82,9 +83,27 @@ func next(s *Summary, o Options) []string {
 	}
 	var lines []string
 	if s.Status == lab.Interrupted {
-		lines = append(lines, "go on: headroom run --resume "+id)
+		command := "run"
+		if s.Experiment != nil {
+			command = s.Experiment.Kind
+		}
+		lines = append(lines, "go on: headroom "+command+" --resume "+id)
+	}
+	if more := moreTime(s); more > 0 {
+		lines = append(lines, "go on: headroom run --resume "+id+" --budget "+briefly(more))
 	}
 	return append(lines, "saved as "+id+" (headroom report "+id+" -o page.html)")
+}
+
+// briefly is a time of whole seconds as one types it: 22m rather than 22m0s.
+func briefly(d time.Duration) string {
+	text := d.String()
+	for _, idle := range []struct{ end, left string }{{"m0s", "m"}, {"h0m", "h"}} {
+		if stem, found := strings.CutSuffix(text, idle.end); found {
+			text = stem + idle.left
+		}
+	}
+	return text
 }
 
 // writeMark writes the sentences of a warning, each with the jobs that it is about: all of them when there are few
@@ -136,7 +155,8 @@ func tableColumns(lines []row, all []mark, room int) []column {
 	name := column{title: "job"}
 	params := column{optional: true}
 	signs := column{style: alarm, optional: true}
-	numbers := tableNumbers(needsMean(lines))
+	reached := column{title: "ceiling", drop: 19, right: true, optional: true}
+	numbers := tableNumbers(needsMean(lines), lines)
 	const perNumber = 3 // the number, its spread, its signs
 	grid := make([]column, perNumber*len(numbers))
 	for i, n := range numbers {
@@ -167,39 +187,47 @@ func tableColumns(lines []row, all []mark, room int) []column {
 		name.cells = append(name.cells, label)
 		params.cells = append(params.cells, detail)
 		signs.cells = append(signs.cells, whole)
+		reached.cells = append(reached.cells, reachedText(r))
 		for i, n := range numbers {
 			metric, m := n.of(r)
 			text := ""
 			if m != nil {
-				text = shown(m)
+				text = n.text(m)
 			}
 			grid[perNumber*i].cells = append(grid[perNumber*i].cells, text)
 			grid[perNumber*i+1].cells = append(grid[perNumber*i+1].cells, spreadText(m))
 			grid[perNumber*i+2].cells = append(grid[perNumber*i+2].cells, of(metric))
 		}
 	}
-	return append(append([]column{name, params}, grid...), signs)
+	return append(append([]column{name, params}, grid...), reached, signs)
 }
 
-// tableNumber is a number that a row can show, with the ranks at which it and its spread are dropped.
+// tableNumber is a number that a row can show, with the ranks at which it and its spread are dropped: even ones, so that
+// other columns fit between.
 type tableNumber struct {
 	title        string
 	of           func(row) (name string, m *Metric)
 	drop, spread int
+	// own is set for a metric of commands.
+	own bool
 }
 
-func tableNumbers(mean bool) []tableNumber {
+func tableNumbers(mean bool, lines []row) []tableNumber {
 	latency := func(part string, m func(row) *Metric) func(row) (string, *Metric) {
 		return func(r row) (string, *Metric) { return lab.Latency(r.direction, part), m(r) }
 	}
 	all := []tableNumber{
-		{"IOPS", func(r row) (string, *Metric) { return lab.IOPS(r.direction), r.iops }, 0, 1},
-		{"bandwidth", func(r row) (string, *Metric) { return lab.Bandwidth(r.direction), r.bandwidth }, 2, 9},
-		{"mean", latency("mean", func(r row) *Metric { return r.mean }), 6, 11},
-		{"p50", latency("p50", func(r row) *Metric { return r.p50 }), 4, 8},
-		{"p99", latency("p99", func(r row) *Metric { return r.p99 }), 3, 7},
-		{"p99.9", latency("p99.9", func(r row) *Metric { return r.p999 }), 5, 10},
+		{"IOPS", func(r row) (string, *Metric) { return lab.IOPS(r.direction), r.iops }, 0, 2, false},
+		{"bandwidth", func(r row) (string, *Metric) { return lab.Bandwidth(r.direction), r.bandwidth }, 4, 18, false},
+		{"mean", latency("mean", func(r row) *Metric { return r.mean }), 12, 22, false},
+		{"p50", latency("p50", func(r row) *Metric { return r.p50 }), 8, 16, false},
+		{"p99", latency("p99", func(r row) *Metric { return r.p99 }), 6, 14, false},
+		{"p99.9", latency("p99.9", func(r row) *Metric { return r.p999 }), 10, 20, false},
 	}
+	if !slices.ContainsFunc(lines, func(r row) bool { return !r.cell.isCommand() }) {
+		all = nil
+	}
+	all = append(all, commandNumbers(lines)...)
 	if mean {
 		return all
 	}

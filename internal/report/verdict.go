@@ -11,10 +11,10 @@ import (
 // verdict is the answer in a few sentences: the best that was seen in each direction, how long one small request
 // takes, and whether to trust it.
 func verdict(s *Summary, all []mark) string {
-	return joinNonEmpty(answer(s, all), singleText(rows(s), all), trustText(s, all))
+	return joinNonEmpty(answer(s, all), plateauText(s), singleText(rows(s), all), trustText(s, all))
 }
 
-// answer is the first sentence: the highest rates in each direction.
+// answer is the first sentence: the highest rates in each direction, and what commands reached.
 func answer(s *Summary, all []mark) string {
 	lines := rows(s)
 	var reach []string
@@ -24,6 +24,14 @@ func answer(s *Summary, all []mark) string {
 		if text := bestText(lines, d.direction, all); text != "" {
 			reach = append(reach, d.name+" "+text)
 		}
+	}
+	commands := commandTexts(lines, all)
+	if len(reach) == 0 && len(commands) > 0 {
+		return strings.Join(commands, "; ") + "." // which begins with the name of a job, as it is written
+	}
+	reach = append(reach, commands...)
+	if len(reach) == 0 && slices.ContainsFunc(s.Cells, Cell.isCommand) {
+		return "Nothing was measured."
 	}
 	if len(reach) == 0 {
 		return "No I/O was measured."
@@ -51,11 +59,11 @@ func bestText(lines []row, direction string, all []mark) string {
 	return "reach " + sentence(words)
 }
 
-// highest finds the row of a direction with the highest center of a metric; the metric is nil when no row has it.
+// highest finds the row of a direction with the highest center of a metric, the lowest where that is better; the metric is nil when no row has it.
 func highest(lines []row, direction string, metric func(row) *Metric) (best row, most *Metric) {
 	for _, r := range lines {
 		m := metric(r)
-		if r.direction == direction && m != nil && (most == nil || m.Center > most.Center) {
+		if r.direction == direction && m != nil && (most == nil || (m.Center > most.Center) == (m.Better != lab.Lower)) {
 			best, most = r, m
 		}
 	}
@@ -109,13 +117,17 @@ func trustText(s *Summary, all []mark) string {
 		}
 	}
 	var parts []string
+	of := fmt.Sprintf("%d of %s", measured, count(planned, "repetition"))
+	if s.Anytime {
+		of = count(measured, "repetition")
+	}
 	switch s.Status {
 	case lab.Interrupted:
-		parts = append(parts, fmt.Sprintf("The run was cut off after %d of %s.", measured, count(planned, "repetition")))
+		parts = append(parts, "The run was cut off after "+of+".")
 	case lab.Failed:
-		parts = append(parts, fmt.Sprintf("The run failed after %d of %s.", measured, count(planned, "repetition")))
+		parts = append(parts, "The run failed after "+of+".")
 	case lab.Running:
-		parts = append(parts, fmt.Sprintf("The run is at %d of %s.", measured, count(planned, "repetition")))
+		parts = append(parts, "The run is at "+of+".")
 	}
 	if empty > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s never began.", empty, count(len(s.Cells), "measurement")))

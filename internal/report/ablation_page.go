@@ -1,0 +1,133 @@
+package report
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+
+	"headroom/internal/ablation"
+	"headroom/internal/compare"
+	"headroom/internal/lab"
+)
+
+//go:embed ablation.html.tmpl
+var ablationPageText string
+
+type ablationPage struct {
+	Title, Headline     string
+	Style, CompareStyle template.CSS
+	// Broken are the controls that failed; they stand by the answer.
+	Broken []string
+	// Heads and Beside are the loads side by side, where there are several.
+	Heads   []string
+	Beside  []ablationBeside
+	Numbers []ablationPageNumber
+	Costs   [][2]string
+	Sums    []string
+	Marks   []string
+	Reading []string
+}
+
+type ablationBeside struct {
+	Name  string
+	Cells []ablationSide
+}
+
+type ablationSide struct{ Head, Text string }
+
+type ablationPageNumber struct {
+	Title, Signs string
+	Forest       template.HTML
+	Rows         []ablationPageRow
+}
+
+type ablationPageRow struct {
+	Class, Name, Alone, AloneBounds, Set, SetBounds, Verdict, Visible, Cost string
+}
+
+// writeAblationPage writes one page that needs nothing else, with a forest of intervals for each number.
+func writeAblationPage(w io.Writer, d ablation.Document, _ Options) error {
+	page, err := newAblationPage(newAblationText(d))
+	if err != nil {
+		return err
+	}
+	t, err := template.New("ablation").Parse(ablationPageText)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, page)
+}
+
+func newAblationPage(t ablationText) (ablationPage, error) {
+	page := ablationPage{Title: "ablation", Headline: t.headline(), Style: template.CSS(pageStyle), CompareStyle: template.CSS(comparePageStyle),
+		Costs: t.costs(), Sums: t.sums(), Marks: warningTexts(t.marks), Reading: t.reading()}
+	controls, broken := t.controls()
+	if broken {
+		page.Broken = controls
+	} else {
+		page.Sums = append(page.Sums, controls...)
+	}
+	names := t.names()
+	numbers := t.numbers()
+	if len(numbers) > 1 {
+		for _, n := range numbers {
+			page.Heads = append(page.Heads, t.short(n))
+		}
+		for _, s := range t.Settings {
+			b := ablationBeside{Name: names[s.Number]}
+			for _, n := range numbers {
+				b.Cells = append(b.Cells, ablationSide{t.short(n), besideText(t.price(s, n))})
+			}
+			page.Beside = append(page.Beside, b)
+		}
+	}
+	for _, n := range numbers {
+		number := ablationPageNumber{Title: t.title(n), Signs: t.signs(n)}
+		for _, s := range t.Settings {
+			p := t.price(s, n)
+			if p == nil {
+				continue
+			}
+			row := ablationPageRow{Class: string(p.Verdict), Name: names[s.Number], Verdict: string(p.Verdict), Visible: visibleText(visible(p)), Cost: costWord(s.Cost)}
+			row.Alone, row.AloneBounds = estimateTexts(p.Alone)
+			row.Set, row.SetBounds = estimateTexts(p.Removed)
+			number.Rows = append(number.Rows, row)
+		}
+		svg, ok, err := forest(t.forestRows(n))
+		if err != nil {
+			return page, err
+		}
+		if ok {
+			number.Forest = svg
+		}
+		page.Numbers = append(page.Numbers, number)
+	}
+	return page, nil
+}
+
+// forestRows are the ratios of a number as a picture of a comparison has them: of each setting the one alone, and below it the one in the set.
+func (t ablationText) forestRows(n ablationNumber) []*compare.Compared {
+	var rows []*compare.Compared
+	names := t.names()
+	for _, s := range t.Settings {
+		p := t.price(s, n)
+		if p == nil {
+			continue
+		}
+		for _, side := range []struct {
+			name string
+			*ablation.Estimate
+		}{{names[s.Number], p.Alone}, {"in the set", p.Removed}} {
+			if side.Estimate == nil {
+				continue
+			}
+			verdict := compare.Undecided
+			if side.Verdict != ablation.Undecided {
+				verdict = compare.Verdict(side.Verdict)
+			}
+			rows = append(rows, &compare.Compared{Job: side.name, Margin: t.Margin, Verdict: verdict, Unit: lab.PerSecond,
+				Change: &compare.Change{Ratio: side.Ratio, Bounds: compare.Bounds{Lo: side.Lo, Hi: side.Hi}}})
+		}
+	}
+	return rows
+}

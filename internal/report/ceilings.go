@@ -1,0 +1,169 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// ceilingsOf are the ceilings of each cell of a run, by the cell's ID, from the facts of the target that it ran on.
+func ceilingsOf(run lab.Run) map[string][]ceiling.Ceiling {
+	machines := map[string]*ceiling.Machine{}
+	for _, t := range run.Targets {
+		machines[t.Role] = ceiling.NewMachine(t)
+	}
+	roles := map[string]string{}
+	for _, arm := range run.Arms {
+		roles[arm.ID] = arm.Role
+	}
+	all := make(map[string][]ceiling.Ceiling, len(run.Cells))
+	for _, cell := range run.Cells {
+		all[cell.ID] = nil
+		if m := machines[roles[cell.Arm]]; m != nil && cell.Engine != lab.EngineExec {
+			all[cell.ID] = m.Of(cell.Params)
+		}
+	}
+	return all
+}
+
+// bound gives each metric its tightest ceiling, and the headroom below it.
+func bound(metrics map[string]Metric, ceilings []ceiling.Ceiling) {
+	for name, m := range metrics {
+		c, ok := ceiling.Tightest(ceilings, name)
+		if !ok {
+			continue
+		}
+		headroom := c.Headroom(m.Shown())
+		m.Ceiling, m.Headroom = published(c), &headroom
+		metrics[name] = m
+	}
+}
+
+func published(c ceiling.Ceiling) *Ceiling {
+	return &Ceiling{Value: c.Value, Limiter: c.Limiter, Derivation: c.Derivation}
+}
+
+// plateaus of the cells that go in one direction: in bytes, and in operations among those of one block size.
+func plateaus(cells []Cell, gathered map[string]*gathering) []Plateau {
+	points, order := map[string][]ceiling.Point{}, []string{}
+	for _, c := range cells {
+		directions := 0
+		for _, d := range lab.Directions() {
+			if c.metric(lab.IOPS(d)) != nil || c.metric(lab.Bandwidth(d)) != nil {
+				directions++
+			}
+		}
+		for _, metric := range ceiling.Metrics() {
+			m := c.metric(metric)
+			if m == nil || directions != 1 {
+				continue
+			}
+			group := metric
+			if m.Unit == lab.PerSecond {
+				group += " " + c.Params["bs"]
+			}
+			if points[group] == nil {
+				order = append(order, group)
+			}
+			points[group] = append(points[group], ceiling.Point{
+				Cell: c.ID, Value: m.Center, Varies: varies(c), Ceilings: gathered[c.ID].ceilings,
+			})
+		}
+	}
+	var all []Plateau
+	told := map[string]bool{}
+	for _, metric := range ceiling.Metrics() {
+		for _, group := range order {
+			if group != metric && (len(group) <= len(metric) || group[:len(metric)+1] != metric+" ") {
+				continue
+			}
+			p, ok := ceiling.FindPlateau(metric, points[group])
+			if !ok || told[p.Cells[0]] {
+				continue // the same cells, in other units
+			}
+			for _, id := range p.Cells {
+				told[id] = true
+			}
+			out := Plateau{Metric: metric, Value: p.Value, Cells: p.Cells, Whatever: p.Whatever, Reached: p.Reached, Text: p.String()}
+			if p.Known {
+				out.Ceiling = published(p.Nearest)
+			}
+			all = append(all, out)
+		}
+	}
+	return all
+}
+
+// varies is what may differ between cells that share a plateau.
+func varies(c Cell) map[string]string {
+	out := map[string]string{"target": c.Target, "numjobs": "1"}
+	for _, key := range []string{"iodepth", "numjobs", "bs", "rw"} {
+		if v := c.Params[key]; v != "" {
+			out[key] = v
+		}
+	}
+	for factor, v := range c.Levels {
+		out[factor] = v
+	}
+	return out
+}
+
+func plateauText(s *Summary) string {
+	var texts []string
+	for _, p := range s.Plateaus {
+		texts = append(texts, p.Text)
+	}
+	return joinNonEmpty(texts...)
+}
+
+// reachedText is the share of its ceiling that the number of a row reaches: "62%"; empty without a ceiling.
+func reachedText(r row) string {
+	_, m := r.headline()
+	if m == nil || m.Ceiling == nil || !(m.Ceiling.Value > 0) {
+		return ""
+	}
+	return unit.Percent(m.Shown() / m.Ceiling.Value)
+}
+
+// ceilingTexts say what the ceilings are and where they come from, each once.
+func ceilingTexts(s *Summary) []string {
+	type said struct {
+		text       string
+		directions []string
+		best       map[string]float64 // highest share reached, by direction
+	}
+	var all []said
+	for _, c := range s.Cells {
+		for _, d := range []struct{ direction, name string }{{lab.Read, "reads"}, {lab.Write, "writes"}} {
+			m := c.metric(lab.Bandwidth(d.direction))
+			if m == nil || m.Ceiling == nil {
+				continue
+			}
+			text := fmt.Sprintf("%s, %s: %s.", figure(m.Unit, m.Ceiling.Value), m.Ceiling.Limiter, m.Ceiling.Derivation)
+			i := slices.IndexFunc(all, func(have said) bool { return have.text == text })
+			if i < 0 {
+				i, all = len(all), append(all, said{text: text, best: map[string]float64{}})
+			}
+			if !slices.Contains(all[i].directions, d.name) {
+				all[i].directions = append(all[i].directions, d.name)
+			}
+			all[i].best[d.name] = max(all[i].best[d.name], m.Shown()/m.Ceiling.Value)
+		}
+	}
+	const most = 4
+	var texts []string
+	for i, one := range all {
+		if i == most {
+			return append(texts, fmt.Sprintf("%d more ceilings: --json has all of them.", len(all)-most))
+		}
+		var best []string
+		for _, name := range one.directions {
+			best = append(best, unit.Percent(one.best[name])+" of it by "+name)
+		}
+		texts = append(texts, "Ceiling of "+sentence(one.directions)+": "+one.text+" Reached: "+sentence(best)+".")
+	}
+	return texts
+}

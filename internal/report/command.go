@@ -1,0 +1,117 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// isCommand says whether the cell runs a command, whose metrics have no directions.
+func (c Cell) isCommand() bool { return c.Engine == lab.EngineExec }
+
+// primary are the metrics that the cell is decided by.
+func (c Cell) primary() []string {
+	own := map[string]lab.MetricInfo{}
+	for name, m := range c.Metrics {
+		own[name] = lab.MetricInfo{Unit: m.Unit, Better: m.Better, Decides: m.Decides}
+	}
+	return lab.Deciding(own, c.Params, c.Metrics)
+}
+
+// shownOfCommand are the metrics of a command that tables show, what decides first and its time last. How many CPUs it kept busy is
+// in the other reports.
+func (c Cell) shownOfCommand() []string {
+	if !c.isCommand() {
+		return nil
+	}
+	names := c.primary()
+	for _, name := range append(c.metricNames(), "elapsed") {
+		if c.metric(name) != nil && name != "elapsed" && !strings.HasPrefix(name, "cpu.") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if c.metric("elapsed") != nil && !slices.Contains(names, "elapsed") {
+		names = append(names, "elapsed")
+	}
+	return names
+}
+
+// commandNumbers are the columns for the metrics of commands, in the order in which the rows have them. What decides a row stays
+// when the terminal is narrow.
+func commandNumbers(lines []row) []tableNumber {
+	const first = 30 // beyond the ranks of all other columns
+	var all []tableNumber
+	for _, r := range lines {
+		for i, name := range r.own {
+			if slices.ContainsFunc(all, func(n tableNumber) bool { return n.title == ownTitle(name) }) {
+				continue
+			}
+			n := tableNumber{title: ownTitle(name), spread: first + 4*len(all), own: true,
+				of: func(r row) (string, *Metric) {
+					if !slices.Contains(r.own, name) {
+						return name, nil
+					}
+					return name, r.cell.metric(name)
+				}}
+			if i > 0 {
+				n.drop = first + 2 + 4*len(all)
+			}
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func ownTitle(metric string) string { return strings.ReplaceAll(metric, "_", " ") }
+
+// text is a number as a table shows it. Of the metrics that a suite names, nobody knows that they are rates.
+func (n tableNumber) text(m *Metric) string {
+	if n.own {
+		return ownFigure(m)
+	}
+	return shown(m)
+}
+
+// ownFigure prints a metric that a suite names: a rate with "/s".
+func ownFigure(m *Metric) string {
+	text := shown(m)
+	if m != nil && m.Unit == lab.PerSecond {
+		text += "/s"
+	}
+	return text
+}
+
+// mostJobs that the answer names.
+const mostJobs = 4
+
+// commandTexts say of each job that runs a command what it reached: "tpcb: transactions 810/s at best (clients=8, !1)".
+func commandTexts(lines []row, all []mark) []string {
+	var jobs, texts []string
+	for _, r := range lines {
+		if len(r.own) == 0 || slices.Contains(jobs, r.job) {
+			continue
+		}
+		jobs = append(jobs, r.job)
+		mine := slices.DeleteFunc(slices.Clone(lines), func(other row) bool { return other.job != r.job })
+		best, m := highest(mine, r.direction, func(r row) *Metric { _, m := r.headline(); return m })
+		if m == nil {
+			continue
+		}
+		name, _ := best.headline()
+		text := r.job + ": " + ownTitle(name) + " " + ownFigure(m)
+		signs := strings.Fields(signsFor(all, best.cell, name))
+		if len(mine) > 1 {
+			text += " at best"
+			signs = append([]string{best.params}, signs...)
+		}
+		if len(signs) > 0 {
+			text += " (" + strings.Join(signs, ", ") + ")"
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) > mostJobs+1 {
+		texts = append(texts[:mostJobs], count(len(texts)-mostJobs, "more job"))
+	}
+	return texts
+}

@@ -1,0 +1,172 @@
+package report
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"headroom/internal/compare"
+)
+
+var (
+	//go:embed compare.html.tmpl
+	comparePageText string
+	//go:embed compare.css
+	comparePageStyle string
+)
+
+// mostListed is how many differences a page holds: those of two kernels are thousands, and the JSON has them.
+const mostListed = 100
+
+type comparePage struct {
+	Title               string
+	Style, CompareStyle template.CSS
+	// BaseWord and NewWord name the sides where a narrow screen has no columns.
+	BaseWord, NewWord string
+	Parts             []comparePart
+}
+
+// comparePart is one new run beside the base.
+type comparePart struct {
+	Title, Headline, Base, New string
+	// Trust is what the verdicts do not cover.
+	Trust           []string
+	Forest          template.HTML
+	Rows            []comparePageRow
+	Reading         []string
+	ReasonTitle     string
+	Reasons         []comparePageReason
+	Notes           []string
+	DifferenceTitle string
+	Differences     []comparePageDifference
+	More            []comparePageDifference
+	MoreFrom        int
+	NotListed       int
+	Conditions      []compare.Pair
+}
+
+type comparePageRow struct {
+	Class, Job, Params, Metric     string
+	Base, BaseSpread               string
+	New, NewSpread                 string
+	Change, Interval, Verdict, Why string
+	Signs                          []string
+}
+
+type comparePageReason struct{ Sign, Text, About string }
+
+type comparePageDifference struct{ Name, Base, New, Why string }
+
+// writeComparePage writes one page with a part for each new run.
+func writeComparePage(w io.Writer, d *compare.Document, _ Options) error {
+	t, err := template.New("compare").Parse(comparePageText)
+	if err != nil {
+		return err
+	}
+	page := comparePage{Style: template.CSS(pageStyle), CompareStyle: template.CSS(comparePageStyle), BaseWord: "base", NewWord: "new"}
+	var titles []string
+	for i := range d.New {
+		part, err := newComparePart(d, &d.New[i])
+		if err != nil {
+			return err
+		}
+		page.Parts = append(page.Parts, part)
+		titles = append(titles, part.Headline)
+	}
+	page.Title = strings.Join(titles, "; ")
+	return t.Execute(w, page)
+}
+
+func newComparePart(d *compare.Document, n *compare.Next) (comparePart, error) {
+	rows := compareRows(d, n.ID)
+	part := comparePart{Title: "comparison", Headline: compareHeadline(d, n), Base: d.Base.Name, New: n.Name, Reading: compareReading(d, rows),
+		Notes: unmatchedText(d, n), Conditions: conditionPairs(d.Base.Conditions, n.Conditions)}
+	if n.Suite != "" {
+		part.Title = joinNonEmpty("comparison of", n.Suite)
+	}
+	for _, warning := range d.Warnings {
+		if warning.Run == n.ID {
+			part.Trust = append(part.Trust, warning.Code+": "+warning.Text)
+		}
+	}
+	svg, ok, err := forest(rows)
+	if err != nil {
+		return part, err
+	}
+	if ok {
+		part.Forest = svg
+	}
+	part.Rows = comparePageRows(rows)
+	part.ReasonTitle = "Why some numbers are incomparable"
+	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Anyway }) {
+		part.ReasonTitle = "Compared anyway, though"
+	}
+	for i, g := range groupReasons(rows) {
+		part.Reasons = append(part.Reasons, comparePageReason{mark{number: i + 1}.sign(), g.text, g.about()})
+	}
+	part.Notes = append(part.Notes, noteTexts(rows)...)
+	for _, g := range groupTexts(rows, unchecked) {
+		part.Notes = append(part.Notes, "One side does not tell "+g.text+" ["+g.about()+"]")
+	}
+	part.addDifferences(d, n)
+	return part, nil
+}
+
+func comparePageRows(rows []*compare.Compared) []comparePageRow {
+	var out []comparePageRow
+	titles := rowTitles(rows)
+	signs := reasonSigns(rows)
+	for i, c := range rows {
+		r := comparePageRow{Job: titles[i].job, Params: titles[i].params, Metric: titles[i].metric,
+			Class: string(c.Verdict), Verdict: string(c.Verdict), Why: c.Why, Signs: signs(c)}
+		r.Base, r.BaseSpread = sideText(c.Unit, c.Base)
+		r.New, r.NewSpread = sideText(c.Unit, c.New)
+		r.Change, r.Interval = changeTexts(c)
+		if c.Verdict == compare.Incomparable {
+			r.Why = ""
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (part *comparePart) addDifferences(d *compare.Document, n *compare.Next) {
+	all := differencesOf(d, n.ID)
+	part.DifferenceTitle = strings.TrimSuffix(differenceTitle(n, all), ":")
+	if text := noFacts(n, len(all)); text != "" {
+		part.DifferenceTitle = text
+	}
+	part.NotListed = max(0, len(all)-mostListed)
+	for i, x := range all[:min(len(all), mostListed)] {
+		name := x.Name
+		if name == "" {
+			name = x.Fact
+		}
+		item := comparePageDifference{Name: joinNonEmpty(name, x.About), Base: orNothing(x.Base), New: orNothing(x.New), Why: differenceDetail(x)}
+		if i < 2*shownResidue {
+			part.Differences = append(part.Differences, item)
+		} else {
+			part.More = append(part.More, item)
+		}
+	}
+	part.MoreFrom = len(part.Differences) + 1
+}
+
+// conditionPairs puts the conditions of both runs side by side, in the order of the base.
+func conditionPairs(base, next []compare.Condition) []compare.Pair {
+	var out []compare.Pair
+	for _, c := range base {
+		out = append(out, compare.Pair{Name: c.Name, Base: c.Text})
+	}
+	for _, c := range next {
+		i := slices.IndexFunc(out, func(p compare.Pair) bool { return p.Name == c.Name })
+		if i < 0 {
+			i = len(out)
+			out = append(out, compare.Pair{Name: c.Name})
+		}
+		out[i].New = c.Text
+	}
+	return out
+}

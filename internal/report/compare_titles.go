@@ -1,0 +1,103 @@
+package report
+
+import (
+	"maps"
+	"strings"
+
+	"headroom/internal/compare"
+	"headroom/internal/lab"
+)
+
+// rowTitle says what a row of a comparison is about.
+type rowTitle struct {
+	job string
+	// params where the table has several cells of the job.
+	params string
+	// metric where the table must say: "IOPS", "p99", "flush mean"; with the direction where the cell has rows of several:
+	// "read IOPS".
+	metric string
+	// first row of its cell.
+	first bool
+}
+
+func (t rowTitle) name() string { return joinNonEmpty(t.job, t.params) }
+
+// rowTitles of a table. The rows of a cell stand one below the other.
+func rowTitles(rows []*compare.Compared) []rowTitle {
+	cells := cellsOf(rows)
+	s := Summary{}
+	jobs := map[string]int{}
+	for _, cell := range cells {
+		s.Cells = append(s.Cells, Cell{Job: cell[0].Job, Params: cell[0].Params, Levels: cell[0].Levels})
+		jobs[cell[0].Job]++
+	}
+	extra := telling(&s)
+	tellMetric := len(cells) < len(rows)
+	for _, c := range rows {
+		tellMetric = tellMetric || !isSpeed(c.Unit)
+	}
+	var titles []rowTitle
+	for i, cell := range cells {
+		for j, c := range cell {
+			t := rowTitle{job: c.Job, first: j == 0}
+			if jobs[c.Job] > 1 {
+				t.params = paramText(&s.Cells[i], extra[c.Job])
+			}
+			if tellMetric {
+				t.metric = metricTitle(c.Metric, manyDirections(cell))
+			}
+			titles = append(titles, t)
+		}
+	}
+	return titles
+}
+
+// cellsOf are the rows by cell.
+func cellsOf(rows []*compare.Compared) [][]*compare.Compared {
+	var cells [][]*compare.Compared
+	for i, c := range rows {
+		if i == 0 || !sameCell(rows[i-1], c) {
+			cells = append(cells, nil)
+		}
+		cells[len(cells)-1] = append(cells[len(cells)-1], c)
+	}
+	return cells
+}
+
+func sameCell(a, b *compare.Compared) bool {
+	return a.Run == b.Run && a.Job == b.Job && a.NewJob == b.NewJob && maps.Equal(a.Params, b.Params) && maps.Equal(a.Levels, b.Levels)
+}
+
+// manyDirections says whether the rows of a cell are of several directions; flushes are known by their own name.
+func manyDirections(cell []*compare.Compared) bool {
+	seen := map[string]bool{}
+	for _, c := range cell {
+		if direction, _, _ := cutMetric(c.Metric); direction != "" && direction != lab.Sync {
+			seen[direction] = true
+		}
+	}
+	return len(seen) > 1
+}
+
+func metricTitle(metric string, several bool) string {
+	direction, quantity, part := cutMetric(metric)
+	switch {
+	case direction == lab.Sync:
+		direction = "flush"
+	case !several:
+		direction = ""
+	}
+	switch quantity {
+	case "iops":
+		quantity = "IOPS"
+	case "latency":
+		if part != "" { // a command may have a latency without parts
+			quantity = part
+		}
+	default:
+		quantity = joinNonEmpty(quantity, part)
+	}
+	return joinNonEmpty(direction, strings.ReplaceAll(quantity, "_", " "))
+}
+
+func isSpeed(u lab.Unit) bool { return u == lab.PerSecond || u == lab.BytesPerSecond }

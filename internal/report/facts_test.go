@@ -1,0 +1,64 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// Facts of two disks have the same keys, so whoever reads them must see which disk each is about, and amounts as people
+// read them.
+func TestFactsSayWhatTheyAreAbout(t *testing.T) {
+	s := summarized(t, "measured")
+	s.Targets[0].Facts = []lab.Fact{
+		{Key: "memory.total", Value: "17179869184", Source: "/proc/meminfo"},
+		{Key: "disk.queue.scheduler", About: "sda", Value: "mq-deadline"},
+		{Key: "disk.queue.scheduler", About: "sdb", Value: "none"},
+		{Key: "pci.payload", About: "0000:41:00.0", Unknown: "permission denied; root may read it"},
+	}
+	page := written(t, "html", []Summary{s}, Options{})
+	for _, want := range []string{
+		"All facts (4, 1 unknown)",
+		`<th scope="rowgroup" colspan="3">disk sda</th></tr>` + "\n" + `<tr><td title="disk.queue.scheduler">queue.scheduler</td><td>mq-deadline</td>`,
+		`<th scope="rowgroup" colspan="3">disk sdb</th></tr>` + "\n" + `<tr><td title="disk.queue.scheduler">queue.scheduler</td><td>none</td>`,
+		`<tr class="unknown"><td title="pci.payload">payload</td><td>unknown: permission denied; root may read it</td>`,
+		`<td>16.0 GiB</td><td>/proc/meminfo</td>`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	markdown := written(t, "markdown", []Summary{s}, Options{})
+	for _, want := range []string{
+		"| storage |  | memory.total | 16.0 GiB | /proc/meminfo |",
+		"| storage | sda | disk.queue.scheduler | mq-deadline |  |",
+		"| storage | sdb | disk.queue.scheduler | none |  |",
+		"| storage | 0000:41:00.0 | pci.payload | unknown: permission denied; root may read it |  |",
+	} {
+		if !strings.Contains(markdown, want) {
+			t.Errorf("Markdown lacks %s", want)
+		}
+	}
+}
+
+// A machine of hundreds of disks has tens of thousands of facts; a page of them must still be written at once.
+func TestPageOfManyDisks(t *testing.T) {
+	s := summarized(t, "measured")
+	const disks, each = 1000, 50
+	for i := range disks {
+		for j := range each {
+			s.Targets[0].Facts = append(s.Targets[0].Facts, lab.Fact{Key: fmt.Sprintf("disk.fact%d", j), About: fmt.Sprintf("sd%d", i), Value: "1"})
+		}
+	}
+	start := time.Now()
+	page := written(t, "html", []Summary{s}, Options{})
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if n := strings.Count(page, `<th scope="rowgroup"`); n < disks {
+		t.Errorf("%d sections for %d disks", n, disks)
+	}
+}

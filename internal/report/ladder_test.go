@@ -1,0 +1,74 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+)
+
+// sharedLink is a ladder of four drives behind a link that carries less than the four of them.
+func sharedLink() ladder.Document {
+	disks := []string{"nvme0n1", "nvme1n1", "nvme2n1", "nvme3n1"}
+	steps := []ladder.Step{{Rung: ladder.Rung{Name: "/dev/shm", Filesystem: "tmpfs", Kind: ladder.Memory, Places: []string{"/dev/shm"}, Jobs: 1, Run: "M"}}}
+	rates := []float64{9.1e9}
+	bound := func(v float64, limiter string) map[string][]ceiling.Ceiling {
+		return map[string][]ceiling.Ceiling{"read": {{Metric: "read.bandwidth", Value: v, Most: math.Inf(1), Limiter: limiter}}}
+	}
+	var nodes []string
+	for _, d := range disks {
+		node := "/dev/" + d
+		nodes = append(nodes, node)
+		steps = append(steps, ladder.Step{Like: "same", Ceilings: bound(3.4e9, "PCIe 3.0 x4"),
+			Rung: ladder.Rung{Name: node, Kind: ladder.Drive, Places: []string{node}, Disks: []string{d}, Jobs: 1, Run: strings.ToUpper(d)}})
+		rates = append(rates, 3.2e9)
+	}
+	shared := bound(6.9e9, "PCIe 3.0 x8 uplink 0000:17:00.0")
+	for _, r := range []struct {
+		rung ladder.Rung
+		rate float64
+	}{
+		{ladder.Rung{Name: "nvme0n1 … nvme3n1", Kind: ladder.Together, Places: nodes, Run: "ALL"}, 6.7e9},
+		{ladder.Rung{Name: "/dev/md0", Kind: ladder.Volume, Places: []string{"/dev/md0"}, Run: "MD"}, 6.6e9},
+		{ladder.Rung{Name: "/srv", Filesystem: "ext4", Kind: ladder.Files, Places: []string{"/srv"}, Run: "FS"}, 6.6e9},
+	} {
+		r.rung.Disks, r.rung.Jobs = disks, 4
+		steps, rates = append(steps, ladder.Step{Rung: r.rung, Below: len(steps) - 1, Ceilings: shared}), append(rates, r.rate)
+	}
+	var measured []ladder.Measured
+	for block := 1; block <= 6; block++ {
+		for i, rate := range rates {
+			measured = append(measured, ladder.Measured{Rung: i, Cell: "read", Block: block,
+				Values: map[string]float64{"read.bandwidth": rate * (1 + 0.002*float64((block+i)%3))}})
+		}
+	}
+	load := ladder.Load{Title: "read 1m q8", Cell: lab.Cell{ID: "read", Params: map[string]string{"rw": "read", "bs": "1m"}}}
+	warnings := []ladder.Warning{{Rung: 5, Cell: "read", Warning: lab.Warning{Code: "busy", Text: "something else used the disks", Taints: []string{"read.*"}}, Repetitions: 1, N: 6}}
+	return ladder.Climb(steps, []ladder.Load{load}, measured, warnings, []string{"memory was measured with one job"},
+		ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: 6})
+}
+
+func TestALadderIsTold(t *testing.T) {
+	for _, width := range []int{80, 160} {
+		var b strings.Builder
+		if err := WriteLadder(&b, sharedLink(), Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		unwrapped := strings.Join(strings.Fields(b.String()), " ")
+		for _, w := range []string{"read 1m q8: nvme0n1 … nvme3n1 together reach 52%", "of the sum of each alone", "PCIe 3.0 x8 uplink 0000:17:00.0",
+			"which they share !1", "at ceiling", "reaches", "!1 busy: something else used the disks", "! memory was measured with one job", "headroom ladder --resume M"} {
+			if !strings.Contains(unwrapped, w) {
+				t.Errorf("at %d nothing of %q in\n%s", width, w, b.String())
+			}
+		}
+		for line := range strings.Lines(b.String()) {
+			if columns(strings.TrimRight(line, "\n")) > width {
+				t.Errorf("wider than the terminal of %d: %q", width, line)
+			}
+		}
+		t.Log("\n" + b.String())
+	}
+}

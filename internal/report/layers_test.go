@@ -1,0 +1,101 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"headroom/internal/lab"
+	"headroom/internal/layers"
+)
+
+func TestLayersAreTold(t *testing.T) {
+	stack := []layers.Layer{{Name: "/dev/sdb", Run: "A"}, {Name: "/dev/dm-1", Run: "B"}, {Name: "/srv", Run: "C"}}
+	cell := layers.Cell{Title: "randread 4k q1", Cell: lab.Cell{ID: "r", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
+	measured := func(crypt float64) []layers.Measured {
+		var all []layers.Measured
+		for block := 1; block <= 6; block++ {
+			noise := 1e-6 * float64(block%3)
+			for layer, mean := range []float64{100e-6, 100e-6 + crypt, 100e-6 + crypt + 1e-6*float64(block%2)} {
+				all = append(all, layers.Measured{Layer: layer, Cell: "r", Block: block,
+					Values: map[string]float64{"read.latency.mean": mean + noise*float64(1-layer)}})
+			}
+		}
+		return all
+	}
+	for _, c := range []struct {
+		crypt float64
+		want  []string
+	}{
+		{30e-6, []string{"randread 4k q1: from /dev/sdb to /srv +2", "most of it at /dev/dm-1 (+2", "██", "the parts add up to", "--layers --resume A"}},
+		{0, []string{"does not stand out from the noise"}},
+	} {
+		var b strings.Builder
+		d := layers.Compare(stack, []layers.Cell{cell}, measured(c.crypt), nil, []string{"2 cells that write were left out"})
+		if err := WriteLayers(&b, d, Options{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		unwrapped := strings.Join(strings.Fields(b.String()), " ")
+		for _, w := range append(c.want, "! 2 cells that write were left out") {
+			if !strings.Contains(unwrapped, w) {
+				t.Errorf("nothing of %q in\n%s", w, b.String())
+			}
+		}
+		for line := range strings.Lines(b.String()) {
+			if columns(strings.TrimRight(line, "\n")) > 80 {
+				t.Errorf("wider than the terminal: %q", line)
+			}
+		}
+	}
+}
+
+// What weakens a number stands beside it, in the answer as well, and is explained once below.
+func TestWarningsOfLayersAreMarked(t *testing.T) {
+	stack := []layers.Layer{{Name: "/dev/loop0", Run: "A"}, {Name: "/srv", Run: "B"}}
+	cell := layers.Cell{Title: "randread 4k q1", Cell: lab.Cell{ID: "r", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
+	var measured []layers.Measured
+	for block := 1; block <= 6; block++ {
+		for layer, mean := range []float64{7e-6, 30e-6} {
+			measured = append(measured, layers.Measured{Layer: layer, Cell: "r", Block: block,
+				Values: map[string]float64{"read.latency.mean": mean + 1e-6*float64(block%2), "cpu.per_io": 2e-6}})
+		}
+	}
+	cached := lab.Warning{Code: "page-cache", Text: "memory answered 99% of the reads", Taints: []string{"read.*"}}
+	for _, c := range []struct {
+		warnings       []layers.Warning
+		want, unwanted []string
+	}{
+		{[]layers.Warning{{Layer: 0, Cell: "r", Warning: cached, Repetitions: 2, N: 6}},
+			[]string{"on average !1", "/dev/loop0 7.50 µs !1", "!1 page-cache: memory answered 99% of the reads [randread 4k q1 on /dev/loop0 (2 of 6 repetitions)]", "added"},
+			[]string{"2.00 µs !1", "30.5 µs !1", "differs"}},
+		{[]layers.Warning{{Layer: 0, Cell: "r", Warning: cached, Repetitions: 6, N: 6}, {Layer: 1, Cell: "r", Warning: cached, Repetitions: 6, N: 6}},
+			[]string{"read latency mean !1 layer", "[randread 4k q1 on /dev/loop0 and randread 4k q1 on /srv]"}, []string{"!2", "µs !1"}},
+		{[]layers.Warning{{Layer: 1, Warning: layers.NotStacked("/srv", "/dev/loop0")}},
+			[]string{"/srv differs from /dev/loop0 by +23.0 µs on average", "!1 not-stacked: /srv does not lie on /dev/loop0, so", "mean differs"},
+			[]string{"average !1", "added", "µs !1"}},
+	} {
+		var b strings.Builder
+		d := layers.Compare(stack, []layers.Cell{cell}, measured, c.warnings, nil)
+		for _, width := range []int{40, 80, 160} {
+			b.Reset()
+			if err := WriteLayers(&b, d, Options{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(b.String()) {
+				if columns(strings.TrimRight(line, "\n")) > width {
+					t.Errorf("wider than a terminal of %d: %q", width, line)
+				}
+			}
+		}
+		unwrapped := strings.Join(strings.Fields(b.String()), " ")
+		for _, w := range c.want {
+			if !strings.Contains(unwrapped, w) {
+				t.Errorf("nothing of %q in\n%s", w, b.String())
+			}
+		}
+		for _, w := range c.unwanted {
+			if strings.Contains(unwrapped, w) {
+				t.Errorf("%q in\n%s", w, b.String())
+			}
+		}
+	}
+}

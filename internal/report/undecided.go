@@ -1,0 +1,129 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+)
+
+// Undecided is a metric that is not as precise as was asked for.
+type Undecided struct {
+	Cell   string `json:"cell"`
+	Metric string `json:"metric"`
+	N      int    `json:"n"`
+	// Width is how far the interval reaches from its centre, as a share of it; absent where there is no interval yet.
+	Width *float64 `json:"width,omitempty"`
+	// More repetitions that it takes, about, and the seconds that they take; without an interval the fewest that give one.
+	More    int     `json:"more"`
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// undecided are those among the metrics by which a cell is decided; each is how many seconds a repetition takes.
+func undecided(c Cell, within, each float64) []Undecided {
+	if within == 0 {
+		return nil
+	}
+	var list []Undecided
+	for _, name := range c.primary() {
+		m := c.Metrics[name]
+		i := stat.Interval{Center: m.Center, Lo: math.NaN(), Hi: math.NaN()}
+		if m.Interval != nil {
+			i.Lo, i.Hi = m.Lo, m.Hi
+		}
+		width := plan.Width(i)
+		more := plan.More(width, within, len(m.Values))
+		if more == 0 {
+			continue
+		}
+		u := Undecided{Cell: c.ID, Metric: name, N: len(m.Values), More: more, Seconds: float64(more) * each}
+		if !math.IsInf(width, 1) {
+			u.Width = &width
+		}
+		list = append(list, u)
+	}
+	return list
+}
+
+// precisionTexts says what was reached of the precision that was asked for, and what it would take to reach the rest.
+func precisionTexts(s *Summary) []string {
+	within := "±" + strconv.FormatFloat(100*s.Precision, 'g', 4, 64) + "%"
+	switch {
+	case s.Precision == 0:
+		return nil
+	case len(s.Undecided) == 0:
+		return []string{"What each job is decided by is known to " + within + " or better."}
+	}
+	lines := []string{capital(outOf(s)) + " left undecided, to " + within + ":"}
+	extra := telling(s)
+	for _, u := range s.Undecided {
+		i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.ID == u.Cell })
+		c := &s.Cells[i]
+		name := strings.TrimSpace(c.Job + " " + paramText(c, extra[c.Job]))
+		lines = append(lines, name+": "+metricText(u.Metric)+" "+u.text(within))
+	}
+	return lines
+}
+
+// aDay is how many seconds somebody may be advised to spend.
+const aDay = 24 * 3600
+
+// moreTime is about what a complete run needs to decide the rest, to the minute; 0 when there is none or nobody knows, and when
+// no time would do.
+func moreTime(s *Summary) time.Duration {
+	byCell := map[string]float64{} // a repetition measures all metrics of a cell
+	for _, u := range s.Undecided {
+		byCell[u.Cell] = max(byCell[u.Cell], u.Seconds)
+	}
+	total := 0.0
+	for _, seconds := range byCell {
+		total += seconds
+	}
+	if s.Status != lab.Complete || total > aDay {
+		return 0
+	}
+	return time.Duration(math.Ceil(total/60)) * time.Minute
+}
+
+// outOf is what ended the run.
+func outOf(s *Summary) string {
+	switch {
+	case s.Status != lab.Complete:
+		return "what was measured"
+	case s.Budget > 0:
+		return "the budget of " + unit.Duration(time.Duration(s.Budget*float64(time.Second)))
+	default:
+		return "the most repetitions that a job may have"
+	}
+}
+
+// text is "±4.1% after 14 repetitions; about 9 more (1m 30s) would reach ±3%".
+func (u Undecided) text(within string) string {
+	took := ""
+	if u.Seconds > 0 {
+		took = " (" + unit.Duration(time.Duration(u.Seconds*float64(time.Second))) + ")"
+	}
+	if u.Width == nil {
+		return fmt.Sprintf("has no interval after %s; %d more%s would give one", count(u.N, "repetition"), u.More, took)
+	}
+	if u.Seconds > aDay {
+		return fmt.Sprintf("±%s after %s; a day of repeating would not reach %s", unit.Percent(*u.Width), count(u.N, "repetition"), within)
+	}
+	return fmt.Sprintf("±%s after %s; about %d more%s would reach %s", unit.Percent(*u.Width), count(u.N, "repetition"), u.More, took, within)
+}
+
+// metricText is a metric's name in words: "read IOPS", "mean write latency".
+func metricText(metric string) string {
+	direction, quantity, part := cutMetric(metric)
+	if quantity == "iops" {
+		quantity = "IOPS"
+	}
+	return strings.Join(strings.Fields(part+" "+direction+" "+quantity), " ")
+}
