@@ -5,10 +5,10 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint system build bench install clean
+.PHONY: help run test fast lint system test-guests build bench install clean
 
 help: ## what there is
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
 
 run: build ## measure a scratch directory for a minute, print the table, write the page
 	@scripts/install fio
@@ -16,7 +16,7 @@ run: build ## measure a scratch directory for a minute, print the table, write t
 	$(BINARY) run quick build/scratch
 	$(BINARY) report last --output build/report.html
 
-test: ## everything that can be tested on this machine, at most 15 minutes on two cores
+test: ## everything that can be tested on this machine in half an hour or so
 	@scripts/test
 
 build: ## one static binary, build/headroom
@@ -30,6 +30,9 @@ lint: ## what the compiler does not see
 
 system: ## the tests with real disks, file systems and browsers; as root
 	@scripts/test system
+
+test-guests: ## longer experiments in guests: emulated where KVM does not work
+	@scripts/test guests
 
 bench: ## print the figures that the docs quote
 	@scripts/bench

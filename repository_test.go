@@ -26,18 +26,23 @@ func layers() [][]string {
 		{"cmd/headroom"},
 		{"internal/cli"},
 		{"internal/runner", "internal/report", "internal/store", "internal/ingest"},
-		{"internal/plan", "internal/suite", "internal/facts", "internal/load/fio", "internal/validity", "internal/guard"},
+		{"internal/compare", "internal/history", "internal/layers", "internal/ladder", "internal/ablation", "internal/sweep"},
+		{"internal/rule", "internal/diff", "internal/reference"},
+		{"internal/ceiling"},
+		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/load/fio", "internal/load/command", "internal/validity", "internal/guard"},
 		{"internal/target"},
-		{"internal/lab", "internal/stat", "internal/unit"},
+		{"internal/yamlfile"},
+		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig"},
 	}
 }
 
 // siblings are the imports allowed inside a layer.
 func siblings() map[string]string {
 	return map[string]string{
-		"internal/suite -> internal/load/fio":    "a suite's jobs are fio jobs, and a plain fio job file is a suite",
-		"internal/validity -> internal/load/fio": "the checks read what fio said",
-		"internal/facts -> internal/validity":    "facts reads the counters that the checks look at",
+		"internal/suite -> internal/load/command": "a suite's jobs are commands as well, whose placeholders it fills in",
+		"internal/suite -> internal/load/fio":     "a suite's jobs are fio jobs, and a plain fio job file is a suite",
+		"internal/validity -> internal/load/fio":  "the checks read what fio said",
+		"internal/facts -> internal/validity":     "facts reads the counters that the checks look at",
 	}
 }
 

@@ -79,17 +79,27 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(err.Error(), c.CommandPath()+" --help lists the flags")
 	})
-	root.PersistentFlags().StringVar(&p.storeDir, "store", "", "folder that runs are kept in (default $XDG_DATA_HOME/headroom)")
+	root.PersistentFlags().StringVar(&p.storeDir, "store", "", "folder that runs are kept in (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
 	root.AddCommand(
 		p.runCommand(),
+		p.doctorCommand(),
+		p.factsCommand(),
 		p.suitesCommand(),
 		p.listCommand(),
 		p.showCommand(),
+		p.compareCommand(),
+		p.sweepCommand(),
+		p.ablateCommand(),
+		p.ladderCommand(),
 		p.reportCommand(),
+		p.historyCommand(),
 		p.exportCommand(),
 		p.importCommand(),
 		p.labelCommand(),
 		p.rmCommand(),
+		p.rulesCommand(),
+		p.factorsCommand(),
+		p.referencesCommand(),
 		p.restoreCommand(),
 	)
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
@@ -130,8 +140,10 @@ func (p *program) jsonFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&p.json, "json", false, "print JSON")
 }
 
-func (p *program) printJSON(v any) error {
-	e := json.NewEncoder(p.Stdout)
+func (p *program) printJSON(v any) error { return encodeJSON(p.Stdout, v) }
+
+func encodeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
@@ -167,8 +179,11 @@ func (p *program) openStore() (*store.Store, error) {
 // local is this machine. The folders of its jobs are kept in memory, so that nothing that a load generator prints goes to
 // the disk that it loads. The place depends on the user alone: the next start must find what a killed one left.
 func (p *program) local() *target.Local {
-	return target.NewLocal(fmt.Sprintf("/dev/shm/headroom-%d", os.Getuid()))
+	return target.NewLocal(jobsFolder())
 }
+
+// jobsFolder holds the folders of jobs and of guests.
+func jobsFolder() string { return fmt.Sprintf("/dev/shm/headroom-%d", os.Getuid()) }
 
 // columns is the width of the terminal that w is; 0 when it is none.
 func columns(w io.Writer) int {
@@ -181,6 +196,19 @@ func columns(w io.Writer) int {
 		return 80
 	}
 	return width
+}
+
+// lines is the height of the terminal that w is; 0 when it is none.
+func lines(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	_, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 24
+	}
+	return height
 }
 
 // colour says whether to colour what goes to w.

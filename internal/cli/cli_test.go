@@ -47,7 +47,7 @@ func dier() func(string) {
 // TestScripts runs the sessions in testdata/script: what a user types and what must come back.
 func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
 
-func runScripts(t *testing.T, dir string) {
+func runScripts(t *testing.T, dir string, env ...string) {
 	t.Helper()
 	scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(scripts) == 0 {
@@ -57,14 +57,22 @@ func runScripts(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	compared, err := filepath.Abs("testdata/compare")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HEADROOM_STORE", filepath.Join(e.WorkDir, "store"))
 			e.Setenv("DOCS", docs)
+			e.Vars = append(e.Vars, env...)
+			e.Setenv("COMPARED", compared)
 			e.Defer(func() {
 				detachLoops(e.WorkDir)
-				_ = exec.Command("umount", "-q", filepath.Join(e.WorkDir, "full")).Run() // left by a script that failed
+				for _, left := range []string{"full", "mounted"} { // by a script that failed
+					_ = exec.Command("umount", "-q", filepath.Join(e.WorkDir, left)).Run()
+				}
 			})
 			return nil
 		},

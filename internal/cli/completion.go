@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"headroom/internal/facts"
+	"headroom/internal/reference"
 	"headroom/internal/suite"
 )
 
@@ -15,9 +19,59 @@ func (p *program) completeRuns(_ *cobra.Command, _ []string, _ string) ([]string
 	rows, _ := s.List() // a damaged run is no reason to offer none
 	names := []string{"last"}
 	for _, r := range rows {
-		names = append(names, s.ShortID(r.ID)+"\t"+r.Suite+" "+r.Label)
+		names = append(names, s.ShortID(r.ID)+"\t"+strings.TrimSpace(suiteText(r)+" "+r.Label))
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeComparable offers the runs of the store, then published results.
+func (p *program) completeComparable(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	names, directive := p.completeRuns(c, args, word)
+	published, _ := completeReferences(c, args, word)
+	for _, name := range published {
+		names = append(names, reference.Prefix+name)
+	}
+	return names, directive
+}
+
+// completeSubjects offers this machine, the runs of the store and files, for a number of arguments.
+func (p *program) completeSubjects(most int) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		runs, _ := p.completeRuns(c, args, word)
+		return append(targetNames(), runs...), cobra.ShellCompDirectiveDefault
+	}
+}
+
+// targetNames are the beginnings of targets.
+func targetNames() []string {
+	return []string{here + "\tthis machine", "ssh://\ta host, as your ssh knows it", guestScheme + "\ta guest in QEMU, by the file that describes it"}
+}
+
+// completeFlag offers the values of a flag.
+func completeFlag(c *cobra.Command, flag string, values func() []string) {
+	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values(), cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // the flag is not there: an error of the program
+	}
+}
+
+// factAreas are the first words of the catalogue's keys.
+func factAreas() []string {
+	var areas []string
+	seen := map[string]bool{}
+	for _, d := range facts.Catalogue() {
+		area, _, _ := strings.Cut(d.Key, ".")
+		if !seen[area] {
+			seen[area] = true
+			areas = append(areas, area)
+		}
+	}
+	return areas
 }
 
 // completeSuites offers the built-in suites, then files.

@@ -14,15 +14,38 @@ import (
 
 // device is a block device under test, held for this run.
 type device struct {
-	claim   *guard.Claim
-	verdict guard.Verdict
+	claim    *guard.Claim
+	evidence guard.Evidence
+	verdict  guard.Verdict
+	// owner holds the claim, where another measurement has the same device: then this one was only judged, by the same evidence.
+	owner *device
 }
 
-// claim takes the device and has it judged for every step of every cell.
+// claim takes the device, unless the measurement beside this one holds it, and has it judged for every step of every cell.
 func (m *measurement) claim(ctx context.Context, place lab.Place) (*device, error) {
-	evidence, claim, err := guard.Inspect(ctx, m.target, place.Path)
-	if err != nil {
+	d, err := m.hold(ctx, place)
+	if err != nil || d == nil {
 		return nil, err
+	}
+	// Loads are given the kernel's own name of what was inspected, which the claim watches; a link could lead elsewhere by
+	// then.
+	target := &m.run.Targets[0].Place
+	target.Resolved, target.Size = d.claim.Identity().Device, d.claim.Identity().Size
+	return d, nil
+}
+
+// hold is claim for a device of any number; nil for one of another machine, which is only read.
+func (m *measurement) hold(ctx context.Context, place lab.Place) (*device, error) {
+	if m.target.Name() != here {
+		return nil, m.holdThere(ctx, place)
+	}
+	d := m.heldBeside(place)
+	if d == nil {
+		evidence, claim, err := guard.Inspect(ctx, m.target, place.Path)
+		if err != nil {
+			return nil, err
+		}
+		d = &device{claim: claim, evidence: evidence}
 	}
 	var steps []lab.Step
 	onlyReads := true
@@ -31,15 +54,25 @@ func (m *measurement) claim(ctx context.Context, place lab.Place) (*device, erro
 		onlyReads = onlyReads && fio.OnlyReads(c.Params)
 	}
 	slices.Sort(steps)
-	verdict, err := guard.Judge(evidence, slices.Compact(steps), onlyReads, guard.Override(m.options.destroy))
+	var err error
+	d.verdict, err = guard.Judge(d.evidence, slices.Compact(steps), onlyReads, guard.Override(m.options.destroy))
 	if err != nil {
-		return nil, errors.Join(err, claim.Close())
+		d.release()
+		return nil, err
 	}
-	// Loads are given the kernel's own name of what was inspected, which the claim watches; a link could lead elsewhere by
-	// then.
-	target := &m.run.Targets[0].Place
-	target.Resolved, target.Size = claim.Identity().Device, claim.Identity().Size
-	return &device{claim: claim, verdict: verdict}, nil
+	return d, nil
+}
+
+// heldBeside is the device if a measurement beside this one holds it; nil otherwise.
+func (m *measurement) heldBeside(place lab.Place) *device {
+	for other := m.beside; other != nil; other = other.beside {
+		for _, d := range append([]*device{other.device}, other.members...) {
+			if d != nil && d.owner == nil && d.claim.Identity().Device == place.Resolved && d.claim.StillTheSame() == nil {
+				return &device{claim: d.claim, evidence: d.evidence, owner: d}
+			}
+		}
+	}
+	return nil
 }
 
 // sameDrive refuses a drive with another serial number than the one that an interrupted run was on.
@@ -75,8 +108,8 @@ func (d *device) Discard(ctx context.Context) error {
 // leaveClean leaves a device that was written to without anything that could be taken for data. It returns what to say
 // about it.
 func (d *device) leaveClean(ctx context.Context, t target.Target) (string, error) {
-	if !d.verdict.MayWrite {
-		return "", nil
+	if !d.verdict.MayWrite || d.owner != nil && d.owner.verdict.MayWrite {
+		return "", nil // nothing was written, or the owner cleans
 	}
 	done, err := d.claim.LeaveClean(ctx, t, d.verdict)
 	text := fmt.Sprintf("%s was left %s", d.claim.Identity().Path, done.How)
@@ -86,4 +119,8 @@ func (d *device) leaveClean(ctx context.Context, t target.Target) (string, error
 	return text, err
 }
 
-func (d *device) release() { _ = d.claim.Close() } // it was opened for reading; there is nothing to lose
+func (d *device) release() {
+	if d.owner == nil {
+		_ = d.claim.Close() // it was opened for reading; there is nothing to lose
+	}
+}

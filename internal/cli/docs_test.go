@@ -7,9 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/ablation"
+	"headroom/internal/compare"
+	"headroom/internal/diff"
+	"headroom/internal/facts"
+	"headroom/internal/history"
 	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/layers"
 	"headroom/internal/report"
+	"headroom/internal/rule"
 	"headroom/internal/suite"
+	"headroom/internal/sweep"
+	"headroom/internal/target/qemu"
 )
 
 // The examples in the docs are loaded, so that they can't drift.
@@ -24,7 +34,7 @@ func TestExamplesInTheDocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, kind := range []string{"yaml", "json"} {
+		for _, kind := range []string{"yaml", "yaml-rule", "json"} {
 			for _, example := range blocks(string(text), kind) {
 				found[kind]++
 				loadExample(t, name, kind, example)
@@ -38,6 +48,25 @@ func TestExamplesInTheDocs(t *testing.T) {
 
 func loadExample(t *testing.T, name, kind, example string) {
 	t.Helper()
+	if kind == "yaml-rule" {
+		if rules, err := rule.Decode(name, []byte(example)); err != nil || len(rules) == 0 {
+			t.Errorf("%s: %d rules, %v", name, len(rules), err)
+		}
+		return
+	}
+	switch {
+	case kind != "yaml":
+	case suite.IsExperiment([]byte(example)):
+		if _, err := suite.DecodeExperiment(name, []byte(example), checkFactor); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return
+	case strings.Contains(example, "\nkernel:"):
+		if _, err := qemu.Decode(name, []byte(example)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return
+	}
 	if kind == "yaml" {
 		s, err := suite.Decode(name, []byte(example))
 		if err != nil {
@@ -54,7 +83,9 @@ func loadExample(t *testing.T, name, kind, example string) {
 		t.Errorf("%s: %v in\n%s", name, err, example)
 		return
 	}
-	known := map[string]any{report.Schema: new(report.Summary), runsSchema: new(runsDocument)}
+	known := map[string]any{report.Schema: new(report.Summary), runsSchema: new(runsDocument), facts.DocumentSchema: new(facts.Document),
+		diff.Schema: new(diff.Document), compare.Schema: new(compare.Document), layers.Schema: new(layers.Document), ladder.Schema: new(ladder.Document), rule.Schema: new(rule.Report),
+		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document), factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document)}
 	into, ok := known[schema.Schema]
 	if !ok {
 		t.Errorf("%s: an example of the schema %q", name, schema.Schema)

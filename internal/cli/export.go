@@ -22,7 +22,8 @@ func (p *program) exportCommand() *cobra.Command {
 		Long: `Writes runs in a format for other programs:
 
 ` + formatHelp() + `
-A run that was exported with --format run is given back unchanged by headroom import.`,
+A run that was exported with --format run comes back with headroom import: with --serials unchanged, without it with
+serial numbers, addresses, host and user names hidden, in what the load generators printed too.`,
 		Example: `  headroom export last --format csv > values.csv
   headroom export 7KQ4 --format sheet --decimal-comma
   headroom export last --format openmetrics -o /var/lib/node_exporter/headroom.prom
@@ -35,9 +36,9 @@ A run that was exported with --format run is given back unchanged by headroom im
 				return err
 			}
 			if format == "run" {
-				return p.exportRun(bundles, output)
+				return p.exportRun(bundles, output, o.Serials)
 			}
-			return p.writeTo(output, format, bundles, o)
+			return p.writeTo(output, format, p.present, bundles, o)
 		},
 	}
 	f := c.Flags()
@@ -45,7 +46,7 @@ A run that was exported with --format run is given back unchanged by headroom im
 	f.StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
 	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "1,5 and semicolons in csv and sheet")
 	f.BoolVar(&o.NoHeader, "no-header", false, "no line of titles in csv and sheet")
-	f.BoolVar(&o.Serials, "serials", false, "show serial numbers")
+	f.BoolVar(&o.Serials, "serials", false, "show serial numbers, addresses, host and user names")
 	return c
 }
 
@@ -58,21 +59,25 @@ func formatHelp() string {
 	return b.String()
 }
 
-func (p *program) exportRun(bundles []*store.Bundle, output string) error {
+func (p *program) exportRun(bundles []*store.Bundle, output string, serials bool) error {
 	if len(bundles) != 1 {
 		return usage("one run a file with --format run")
+	}
+	write := bundles[0].ExportRedacted
+	if serials {
+		write = bundles[0].Export
 	}
 	if output == "" || output == "-" {
 		if columns(p.Stdout) > 0 {
 			return usage("a run is not for a terminal", "name a file: -o FILE.headroom")
 		}
-		return bundles[0].Export(p.Stdout)
+		return write(p.Stdout)
 	}
 	f, err := os.Create(output)
 	if err != nil {
 		return &lab.Error{What: "can't write " + output, Err: err}
 	}
-	if err := errors.Join(bundles[0].Export(f), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(output))
 	}
 	fmt.Fprintln(p.Stderr, "wrote "+output)

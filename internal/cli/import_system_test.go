@@ -43,7 +43,7 @@ func TestImportOfTenThousandDocuments(t *testing.T) {
 		}
 	}
 	bytes := treeSize(t, many)
-	const pairs = 7
+	const pairs = 11
 	var ratios, ours, theirs []float64
 	var peakMany float64
 	for i := range pairs {

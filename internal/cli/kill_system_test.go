@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"math/rand/v2"
@@ -190,23 +191,34 @@ func TestDeletingAKilledRunClearsUpFirst(t *testing.T) {
 	}
 }
 
+// interrupt sends the signal when a line with the prefix is printed, and expects the command to end in order.
+func (v victim) interrupt(cmd *exec.Cmd, prefix string, sig syscall.Signal) {
+	v.t.Helper()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		v.t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said += lines.Text() + "\n"
+		if strings.HasPrefix(lines.Text(), prefix) {
+			if err := cmd.Process.Signal(sig); err != nil {
+				v.t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		v.t.Errorf("%v: %v, want exit code 130\n%s", sig, err, said)
+	}
+}
+
 func TestInterruptedAndResumed(t *testing.T) {
 	for name, sig := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
 		v := newVictim(t)
-		cmd := v.command("run", v.suite, v.place)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(1500 * time.Millisecond)
-		if err := cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
-		err := cmd.Wait()
-		if cmd.ProcessState.ExitCode() != 130 {
-			t.Errorf("%s: %v, want exit code 130\n%s", name, err, stderr.String())
-		}
+		v.interrupt(v.command("run", v.suite, v.place), "2/6  ", sig)
 		if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
 			t.Errorf("%s: left in the directory: %v, %v", name, files, err)
 		}
@@ -221,6 +233,33 @@ func TestInterruptedAndResumed(t *testing.T) {
 		if err != nil || len(again) != 1 || again[0].Status != lab.Complete || again[0].Repetitions != 6 || again[0].ID != rows[0].ID {
 			t.Errorf("%s: resumed to %+v, %v", name, again, err)
 		}
+	}
+}
+
+// A run that looks for a precision goes on with the same plan and what is left of its budget.
+func TestInterruptedAndResumedWithABudget(t *testing.T) {
+	v := newVictim(t)
+	const budget = 8.0
+	v.interrupt(v.command("run", v.suite, v.place, "--precision", "0.0001%", "--budget", "8s"), "4  ", syscall.SIGINT)
+	out, err := v.command("run", "--resume", "last").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "The budget of 8s left undecided") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b, err := store.Open(v.store).Find("last")
+	if err != nil || b.Run.Status != lab.Complete || b.Run.Budget != budget || !b.Run.Anytime {
+		t.Fatalf("%+v, %v", b.Run, err)
+	}
+	numbers, spent, last := map[string]int{}, 0.0, lab.Repetition{}
+	for rep, err := range b.Repetitions() {
+		numbers[rep.Cell]++
+		if err != nil || rep.Number != numbers[rep.Cell] || rep.Block < last.Block || rep.Block > last.Block+1 || rep.Took < 0.2 {
+			t.Errorf("%+v, %v after %+v", rep, err, last)
+		}
+		spent += rep.Took
+		last = rep
+	}
+	if spent-last.Took > budget || last.Block < 3 {
+		t.Errorf("%d passes took %v s of %v s", last.Block, spent, budget)
 	}
 }
 

@@ -47,6 +47,14 @@ func (p *program) listCommand() *cobra.Command {
 	return c
 }
 
+// suiteText is what a run measured: "quick", "quick, sweep of job:iodepth".
+func suiteText(r store.Row) string {
+	if r.Experiment == "" {
+		return r.Suite
+	}
+	return r.Suite + ", " + r.Experiment
+}
+
 func (p *program) printRows(s *store.Store, rows []store.Row) error {
 	if len(rows) == 0 {
 		fmt.Fprintln(p.Stdout, "no runs yet; measure one: headroom run quick DIR")
@@ -59,7 +67,7 @@ func (p *program) printRows(s *store.Store, rows []store.Row) error {
 		if r.Format != "" {
 			where = strings.TrimSpace(where + " (" + r.Format + ")")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", s.ShortID(r.ID), r.Label, r.Suite, where,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", s.ShortID(r.ID), r.Label, suiteText(r), where,
 			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, r.Status)
 	}
 	return w.Flush()

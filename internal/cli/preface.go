@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"headroom/internal/facts"
@@ -10,22 +12,53 @@ import (
 	"headroom/internal/load/fio"
 	"headroom/internal/runner"
 	"headroom/internal/suite"
+	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
 // preface says on standard error what is about to happen: what was taken for the place, how much is written, how long it
 // takes.
 func (m *measurement) preface(ctx context.Context) {
-	place := m.place()
-	switch place.Kind {
-	case lab.Directory:
-		fmt.Fprintf(m.Stderr, "%s in %s: %s\n", m.run.Suite, place.Path, m.describeDirectory(place))
-	case lab.Device:
-		fmt.Fprintf(m.Stderr, "%s on %s: %s\n", m.run.Suite, place.Path, m.device.describe())
-	case lab.NoPlace:
-		fmt.Fprintf(m.Stderr, "%s, which touches no storage\n", m.run.Suite)
+	m.say("", m.where())
+	m.say("  ", strings.Join(m.effort(ctx), "; "))
+	if t, ok := m.target.(target.Caveats); ok {
+		for _, text := range t.Caveats(ctx) {
+			m.say("  ", text)
+		}
 	}
-	fmt.Fprintf(m.Stderr, "  %s\n", strings.Join(m.effort(ctx), "; "))
+}
+
+// say prints a line to standard error; on a terminal that is narrower, several.
+func (p *program) say(prefix, text string) {
+	if width := columns(p.Stderr); width > 0 {
+		(&wrapper{out: p.Stderr, width: width}).line(prefix, text)
+		return
+	}
+	fmt.Fprintln(p.Stderr, prefix+text)
+}
+
+// where is what was taken for the place: "quick in /srv: ext4 on sda; a scratch file of 1 GiB, removed at the end".
+func (m *measurement) where() string {
+	place, there := m.place(), ""
+	if name := elsewhere(m.target); name != "" {
+		there = " of " + name
+	}
+	switch {
+	case place.Kind == lab.Directory:
+		return fmt.Sprintf("%s in %s%s: %s", m.run.Suite, place.Path, there, m.describeDirectory(place))
+	case place.Kind == lab.Device && m.device == nil:
+		use := "which is only read"
+		if m.blank != nil {
+			use = "made for it and written to"
+		}
+		return fmt.Sprintf("%s on %s%s: %s, %s", m.run.Suite, place.Path, there, unit.Capacity(float64(place.Size)), use)
+	case place.Kind == lab.Device:
+		return fmt.Sprintf("%s on %s: %s", m.run.Suite, place.Path, m.device.describe())
+	case there != "":
+		return m.run.Suite + " on " + elsewhere(m.target) + ", which touches no storage"
+	default:
+		return m.run.Suite + ", which touches no storage"
+	}
 }
 
 func (m *measurement) describeDirectory(place lab.Place) string {
@@ -33,7 +66,14 @@ func (m *measurement) describeDirectory(place lab.Place) string {
 	if len(place.Disks) > 0 {
 		text += " on " + strings.Join(place.Disks, ", ")
 	}
-	return fmt.Sprintf("%s; a scratch file of %s, removed at the end", text, unit.Bytes(float64(place.Size)))
+	var made []string
+	if place.Size > 0 {
+		made = append(made, "a scratch file of "+unit.Bytes(float64(place.Size)))
+	}
+	if slices.ContainsFunc(m.run.Cells, func(c lab.Cell) bool { return c.Command != nil }) {
+		made = append(made, "a folder for what commands write")
+	}
+	return fmt.Sprintf("%s; %s, removed at the end", text, strings.Join(made, " and "))
 }
 
 // effort is what the run costs: loads, time, bytes written.
@@ -44,13 +84,22 @@ func (m *measurement) effort(ctx context.Context) []string {
 	if t := suite.EstimateTime(cells, m.pause()); t > 0 {
 		parts = append(parts, "about "+unit.Duration(t))
 	}
+	text, writes := "writes ", suite.EstimateWrites(cells, place.Size, 0)
+	if m.run.Anytime {
+		parts = m.pursuitEffort()
+		text, writes = "writes at most ", m.writesAtMost(cells, place.Size)
+	}
 	if place.Kind == lab.NoPlace {
 		return parts
 	}
-	writes := suite.EstimateWrites(cells, place.Size, 0)
-	text := "writes " + unit.Capacity(writes.Total())
+	if writes.Total() > 0 || len(writes.Unbounded) == 0 {
+		text += unit.Capacity(writes.Total())
+	}
 	if len(writes.Unbounded) > 0 {
-		text += " and what " + plural(len(writes.Unbounded), "cell") + " can write in the time"
+		if writes.Total() > 0 {
+			text += " and "
+		}
+		text += "what " + plural(len(writes.Unbounded), "cell") + " can write in the time"
 	}
 	if place.Kind == lab.Device && writes.Total()+float64(len(writes.Unbounded)) > 0 {
 		text += m.wear(ctx, place, writes.Total())
@@ -78,7 +127,7 @@ func (m *measurement) wear(ctx context.Context, place lab.Place, writes float64)
 func (m *measurement) suiteCells() []suite.Cell {
 	cells := make([]suite.Cell, len(m.run.Cells))
 	for i, c := range m.run.Cells {
-		cells[i] = suite.Cell{ID: c.ID, Job: c.Job, Params: c.Params, Steps: c.Steps, Repetitions: c.Repetitions, Runtime: expectedTime(c.Params)}
+		cells[i] = suiteCell(c)
 		for _, r := range m.kept {
 			if r.Cell == c.ID {
 				cells[i].Repetitions--
@@ -94,11 +143,30 @@ func (m *measurement) printPlan() error {
 	if m.place().Kind == lab.Directory {
 		filename = runner.ScratchFile(m.place().Path, m.run.ID)
 	}
-	for _, c := range m.experiment(nil).Cells {
-		fmt.Fprintf(m.Stdout, "%s, %d repetitions: %v\n  %s\n", c.Title, c.Repetitions, c.Steps,
-			lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename})))
+	more := ""
+	if m.run.Anytime {
+		fmt.Fprintln(m.Stdout, m.pursuitEnd())
+		more = " or more"
+	}
+	for _, c := range m.experiment().Cells {
+		fmt.Fprintf(m.Stdout, "%s, %s%s: %v\n", c.Title, plural(c.Repetitions, "repetition"), more, c.Steps)
+		if c.Command != nil {
+			for _, line := range suiteCell(c.Cell).CommandLines(m.workFolder(c.ID)) {
+				fmt.Fprintln(m.Stdout, "  "+line)
+			}
+			continue
+		}
+		fmt.Fprintln(m.Stdout, "  "+lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename})))
 	}
 	return nil
+}
+
+// workFolder is where the command of a cell works.
+func (m *measurement) workFolder(cell string) string {
+	if m.place().Kind != lab.Directory {
+		return "FOLDER" // of the job, in memory
+	}
+	return filepath.Join(runner.WorkFolder(m.place().Path, m.run.ID), cell)
 }
 
 // plural is a number with its noun: "1 cell", "2 cells".

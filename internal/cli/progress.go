@@ -11,57 +11,96 @@ import (
 	"headroom/internal/unit"
 )
 
-// progress shows what goes on: one line that is painted over on a terminal, a line for each finished repetition
-// elsewhere.
-type progress struct {
-	out   io.Writer
-	width int // 0 when out is no terminal
+// schedule knows how far a run has come.
+type schedule interface {
+	see(runner.Event)
+	// left is how long it takes from now on, where that can be told; bound says of what kind that is.
+	left(runner.Event) (time.Duration, bool)
+	bound() string
+	// count of the repetitions that have ended.
+	count() string
+	// table is what has been measured, once there is something of every cell; nil before.
+	table() []string
 }
 
-func (p *program) newProgress() *progress {
-	return &progress{out: p.Stderr, width: columns(p.Stderr)}
+// progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one. Elsewhere it
+// is a line for each finished repetition, and the table once.
+type progress struct {
+	schedule
+	started       time.Time
+	out           io.Writer
+	width, height int // 0 when out is no terminal
+	drawn         int // lines above the last one
+	tabled        bool
+}
+
+func (p *program) newProgress(s schedule) *progress {
+	return &progress{schedule: s, started: time.Now(), out: p.Stderr, width: columns(p.Stderr), height: lines(p.Stderr)}
 }
 
 func (s *progress) tell(e runner.Event) {
+	s.see(e)
 	if s.width == 0 {
 		s.plain(e)
 		return
 	}
-	fmt.Fprint(s.out, "\r\x1b[K"+fit(statusLine(e), s.width-1))
+	table := s.table()
+	if most := max(0, s.height-2); len(table) > most {
+		table = table[:most]
+	}
+	text := s.back()
+	for _, line := range table {
+		text += fit(line, s.width-1) + "\n"
+	}
+	s.drawn = len(table)
+	fmt.Fprint(s.out, text+fit(s.statusLine(e), s.width-1))
+}
+
+// back goes to where the drawing began and clears it.
+func (s *progress) back() string {
+	if s.drawn == 0 {
+		return "\r\x1b[J"
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", s.drawn)
 }
 
 // plain writes a line when something has ended, or when something begins of which nobody knows how long it takes.
 func (s *progress) plain(e runner.Event) {
 	switch {
 	case e.Ended != nil:
-		fmt.Fprintf(s.out, "%s  %s  %s\n", count(e), e.Doing, outcomeOf(*e.Ended))
-	case e.Begins && e.CellLeft == 0:
+		fmt.Fprintf(s.out, "%s  %s  %s\n", s.count(), e.Doing, outcomeOf(e.Cell, *e.Ended))
+		if table := s.table(); table != nil && !s.tabled {
+			s.tabled = true
+			fmt.Fprintln(s.out, strings.Join(table, "\n"))
+		}
+	case e.Begins && e.Left == 0:
 		fmt.Fprintln(s.out, e.Doing)
 	}
 }
 
-// end clears the line.
+// end clears what was painted.
 func (s *progress) end() {
 	if s.width > 0 {
-		fmt.Fprint(s.out, "\r\x1b[K")
+		fmt.Fprint(s.out, s.back())
 	}
 }
 
 // statusLine is one line of what goes on:
 //
 //	1m 12s of about 9m 40s ▕██▌            ▏ 3/24 randwrite 4k q128 x4 (42s left)  1.02M IOPS  3.98 GiB/s
-func statusLine(e runner.Event) string {
-	line := unit.Duration(e.Elapsed.Truncate(time.Second))
-	if e.Left >= 0 {
-		total := e.Elapsed + e.Left
-		line += " of about " + unit.Duration(total.Truncate(time.Second)) + " " + bar(e.Elapsed.Seconds()/max(total.Seconds(), 1e-9), 16)
+func (s *progress) statusLine(e runner.Event) string {
+	elapsed := time.Since(s.started)
+	line := unit.Duration(elapsed.Truncate(time.Second))
+	if left, known := s.left(e); known {
+		total := elapsed + left
+		line += " " + s.bound() + " " + unit.Duration(total.Truncate(time.Second)) + " " + bar(elapsed.Seconds()/max(total.Seconds(), 1e-9), 16)
 	}
-	line += " " + count(e) + " " + e.Doing
+	line += " " + s.count() + " " + e.Doing
 	if e.Ended != nil {
-		return line + "  " + outcomeOf(*e.Ended)
+		return line + "  " + outcomeOf(e.Cell, *e.Ended)
 	}
-	if e.CellLeft > 0 {
-		line += " (" + unit.Duration(e.CellLeft.Round(time.Second)) + " left)"
+	if e.Left > 0 {
+		line += " (" + unit.Duration(e.Left.Round(time.Second)) + " left)"
 	}
 	if e.IOPS > 0 || e.Bandwidth > 0 {
 		line += "  " + unit.IOPS(e.IOPS) + " IOPS  " + unit.Bandwidth(e.Bandwidth)
@@ -69,11 +108,14 @@ func statusLine(e runner.Event) string {
 	return line
 }
 
-func count(e runner.Event) string { return fmt.Sprintf("%d/%d", e.Done, e.Total) }
-
 // outcomeOf is a repetition in a few words.
-func outcomeOf(r lab.Repetition) string {
+func outcomeOf(c *runner.Cell, r lab.Repetition) string {
 	var parts []string
+	if c != nil && c.Command != nil {
+		for _, name := range lab.Deciding(c.Metrics, c.Params, r.Values) {
+			parts = append(parts, name+" "+quantity(c.Metric(name), name, r.Values[name]))
+		}
+	}
 	for _, d := range lab.Directions() {
 		iops, ok := r.Values[lab.IOPS(d)]
 		if !ok {

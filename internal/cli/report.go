@@ -24,11 +24,10 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 	if i < 0 {
 		return usage(fmt.Sprintf("there is no format %q", format), "the formats are "+strings.Join(formatNames(), ", "))
 	}
-	s, err := p.openStore()
+	o, err := p.reportOptions(o)
 	if err != nil {
 		return err
 	}
-	o.Width, o.Colour, o.ShortID = columns(p.Stdout), p.colour(p.Stdout), s.ShortID
 	var summaries []report.Summary
 	for _, b := range bundles {
 		s, err := report.Summarize(b.Run, b.Repetitions())
@@ -38,6 +37,46 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 		summaries = append(summaries, s)
 	}
 	return formats[i].Write(w, summaries, o)
+}
+
+// present writes runs for people. A run with several arms is shown as the experiment that it was, where one reads it by itself; beside
+// others on a page, and for programs, it has the cells of all arms.
+func (p *program) present(format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
+	alone := format == "table" || len(bundles) == 1 && (format == "html" || format == "markdown")
+	if !alone || !slices.ContainsFunc(bundles, isExperiment) {
+		return p.write(format, bundles, w, o)
+	}
+	for i, b := range bundles {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if !isExperiment(b) {
+			if err := p.write(format, []*store.Bundle{b}, w, o); err != nil {
+				return err
+			}
+			continue
+		}
+		options, err := p.reportOptions(o)
+		if err != nil {
+			return err
+		}
+		if err := p.writeExperiment(b, format, w, options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isExperiment(b *store.Bundle) bool { return b.Run.Experiment != nil }
+
+// reportOptions are options with what the terminal and the store add to them.
+func (p *program) reportOptions(o report.Options) (report.Options, error) {
+	s, err := p.openStore()
+	if err != nil {
+		return o, err
+	}
+	o.Width, o.Colour, o.ShortID = columns(p.Stdout), p.colour(p.Stdout), s.ShortID
+	return o, nil
 }
 
 func formatNames() []string {
@@ -64,12 +103,14 @@ func (p *program) findAll(refs []string) ([]*store.Bundle, error) {
 
 func (p *program) reportCommand() *cobra.Command {
 	var output string
+	var cells bool
 	var o report.Options
 	c := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Write a run as one self-contained page",
 		Long: `Writes a run as one HTML page that needs nothing else: it can be opened, printed and mailed.
-Serial numbers are left out unless asked for.`,
+Serial numbers are left out unless asked for. A sweep or an ablation is written as what it has found; --cells
+has each load in each arm.`,
 		Example:           "  headroom report last -o page.html\n  headroom report 7KQ4 --output page.html --serials",
 		Args:              between(1, many, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
@@ -82,26 +123,42 @@ Serial numbers are left out unless asked for.`,
 			if p.json {
 				format = "json"
 			}
-			return p.writeTo(output, format, bundles, o)
+			return p.writeTo(output, format, p.presenter(cells), bundles, o)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
+	cellsFlag(c, &cells)
 	c.Flags().BoolVar(&o.Serials, "serials", false, "show serial numbers")
 	c.Flags().BoolVar(&o.NoFacts, "no-facts", false, "leave the facts of the machine out")
 	p.jsonFlag(c)
 	return c
 }
 
+// writer is write or present.
+type writer func(format string, bundles []*store.Bundle, w io.Writer, o report.Options) error
+
+// presenter is present, unless the cells were asked for.
+func (p *program) presenter(cells bool) writer {
+	if cells {
+		return p.write
+	}
+	return p.present
+}
+
+func cellsFlag(c *cobra.Command, cells *bool) {
+	c.Flags().BoolVar(cells, "cells", false, "of a sweep or an ablation, show each load in each arm")
+}
+
 // writeTo writes runs to a file, which appears whole or not at all, or to standard output.
-func (p *program) writeTo(output, format string, bundles []*store.Bundle, o report.Options) error {
+func (p *program) writeTo(output, format string, write writer, bundles []*store.Bundle, o report.Options) error {
 	if output == "" || output == "-" {
 		if format == "html" && columns(p.Stdout) > 0 {
 			return usage("a page is not for a terminal", "name a file: -o page.html")
 		}
-		return p.write(format, bundles, p.Stdout, o)
+		return write(format, bundles, p.Stdout, o)
 	}
 	var page bytes.Buffer
-	if err := p.write(format, bundles, &page, o); err != nil {
+	if err := write(format, bundles, &page, o); err != nil {
 		return err
 	}
 	return p.writeFile(output, page.Bytes())

@@ -4,30 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/store"
+	"headroom/internal/target"
 )
 
-// recoverAbandoned ends and removes what a killed headroom left behind, and says what it was. Every command that adds a run
-// does this first.
-func (p *program) recoverAbandoned(ctx context.Context, s *store.Store) (int, error) {
+// recoverAbandoned ends and removes what a killed headroom left behind on targets that are wanted, puts back the settings that it had
+// changed there, and says what it was. Loads are ended before settings are put back under them.
+func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, foreign factor.Foreign) (int, error) {
 	abandoned, err := s.Abandoned()
 	errs := []error{err}
 	for _, a := range abandoned {
+		if name := targetOfRun(a.Run); a.Run.Source != lab.Imported && !wanted(name) {
+			fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", s.ShortID(a.Run.ID), name)
+			continue
+		}
 		errs = append(errs, p.clear(ctx, s, a))
 	}
-	return len(abandoned), errors.Join(errs...)
+	changed, err := p.undoAbandoned(ctx, s, wanted, foreign)
+	return len(abandoned) + changed, errors.Join(append(errs, err)...)
 }
 
-// tidy recovers what can be recovered and says what can't: that is no reason not to go on.
-func (p *program) tidy(ctx context.Context, s *store.Store) {
-	if _, err := p.recoverAbandoned(ctx, s); err != nil {
+// tidy recovers what can be recovered on this machine and on a target, empty for all of them, and says what can't: that is no
+// reason not to go on. Every command that adds a run does this first. It does not keep anybody waiting for a machine that has nothing to
+// do with the command.
+func (p *program) tidy(ctx context.Context, s *store.Store, on string) {
+	wanted := func(name string) bool { return on == "" || name == here || name == on }
+	if _, err := p.recoverAbandoned(ctx, s, wanted, factor.Report); err != nil {
 		p.printError(err)
 	}
 }
@@ -38,14 +50,27 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned) 
 		fmt.Fprintf(p.Stderr, "import %s was cut off; it was removed, import the files again\n", s.ShortID(a.Run.ID))
 		return s.Remove(a.Run.ID)
 	}
-	t := p.local()
+	if name := targetOfRun(a.Run); fleeting(name) {
+		fmt.Fprintf(p.Stderr, "run %s was cut off, and its guest %s went with it; go on with: %s\n", s.ShortID(a.Run.ID), name, resumeCommand(a.Run, s.ShortID(a.Run.ID)))
+		return s.Clear(a)
+	}
+	t, err := p.openTarget(ctx, targetOfRun(a.Run))
+	if err != nil {
+		return errors.Join(&lab.Error{What: fmt.Sprintf("run %s was cut off, and what it left on %s can't be looked after now", s.ShortID(a.Run.ID), targetOfRun(a.Run)),
+			Hints: []string{"when the machine can be reached: headroom restore"}}, err)
+	}
+	defer p.closeTarget(t)
+	kept, ok := t.(target.Leftovers)
+	if !ok {
+		return &lab.Error{What: "what run " + s.ShortID(a.Run.ID) + " left can't be found", Target: t.Name()}
+	}
 	var did []string
-	jobs, err := t.JobsBelow(ctx, a.Left.Jobs + "-")
+	jobs, err := kept.JobsBelow(ctx, a.Left.Jobs+"-")
 	if err != nil {
 		return err
 	}
 	for _, id := range jobs {
-		if err := t.ClearJob(ctx, id); err != nil {
+		if err := kept.ClearJob(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -55,7 +80,7 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned) 
 	for _, path := range a.Left.Scratch {
 		dir := filepath.Dir(path)
 		if out, err := t.Run(ctx, "test", "-d", dir); err != nil || out.ExitCode != 0 {
-			return &lab.Error{What: fmt.Sprintf("run %s was cut off, and %s, where its scratch file is, is not there now", s.ShortID(a.Run.ID), dir), Err: err,
+			return &lab.Error{What: fmt.Sprintf("run %s was cut off, and %s, where its scratch file is, is not there now", s.ShortID(a.Run.ID), dir), Target: elsewhere(t), Err: err,
 				Hints: []string{"mount it, then: headroom restore"}}
 		}
 		removed, err := runner.RemoveScratch(ctx, t, path)
@@ -64,6 +89,15 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned) 
 		}
 		if removed {
 			did = append(did, "removed "+path)
+		}
+	}
+	for _, folder := range a.Left.Folders {
+		removed, err := runner.RemoveFolder(ctx, t, a.Left.Jobs, folder)
+		if err != nil {
+			return err
+		}
+		if removed {
+			did = append(did, "removed "+folder)
 		}
 	}
 	for _, d := range a.Left.Devices {
@@ -75,27 +109,88 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned) 
 	if len(did) == 0 {
 		did = []string{"nothing was left behind"}
 	}
-	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: headroom run --resume %s\n", s.ShortID(a.Run.ID), strings.Join(did, ", "), s.ShortID(a.Run.ID))
+	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", s.ShortID(a.Run.ID), strings.Join(did, ", "), resumeCommand(a.Run, s.ShortID(a.Run.ID)))
 	return nil
 }
 
+// changesDir is where the journals of changed settings are kept.
+func changesDir(s *store.Store) string { return filepath.Join(s.Dir(), "changes") }
+
+// undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended.
+func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, foreign factor.Foreign) (int, error) {
+	pending, err := factor.Pending(changesDir(s))
+	errs := []error{err}
+	for _, left := range pending {
+		if fleeting(left.Target) { // the guest that was changed is gone
+			errs = append(errs, os.Remove(left.Path))
+			continue
+		}
+		if !wanted(left.Target) {
+			fmt.Fprintf(p.Stderr, "settings on %s are still changed (%s); to put them back: headroom restore\n", left.Target, names(left.Factors))
+			continue
+		}
+		t, err := p.openTarget(ctx, left.Target)
+		if err != nil {
+			errs = append(errs, &lab.Error{What: fmt.Sprintf("settings on %s are still changed (%s), and it can't be reached", left.Target, names(left.Factors)),
+				Hints: []string{"when it can be: headroom restore"}}, err)
+			continue
+		}
+		errs = append(errs, p.undoChanges(ctx, left, t, foreign))
+		p.closeTarget(t)
+	}
+	return len(pending), errors.Join(errs...)
+}
+
+func (p *program) undoChanges(ctx context.Context, left factor.Left, t target.Target, foreign factor.Foreign) error {
+	j, err := factor.Load(left.Path, t)
+	if err != nil {
+		return err
+	}
+	if p.AtStep != nil {
+		j.AtStep(p.AtStep)
+	}
+	j.OnForeign(foreign)
+	err = j.Undo(ctx)
+	back := slices.DeleteFunc(slices.Clone(left.Factors), func(name string) bool { return slices.Contains(j.Open(), name) })
+	if slices.Sort(back); len(back) > 0 {
+		how := map[bool]string{true: "are as they were, or accepted as they are", false: "are as they were"}[foreign == factor.Accept]
+		fmt.Fprintf(p.Stderr, "settings that %s had changed on %s %s: %s\n", left.ID, left.Target, how, strings.Join(slices.Compact(back), ", "))
+	}
+	return errors.Join(err, j.Close())
+}
+
 func (p *program) restoreCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "restore",
-		Short:   "Remove what a killed or crashed run left on this machine",
-		Long:    "Ends the loads and removes the scratch files that a run left behind when it was killed. The next run does the same before it starts.",
-		Example: "  headroom restore",
+	var anyway, accept bool
+	c := &cobra.Command{
+		Use:   "restore",
+		Short: "Put back what a killed or crashed run left: settings, loads, scratch files, here and elsewhere",
+		Long: `Ends the loads, removes the scratch files and puts back the settings that a run left behind when it was
+killed, on the machine that it measured. The next run there does the same before it starts. A setting
+that somebody else has changed since is left alone and reported, unless a flag says what becomes of it.`,
+		Example: "  headroom restore\n  headroom restore --anyway",
 		Args:    between(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			foreign := factor.Report
+			switch {
+			case anyway && accept:
+				return usage("--anyway and --accept contradict each other")
+			case anyway:
+				foreign = factor.PutBack
+			case accept:
+				foreign = factor.Accept
+			}
 			s, err := p.openStore()
 			if err != nil {
 				return err
 			}
-			n, err := p.recoverAbandoned(c.Context(), s)
+			n, err := p.recoverAbandoned(c.Context(), s, func(string) bool { return true }, foreign)
 			if err == nil && n == 0 {
 				fmt.Fprintln(p.Stdout, "nothing was left behind")
 			}
 			return err
 		},
 	}
+	c.Flags().BoolVar(&anyway, "anyway", false, "put back what was there before, also where somebody else has changed a setting since")
+	c.Flags().BoolVar(&accept, "accept", false, "leave settings that can't be put back, or that somebody else has changed, and forget the changes")
+	return c
 }

@@ -10,6 +10,8 @@ import (
 type runOptions struct {
 	label       string
 	repeat      int
+	precision   string
+	budget      string
 	order       string
 	seed        uint64
 	size        string
@@ -19,6 +21,8 @@ type runOptions struct {
 	maxWrites   string
 	resume      string
 	dryRun      bool
+	on          []string
+	bringFio    string
 }
 
 // defaultScratch is the size of the scratch file when nobody says otherwise.
@@ -35,12 +39,27 @@ job file (.fio).
 In a directory, one scratch file is laid out, measured and removed. A device is written to only
 when it was proved to be empty; otherwise the run is refused, unless every load only reads.
 
-Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with it.`,
+With --precision or --budget the run repeats where the interval is widest: until every number is
+known as well as asked for, and no longer than the budget. That is for the repetitions with their
+pauses and steps; a first fill or layout comes on top. An interval takes 8 repetitions of a cell
+then, because it must hold however often one looks.
+
+With --on it measures elsewhere: the directory or device, its facts and counters are those of that
+machine, reached with your own ssh. Devices there are only read.
+
+Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with it. With
+--precision or --budget it goes on with a finished run too; the budget is what it has from now on.`,
 		Example: `  headroom run quick /srv
   headroom run nvme /dev/nvme1n1 --label 'before tuning' --repeat 3
   headroom run ./my.fio /srv
   headroom run quick /srv --set runtime=10s --set ioengine=io_uring
-  headroom run --resume last`,
+  headroom run pgbench /srv --set seconds=60 --set clients=8
+  headroom run quick /srv --precision 3% --budget 10m
+  headroom run quick /srv --on ssh://db1
+  headroom run quick /srv --on qemu:guest.yaml
+  headroom run quick /srv --on ssh://root@db1:2222 --bring-fio ./fio-static
+  headroom run --resume last
+  headroom run --resume last --budget 10m`,
 		Args:              between(0, 2, "a suite and a directory or device"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -56,15 +75,20 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	}
 	f := c.Flags()
 	f.StringVar(&o.label, "label", "", "text to find the run by")
-	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell (default: as the suite says)")
+	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell, the least with a precision (default: as the suite says)")
+	f.StringVar(&o.precision, "precision", "", "repeat until every number is known to this, like 3%")
+	f.StringVar(&o.budget, "budget", "", "time for all repetitions, like 10m; it goes where intervals are widest")
 	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
 	f.StringVar(&o.size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
-	f.StringArrayVar(&o.set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
+	f.StringArrayVar(&o.set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may be repeated")
 	f.BoolVar(&o.asPublished, "as-published", false, "do what the suite's source did, faults included")
 	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
 	f.StringVar(&o.maxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
-	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run")
+	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run; with a finished one if more is asked for")
+	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+targetForms()+" (default local)")
+	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
+	completeFlag(c, "on", targetNames)
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	p.jsonFlag(c)
 	return c
@@ -75,10 +99,18 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !o.dryRun {
-		p.tidy(ctx, s)
+	name, err := p.targetFor(o, s)
+	if err != nil {
+		return err
 	}
-	t := p.local()
+	if !o.dryRun {
+		p.tidy(ctx, s, name)
+	}
+	t, err := p.openTarget(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer p.closeTarget(t)
 	m := &measurement{program: p, options: o, store: s, target: t}
 	if o.resume != "" {
 		err = m.takeUp(ctx, args)

@@ -10,11 +10,13 @@ import (
 )
 
 func (p *program) showCommand() *cobra.Command {
-	var raw bool
+	var raw, cells bool
 	c := &cobra.Command{
-		Use:               "show RUN...",
-		Short:             "Show runs as a table",
-		Example:           "  headroom show last\n  headroom show 7KQ4 --json\n  headroom show 7KQ4 --raw",
+		Use:   "show RUN...",
+		Short: "Show runs as a table",
+		Long: `Shows runs as tables. A sweep or an ablation is shown as what it has found; --cells shows each load in each
+arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --show RUN --json have what was found.`,
+		Example:           "  headroom show last\n  headroom show 7KQ4 --json\n  headroom show 7KQ4 --raw\n  headroom show 7KQ4 --cells",
 		Args:              between(1, many, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -29,10 +31,11 @@ func (p *program) showCommand() *cobra.Command {
 			if p.json {
 				format = "json"
 			}
-			return p.write(format, bundles, p.Stdout, report.Options{})
+			return p.presenter(cells)(format, bundles, p.Stdout, report.Options{})
 		},
 	}
 	c.Flags().BoolVar(&raw, "raw", false, "print what the load generator printed")
+	cellsFlag(c, &cells)
 	p.jsonFlag(c)
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/load/fio"
 	"headroom/internal/suite"
 	"headroom/internal/target"
 	"headroom/internal/unit"
@@ -30,7 +31,14 @@ const (
 )
 
 // prepare carries out the steps before the load.
-func (s *session) prepare(ctx context.Context, cell Cell) error {
+func (s *Session) prepare(ctx context.Context, cell Cell) error {
+	if cell.Engine == lab.EngineExec {
+		if err := s.beginCommand(ctx, cell); err != nil {
+			s.endCommand(context.WithoutCancel(ctx), cell)
+			return err
+		}
+		return nil
+	}
 	for _, step := range cell.Steps {
 		var err error
 		switch step {
@@ -52,7 +60,7 @@ func (s *session) prepare(ctx context.Context, cell Cell) error {
 }
 
 // layOut writes the scratch file, once for all cells and repetitions, with data that neither compresses nor repeats.
-func (s *session) layOut(ctx context.Context) error {
+func (s *Session) layOut(ctx context.Context) error {
 	if s.layout.Kind == written {
 		return nil
 	}
@@ -65,10 +73,11 @@ func (s *session) layOut(ctx context.Context) error {
 }
 
 // discard tells the device that none of its blocks is in use.
-func (s *session) discard(ctx context.Context) error {
+func (s *Session) discard(ctx context.Context) error {
 	if err := s.mayWrite(); err != nil {
 		return err
 	}
+	s.did = append(s.did, "discard "+s.Place.Path)
 	s.tell(Event{Doing: "discarding " + s.Place.Path, Begins: true})
 	err := s.Claim.Discard(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -85,7 +94,7 @@ func (s *session) discard(ctx context.Context) error {
 }
 
 // fill writes the whole device once, so that no read finds a block that was never written.
-func (s *session) fill(ctx context.Context) error {
+func (s *Session) fill(ctx context.Context) error {
 	if s.layout.Kind == filled {
 		return nil
 	}
@@ -101,29 +110,31 @@ func (s *session) fill(ctx context.Context) error {
 }
 
 // mayWrite asks whether the device is still the one that was proved empty.
-func (s *session) mayWrite() error {
+func (s *Session) mayWrite() error {
 	if s.Claim == nil {
 		return &lab.Error{Kind: lab.Refused, What: s.Place.Path + " was not proved empty, so nothing is written to it"}
 	}
 	return s.Claim.MayWrite()
 }
 
-func (s *session) laidOut(kind string, bytes int64) {
+func (s *Session) laidOut(kind string, bytes int64) {
 	s.layouts++
 	s.layout = lab.LayoutState{Kind: kind, ID: fmt.Sprint(s.layouts), Written: time.Now(), Bytes: bytes}
 }
 
 // writeAll has fio write to a file or device from end to end.
-func (s *session) writeAll(ctx context.Context, doing string, step lab.Step, path string) error {
-	params, _ := suite.StepLoad(step)
-	if step == lab.Layout {
-		params["size"] = fmt.Sprint(s.Scratch)
-	}
-	done, err := s.follow(ctx, string(step), params, path, doing, 0)
+func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step, path string) error {
+	params := WriteAllParams(step, s.Scratch)
+	began := time.Now()
+	defer func() { s.once += time.Since(began) }()
+	l := fioLoad(string(step), params, fio.Options{Program: s.Program, Filename: path})
+	l.doing = doing
+	done, err := s.run(ctx, l)
 	if err != nil {
 		return err
 	}
 	defer done.forget(ctx)
+	s.did = append(s.did, Shown(string(step), params, path))
 	if done.state.ExitCode != 0 {
 		e := &lab.Error{What: doing + " failed", Target: s.elsewhere(), Command: done.argv, Output: firstLines(done.said(), 5)}
 		if strings.Contains(done.said(), "No space left") {
@@ -134,8 +145,22 @@ func (s *session) writeAll(ctx context.Context, doing string, step lab.Step, pat
 	return nil
 }
 
+// WriteAllParams are the parameters of the load that lays out a scratch file of a size or fills a device.
+func WriteAllParams(step lab.Step, scratch int64) map[string]string {
+	params, _ := suite.StepLoad(step)
+	if step == lab.Layout {
+		params["size"] = fmt.Sprint(scratch)
+	}
+	return params
+}
+
+// Shown is a load's command line as plans and records show it: without the files that headroom has fio write for itself.
+func Shown(name string, params map[string]string, path string) string {
+	return lab.ShellQuote(fio.Argv(name, params, fio.Options{Filename: path}))
+}
+
 // elsewhere is the target's name for errors, where it needs to be said.
-func (s *session) elsewhere() string {
+func (s *Session) elsewhere() string {
 	if s.Target.Name() == "local" {
 		return ""
 	}
@@ -143,12 +168,20 @@ func (s *session) elsewhere() string {
 }
 
 // cleanUp leaves the place as it was found. It goes on after an error and reports all of them.
-func (s *session) cleanUp() error {
-	if s.scratch == "" || s.outcome.Stuck {
-		return nil // a load that could not be killed has the file open; the next start looks again
+func (s *Session) cleanUp() error {
+	if s.outcome.Stuck {
+		return nil // a load that could not be killed has files open; the next start looks again
 	}
-	_, err := RemoveScratch(context.Background(), s.Target, s.scratch)
-	return err
+	var errs []error
+	if s.scratch != "" {
+		_, err := RemoveScratch(context.Background(), s.Target, s.scratch)
+		errs = append(errs, err)
+	}
+	if s.commands.folder != "" {
+		_, err := RemoveFolder(context.Background(), s.Target, s.RunID, s.commands.folder)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // RemoveScratch deletes a scratch file and says whether there was one.
@@ -162,7 +195,7 @@ func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, err
 	return len(out.Stdout) > 0, err
 }
 
-func (s *session) warnOnce(w lab.Warning) {
+func (s *Session) warnOnce(w lab.Warning) {
 	if !slices.ContainsFunc(s.outcome.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
 		s.outcome.Warnings = append(s.outcome.Warnings, w)
 	}

@@ -1,45 +1,41 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"strconv"
-	"strings"
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/load/fio"
 	"headroom/internal/plan"
 	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
 
-// repeat carries out one repetition of a cell and saves it. A load that fails is a result too: what it printed is kept,
-// with a warning that says so, and the run goes on.
-func (s *session) repeat(ctx context.Context, cell Cell, next plan.Repetition) error {
+// measure runs the load of one repetition, whose preparation began when it says, and saves it.
+func (s *Session) measure(ctx context.Context, cell Cell, next plan.Repetition, began time.Time) (lab.Repetition, error) {
 	rep := lab.Repetition{
-		Cell: cell.ID, Number: next.Number, Boot: s.boot, Block: next.Block, Position: next.Position,
-		After: s.previous, Layout: s.layout,
+		Cell: cell.ID, Number: next.Number, Boot: s.boot, Block: next.Block, Position: next.Position, Confirms: next.Confirms,
+		Did: s.did, After: s.previous, Layout: s.layout,
 	}
-	if s.Place.Kind == lab.Device && !fio.OnlyReads(cell.Params) {
-		if err := s.mayWrite(); err != nil {
-			return err
-		}
+	engine, err := engineOf(cell.Cell)
+	if err != nil {
+		return rep, err
 	}
+	load, err := engine.load(ctx, s, cell)
+	if err != nil {
+		return rep, err
+	}
+	defer s.endCommand(context.WithoutCancel(ctx), cell)
 	before, err := s.gauges.Read(ctx)
 	if err != nil {
-		return err
+		return rep, err
 	}
-	s.clock.left -= cell.Expected + perRepetition
 	rep.Start = time.Now()
-	done, err := s.follow(ctx, cell.Job, s.params(cell), s.filename(), cell.Title, cell.Expected)
+	done, err := s.run(ctx, load)
 	if err != nil {
-		return err
+		return rep, err
 	}
 	defer done.forget(ctx)
 	// From here on the repetition is finished; whatever the user stops now, it is kept.
@@ -47,91 +43,29 @@ func (s *session) repeat(ctx context.Context, cell Cell, next plan.Repetition) e
 	rep.Command = done.argv
 	after, err := s.gauges.Read(ctx)
 	if err != nil {
-		return err
+		return rep, err
 	}
+	s.lastLook = after
 	evidence := validity.Evidence{
 		Cell: cell.Cell, Place: s.Place, Machine: s.Machine, Before: before, During: done.during, After: after,
-		ExitCode: done.state.ExitCode, Stderr: done.said(), Wanted: fio.WantedRuntime(cell.Params),
 	}
-	failed := s.read(ctx, done, &rep, &evidence)
+	failed := engine.read(ctx, done, &rep, &evidence)
 	evidence.Repetition = rep
 	rep.Warnings = append(rep.Warnings, validity.Repetition(evidence)...)
-	if err := s.save(rep, done); err != nil {
-		return err
+	rep.Warnings = append(rep.Warnings, s.endCommand(ctx, cell)...)
+	rep.Took = (time.Since(began) - s.once).Seconds()
+	if err := s.save(rep, engine, done); err != nil {
+		return rep, err
 	}
 	s.finished(cell, rep, failed)
-	return nil
+	return rep, nil
 }
 
-// filename is what the load is pointed at: the scratch file, the device, or nothing.
-func (s *session) filename() string {
-	if s.Place.Kind == lab.Device {
-		return s.Place.Resolved
-	}
-	return s.scratch
-}
-
-// params are the cell's, with the size of the scratch file where the cell names none: it makes the command line whole, so
-// that it can be repeated by hand.
-func (s *session) params(cell Cell) map[string]string {
-	if s.Place.Kind != lab.Directory || cell.Params["size"] != "" {
-		return cell.Params
-	}
-	params := maps.Clone(cell.Params)
-	params["size"] = strconv.FormatInt(s.Scratch, 10)
-	return params
-}
-
-// read takes from what fio printed the values of the repetition and the evidence for the checks. It says whether the
-// load failed.
-func (s *session) read(ctx context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
-	documents, err := fio.ParseBytes(done.output)
-	if err != nil || len(documents) == 0 {
-		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
-			Text: "fio printed no result (" + done.reason(err) + "); headroom show --raw shows all that it said"})
-		return true
-	}
-	document := documents[len(documents)-1]
-	groups := document.Groups()
-	evidence.Document = document
-	if len(groups) == 0 {
-		return true
-	}
-	group := groups[0]
-	evidence.Group = group
-	rep.Values, rep.Latency, rep.Seconds = group.Values, group.Latency, group.Seconds
-	rep.Series = s.series(ctx, done.job)
-	return done.state.ExitCode != 0 || len(group.Errors) > 0
-}
-
-// series reads the per-second logs that fio wrote into the job's folder. A log that is missing or damaged costs the
-// picture of the run inside, not its result.
-func (s *session) series(ctx context.Context, job target.Job) []lab.Series {
-	var all []lab.Series
-	for _, log := range []struct{ suffix, quantity string }{{"_iops.log", "iops"}, {"_bw.log", "bandwidth"}} {
-		data, err := job.Fetch(ctx, logPrefix+log.suffix)
-		if err != nil {
-			continue
-		}
-		samples, err := fio.ParseLog(bytes.NewReader(data))
-		if err != nil {
-			continue
-		}
-		all = append(all, fio.Series(samples, log.quantity, time.Second)...)
-	}
-	return all
-}
-
-// The files that fio writes into the folder of its job.
-const (
-	outputName = "fio.json"
-	logPrefix  = "series"
-)
-
-// save puts the repetition on stable storage, with what fio printed.
-func (s *session) save(rep lab.Repetition, done ended) error {
+// save puts the repetition on stable storage, with what was printed.
+func (s *Session) save(rep lab.Repetition, engine engine, done ended) error {
+	output, messages := engine.raw()
 	folder := fmt.Sprintf("%s/%d/", rep.Cell, rep.Number)
-	rep.Raw = []string{folder + outputName, folder + "messages"}
+	rep.Raw = []string{folder + output, folder + messages}
 	err := errors.Join(s.saver.Raw(rep.Raw[0], done.output), s.saver.Raw(rep.Raw[1], []byte(done.messages)), s.saver.Repetition(rep), s.saver.Commit())
 	if err != nil {
 		return &lab.Error{What: fmt.Sprintf("can't save repetition %d of %s", rep.Number, rep.Cell), Err: err,
@@ -140,8 +74,7 @@ func (s *session) save(rep lab.Repetition, done ended) error {
 	return nil
 }
 
-func (s *session) finished(cell Cell, rep lab.Repetition, failed bool) {
-	s.clock.done++
+func (s *Session) finished(cell Cell, rep lab.Repetition, failed bool) {
 	s.outcome.Measured++
 	if failed {
 		s.outcome.Failed++
@@ -149,109 +82,75 @@ func (s *session) finished(cell Cell, rep lab.Repetition, failed bool) {
 	light := rep
 	light.Latency, light.Series = nil, nil
 	s.outcome.Repetitions = append(s.outcome.Repetitions, light)
-	s.tell(Event{Doing: cell.Title, Ended: &rep, Cell: &cell.Cell})
+	s.done = append(s.done, Done(cell.Cell, light))
+	s.tell(Event{Doing: cell.Title, Ended: &rep, Cell: &cell})
 }
-
-// ended is a job of fio's that has ended, with what it printed.
-type ended struct {
-	job   target.Job
-	argv  []string
-	state target.JobState
-	// output is the JSON, with the messages that fio prints among it; messages is all the rest but the status lines.
-	output   []byte
-	messages string
-	// during are the machine's counters in the middle of the load; zero when it was too short for a look.
-	during validity.Counters
-}
-
-// said is everything that fio printed, apart from status lines.
-func (e ended) said() string { return e.messages + string(e.output) }
-
-// reason is why there is no result, in a line.
-func (e ended) reason(err error) string {
-	if line := firstLines(e.said(), 1); line != "" {
-		return line
-	}
-	if e.state.Signal != "" {
-		return "ended by signal: " + e.state.Signal
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return fmt.Sprintf("exit status %d", e.state.ExitCode)
-}
-
-// forget deletes the job's folder. It is in memory, so that nothing is lost but some of that when it can't be deleted.
-func (e ended) forget(ctx context.Context) { _ = e.job.Remove(context.WithoutCancel(ctx)) }
 
 // tick is how often a load in progress is looked at. Each look reads the last lines of a file in memory.
 const tick = time.Second
 
-// overdue is how long a load may take beyond what was expected before it is ended: longer than any flush at its end.
-const overdue = 10 * time.Minute
-
-// follow starts fio and tells of its progress until it ends. When ctx is cancelled fio is killed first.
-func (s *session) follow(ctx context.Context, name string, params map[string]string, path, doing string, expected time.Duration) (ended, error) {
+// run starts a load and tells of its progress until it ends. When ctx is cancelled the load is killed first.
+func (s *Session) run(ctx context.Context, l load) (ended, error) {
 	if ctx.Err() != nil {
 		return ended{}, cancelled(ctx)
 	}
 	s.jobs++
-	done := ended{argv: fio.Argv(name, params, fio.Options{Filename: path, Output: outputName, Logs: logPrefix, Progress: true})}
-	job, err := s.Target.Start(ctx, target.JobSpec{ID: fmt.Sprintf("%s-%d", s.RunID, s.jobs), Argv: done.argv})
+	l.spec.ID = fmt.Sprintf("%s-%d", s.RunID, s.jobs)
+	done := ended{argv: l.argv}
+	job, err := s.Target.Start(ctx, l.spec)
 	if err != nil {
 		return ended{}, err
 	}
 	done.job = job
-	if err := s.await(ctx, &done, doing, expected); err != nil {
-		// The job's processes are gone when Kill returns; its folder has nothing that is still needed.
-		after := context.WithoutCancel(ctx)
-		if kill := job.Kill(after, 3*time.Second); kill != nil {
+	err = s.await(ctx, &done, l)
+	after := context.WithoutCancel(ctx)
+	if err != nil || done.timedOut {
+		// The job's processes are gone when Kill returns; of a load that was cancelled nothing is needed any more.
+		if kill := s.kill(after, job, l); kill != nil {
 			s.outcome.Stuck = true
 			return ended{}, errors.Join(err, kill)
 		}
+	}
+	if err != nil {
 		return ended{}, errors.Join(err, job.Remove(after))
 	}
-	if err := done.fetch(context.WithoutCancel(ctx)); err != nil {
+	if done.state, err = job.Poll(after); err == nil {
+		done.printed, err = l.engine.collect(after, job)
+	}
+	if err != nil {
+		// A target that can't be reached any more does not say what goes on there.
+		if kill := job.Kill(after, 0); kill != nil {
+			s.outcome.Stuck = true
+		}
 		done.forget(ctx)
 		return ended{}, err
 	}
 	return done, nil
 }
 
-func (e *ended) fetch(ctx context.Context) error {
-	state, err := e.job.Poll(ctx)
-	if err != nil {
-		return err
-	}
-	e.state = state
-	e.output, err = e.job.Fetch(ctx, outputName)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, name := range []string{"stdout", "stderr"} {
-		text, err := e.job.Fetch(ctx, name)
-		if err != nil {
-			return err
-		}
-		e.messages += withoutStatus(text)
-	}
-	return nil
-}
-
 // await tells of a load's progress until it ends. An error says that the load must be ended now.
-func (s *session) await(ctx context.Context, load *ended, doing string, expected time.Duration) error {
+func (s *Session) await(ctx context.Context, running *ended, l load) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	started := time.Now()
+	var timeout <-chan time.Time
+	if l.timeout > 0 {
+		timer := time.NewTimer(l.timeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
 	s.lastLook = validity.Counters{}
-	s.tell(Event{Doing: doing, Begins: true, CellLeft: expected})
+	s.tell(Event{Doing: l.doing, Begins: true, Cell: l.cell, Left: l.expected})
 	for {
 		select {
-		case <-load.job.Done():
+		case <-running.job.Done():
+			return nil
+		case <-timeout:
+			running.timedOut = true
 			return nil
 		case <-ctx.Done():
 			select {
-			case <-load.job.Done():
+			case <-running.job.Done():
 				return nil // both at once: it has finished, so it counts
 			default:
 				return cancelled(ctx)
@@ -259,12 +158,12 @@ func (s *session) await(ctx context.Context, load *ended, doing string, expected
 		case <-ticker.C:
 			taken := time.Since(started)
 			before := s.lastLook
-			if err := s.look(ctx, load, taken, expected); err != nil {
+			if err := s.look(ctx, running, taken, l); err != nil {
 				return err
 			}
-			e := s.progress(ctx, load.job, doing, taken, expected)
+			e := s.progress(ctx, running.job, l, taken)
 			if e.IOPS == 0 {
-				// For its first seconds fio has no rates to show; the disks have.
+				// For its first seconds fio has no rates to show, and a command never has; the disks have.
 				e.IOPS, e.Bandwidth = rates(before, s.lastLook)
 			}
 			s.tell(e)
@@ -273,12 +172,13 @@ func (s *session) await(ctx context.Context, load *ended, doing string, expected
 }
 
 // look reads the machine's counters, and ends a load that has gone too far.
-func (s *session) look(ctx context.Context, load *ended, taken, expected time.Duration) error {
-	if expected > 0 && taken > expected+overdue {
-		return &lab.Error{What: fmt.Sprintf("a load of %s has not ended after %s", expected, taken.Truncate(time.Second)), Target: s.elsewhere(), Command: load.argv,
+func (s *Session) look(ctx context.Context, running *ended, taken time.Duration, l load) error {
+	expected := l.expected
+	if l.overdue > 0 && taken > l.overdue {
+		return &lab.Error{What: fmt.Sprintf("a load of %s has not ended after %s", expected, taken.Truncate(time.Second)), Target: s.elsewhere(), Command: running.argv,
 			Hints: []string{"look at the kernel's log for a device that does not answer"}}
 	}
-	middle := load.during.Time.IsZero() && taken >= expected/2
+	middle := running.during.Time.IsZero() && taken >= expected/2
 	read := s.gauges.ReadDisks
 	if middle {
 		read = s.gauges.Read
@@ -289,8 +189,13 @@ func (s *session) look(ctx context.Context, load *ended, taken, expected time.Du
 	}
 	s.lastLook = now
 	if middle {
-		load.during = now
+		running.during = now
 	}
+	return s.withinWrites(now)
+}
+
+// withinWrites fails when more was written than the user allows.
+func (s *Session) withinWrites(now validity.Counters) error {
 	if n := s.written(now); s.MaxWrites > 0 && n > s.MaxWrites {
 		return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s have been written, more than --max-writes %s", unit.Capacity(float64(n)), unit.Capacity(float64(s.MaxWrites))),
 			Hints: []string{"what was finished is kept; headroom run --resume " + s.RunID + " --max-writes N goes on, and counts from there"}}
@@ -299,8 +204,8 @@ func (s *session) look(ctx context.Context, load *ended, taken, expected time.Du
 }
 
 // written is how much the disks under test have been written since the run began.
-func (s *session) written(now validity.Counters) int64 {
-	var n int64
+func (s *Session) written(now validity.Counters) int64 {
+	n := s.writtenBefore
 	for disk, c := range now.Disks {
 		n += c.WriteBytes - s.atStart.Disks[disk].WriteBytes
 	}
@@ -321,37 +226,13 @@ func rates(before, now validity.Counters) (iops, bandwidth float64) {
 	return iops / seconds, bandwidth / seconds
 }
 
-// progress is what fio said last of how it is getting on.
-func (s *session) progress(ctx context.Context, job target.Job, doing string, taken, expected time.Duration) Event {
-	e := Event{Doing: doing, CellLeft: max(0, expected-taken)}
+// progress is what the load said last of how it is getting on.
+func (s *Session) progress(ctx context.Context, job target.Job, l load, taken time.Duration) Event {
+	e := Event{Doing: l.doing, Cell: l.cell, Left: max(0, l.expected-taken)}
 	text, err := job.Tail(ctx, "stdout", 1024)
 	if err != nil {
 		return e
 	}
-	if eta, ok := fio.LastETA(text); ok {
-		e.IOPS, e.Bandwidth = sum(eta.IOPS), sum(eta.Bandwidth)
-		if expected == 0 && eta.Known {
-			e.CellLeft = eta.Left
-		}
-	}
+	l.engine.progress(text, l.expected, &e)
 	return e
-}
-
-// withoutStatus drops fio's status lines from what it printed; carriage returns separate them.
-func withoutStatus(text []byte) string {
-	var kept strings.Builder
-	for line := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r == '\r' || r == '\n' }) {
-		if _, isStatus := fio.ParseETA(line); !isStatus && strings.TrimSpace(line) != "" {
-			kept.WriteString(line + "\n")
-		}
-	}
-	return kept.String()
-}
-
-func sum(byDirection map[string]float64) float64 {
-	total := 0.0
-	for _, v := range byDirection {
-		total += v
-	}
-	return total
 }

@@ -14,18 +14,11 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
-	"headroom/internal/suite"
 	"headroom/internal/target"
-	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
 
@@ -58,13 +51,18 @@ type Cell struct {
 
 // Experiment is what to measure, and where.
 type Experiment struct {
-	RunID   string
-	Target  target.Target
+	RunID  string
+	Target target.Target
+	// Program is the load generator's on the target; empty for the one on its PATH.
+	Program string
 	Place   lab.Place
 	Machine validity.Machine
 	Cells   []Cell
-	Order   suite.Order
-	Seed    uint64
+	// Plan says what comes next. Only Run asks it; who drives a session has a plan of its own.
+	Plan plan.Plan
+	// Enter makes the levels of an arm effective, by its ID, and says what it does; it is called at the first repetition of each
+	// visit. Nil where there is nothing to vary.
+	Enter func(ctx context.Context, arm string) (Entrance, error)
 	// Pause before each load but the first, for a device to come to rest.
 	Pause time.Duration
 	// Scratch is the size of the scratch file of a directory, in bytes.
@@ -85,7 +83,8 @@ type Experiment struct {
 type Outcome struct {
 	// Measured repetitions, kept ones included, and those among them whose load failed.
 	Measured, Failed int
-	// Stuck says that a load could not be killed, so that it may still write when the run has ended.
+	// Stuck says that something is left on the target: a load that could not be killed, so that it may still write when the run has
+	// ended, or a scratch file that could not be removed, because the target can't be reached.
 	Stuck bool
 	// Warnings that concern the run or a cell of it, not one repetition.
 	Warnings []lab.Warning
@@ -93,196 +92,28 @@ type Outcome struct {
 	Repetitions []lab.Repetition
 }
 
-// session is a run while it goes on.
-type session struct {
-	Experiment
-	saver   Saver
-	outcome Outcome
-	boot    string
-	gauges  *facts.Gauges
-	atStart validity.Counters
-	// lastLook are the counters at the last look at the load that goes on.
-	lastLook validity.Counters
-
-	scratch  string // path of the scratch file, once it is announced
-	layout   lab.LayoutState
-	layouts  int
-	previous string // the cell that ran last
-	jobs     int
-	clock    clock
-}
-
 // Run carries out the experiment. It ends early with ctx's error when ctx is cancelled, and with the first error that
 // makes going on pointless; what was saved until then stays saved either way, and the place is cleaned.
 func Run(ctx context.Context, e Experiment, saver Saver) (Outcome, error) {
-	s := &session{Experiment: e, saver: saver}
-	order := s.order()
-	s.clock = newClock(e.Cells, order, e.Pause)
-	files, err := e.Target.ReadFiles(ctx, bootID)
+	s, err := Open(ctx, e, saver)
 	if err != nil {
-		return s.outcome, err
+		return Outcome{}, err
 	}
-	s.boot = strings.TrimSpace(string(files[bootID].Data))
-	if s.gauges, err = facts.FindGauges(ctx, e.Target, e.Place.Disks); err != nil {
-		return s.outcome, err
-	}
-	if s.atStart, err = s.gauges.Read(ctx); err != nil {
-		return s.outcome, err
-	}
-	if e.Blank {
-		s.laidOut(discarded, 0)
-	}
-	s.keep(e.Kept)
-	if err := s.announceLeftovers(); err != nil {
-		return s.outcome, err
-	}
-	err = s.carryOut(ctx, order)
-	return s.outcome, errors.Join(err, s.cleanUp())
+	err = s.follow(ctx, e.Plan)
+	outcome, closing := s.Close()
+	return outcome, errors.Join(err, closing)
 }
 
-// keep takes up what an earlier part of the run has measured.
-func (s *session) keep(kept []lab.Repetition) {
-	s.outcome.Repetitions = slices.Clone(kept)
-	s.outcome.Measured, s.jobs = len(kept), len(kept)
-	for _, r := range kept {
-		if len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" }) {
-			s.outcome.Failed++
+func (s *Session) follow(ctx context.Context, p plan.Plan) error {
+	for {
+		next, more := p.Next(s.Done())
+		if !more {
+			return nil
 		}
-		if id, err := strconv.Atoi(r.Layout.ID); err == nil {
-			s.layouts = max(s.layouts, id)
-		}
-	}
-}
-
-func (s *session) rest(ctx context.Context) {
-	s.clock.left -= s.Pause
-	s.tell(Event{Doing: "pausing", CellLeft: s.Pause})
-	timer := time.NewTimer(s.Pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-const bootID = "/proc/sys/kernel/random/boot_id"
-
-func (s *session) carryOut(ctx context.Context, order []plan.Repetition) error {
-	for i, next := range order {
-		if i > 0 && s.Pause > 0 {
-			s.rest(ctx)
-		}
-		if ctx.Err() != nil {
-			return cancelled(ctx)
-		}
-		cell := s.cell(next.Cell)
-		if err := s.prepare(ctx, cell); err != nil {
+		if _, err := s.Repeat(ctx, next); err != nil {
 			return err
 		}
-		if err := s.repeat(ctx, cell, next); err != nil {
-			return err
-		}
-		s.previous = cell.ID
 	}
-	return nil
-}
-
-// order plans the run. A device is filled once and not for every cell that reads, so the cells that need no fill come
-// first and the ones that do after them; within each part the suite's order holds.
-func (s *session) order() []plan.Repetition {
-	var parts [2][]plan.Cell
-	for _, c := range s.Cells {
-		part := 0
-		if slices.Contains(c.Steps, lab.Fill) {
-			part = 1
-		}
-		parts[part] = append(parts[part], plan.Cell{ID: c.ID, Repetitions: c.Repetitions})
-	}
-	var order []plan.Repetition
-	for _, cells := range parts {
-		first := len(order)
-		switch s.Order {
-		case suite.Sequential:
-			order = append(order, plan.Sequential(cells, 1)...)
-		case suite.Shuffled:
-			order = append(order, plan.Shuffled(cells, s.Seed)...)
-		default:
-			order = append(order, plan.Interleaved(cells, s.Seed)...)
-		}
-		if first > 0 {
-			// A block is one pass over the cells; those of the second part come after all of the first.
-			for i := first; i < len(order); i++ {
-				order[i].Block += lastBlock(order[:first])
-			}
-		}
-	}
-	kept := map[plan.Repetition]bool{} // by cell and number
-	for _, r := range s.Kept {
-		kept[plan.Repetition{Cell: r.Cell, Number: r.Number}] = true
-	}
-	return slices.DeleteFunc(order, func(r plan.Repetition) bool {
-		return kept[plan.Repetition{Cell: r.Cell, Number: r.Number}]
-	})
-}
-
-func lastBlock(order []plan.Repetition) int {
-	last := 0
-	for _, r := range order {
-		last = max(last, r.Block)
-	}
-	return last
-}
-
-func (s *session) cell(id string) Cell {
-	i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.ID == id })
-	return s.Cells[i] // the plan was made from these cells
-}
-
-// announceLeftovers puts on disk what a kill from now on would leave on the target.
-func (s *session) announceLeftovers() error {
-	left := lab.Leftovers{Jobs: s.RunID}
-	switch s.Place.Kind {
-	case lab.Directory:
-		s.scratch = ScratchFile(s.Place.Path, s.RunID)
-		left.Scratch = []string{s.scratch}
-	case lab.Device:
-		if s.Claim != nil {
-			left.Devices = []string{s.Place.Resolved}
-		}
-	}
-	return s.saver.Leave(left)
-}
-
-func cancelled(ctx context.Context) error {
-	return &lab.Error{Kind: lab.Cancelled, What: "stopped", Err: context.Cause(ctx)}
-}
-
-// clock estimates how long a run still takes.
-type clock struct {
-	started time.Time
-	left    time.Duration // without what goes on now
-	unknown bool          // a load ends by size, so nobody knows
-	total   int
-	done    int
-}
-
-// perRepetition is what a repetition takes besides its load: fio's start and end, counters, saving.
-const perRepetition = 400 * time.Millisecond
-
-func newClock(cells []Cell, order []plan.Repetition, pause time.Duration) clock {
-	c := clock{started: time.Now(), total: len(order)}
-	expected := map[string]time.Duration{}
-	for _, cell := range cells {
-		expected[cell.ID] = cell.Expected
-	}
-	for _, r := range order {
-		if expected[r.Cell] == 0 {
-			c.unknown = true
-		}
-		c.left += expected[r.Cell] + perRepetition
-	}
-	c.left += time.Duration(max(0, len(order)-1)) * pause
-	return c
 }
 
 // Event is one piece of progress.
@@ -291,32 +122,12 @@ type Event struct {
 	Doing string
 	// Begins is set by the first event of something.
 	Begins bool
-	// Repetition that ended just now; nil otherwise.
+	// Cell whose load it is; nil while something else goes on.
+	Cell *Cell
+	// Ended is the repetition that ended just now; nil otherwise.
 	Ended *lab.Repetition
-	Cell  *lab.Cell
-	// Done of Total repetitions.
-	Done, Total int
-	Elapsed     time.Duration
-	// Left until all is done; negative when unknown. CellLeft likewise for what goes on now.
-	Left, CellLeft time.Duration
+	// Left until what goes on now has ended; 0 when unknown.
+	Left time.Duration
 	// IOPS and Bandwidth at this moment, reads and writes together; 0 when not known yet.
 	IOPS, Bandwidth float64
-}
-
-func (s *session) tell(e Event) {
-	if s.Progress == nil {
-		return
-	}
-	e.Done, e.Total = s.clock.done, s.clock.total
-	e.Elapsed = time.Since(s.clock.started)
-	e.Left = -1
-	if !s.clock.unknown {
-		e.Left = max(0, s.clock.left) + max(0, e.CellLeft)
-	}
-	s.Progress(e)
-}
-
-// String is for logs and tests.
-func (e Event) String() string {
-	return fmt.Sprintf("%d/%d %s %s %s", e.Done, e.Total, e.Doing, unit.IOPS(e.IOPS), unit.Bandwidth(e.Bandwidth))
 }

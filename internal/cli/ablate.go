@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (p *program) ablateCommand() *cobra.Command {
+	var o experimentOptions
+	c := &cobra.Command{
+		Use:   "ablate SUITE [DEVICE or DIR] --setting FACTOR=LEVEL... | ablate FILE.yaml",
+		Short: "Price each setting: what it costs or gains alone, and in the whole set",
+		Long: `Measures a suite with each setting alone added to the machine as found, with all of them, and with
+each alone removed from all of them; and says what each costs or gains, as far as that can be told.
+
+In each block every arm is visited once, and the machine as found twice: what differs between those two
+is noise. Settings that are settled are left out of the blocks that follow. A setting of the running
+machine is written down before it is changed, read back after, and put back at the end, after an error,
+and by headroom restore after a crash. What is decided when the machine starts is varied by starting it
+anew.`,
+		Example: `  headroom ablate quick /srv --setting sysctl:vm.dirty_ratio=5 --setting queue:scheduler=none
+  headroom ablate quick /srv --setting queue:nr_requests=32 --alone --dry-run
+  headroom ablate arguments.yaml --on qemu:guest.yaml -o arguments.html`,
+		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
+		ValidArgsFunction: completeSuites,
+		RunE:              func(c *cobra.Command, args []string) error { return p.ablateRun(c, o, args) },
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.factors, "setting", nil, "a setting to price: FACTOR=LEVEL; may be repeated")
+	f.BoolVar(&o.alone, "alone", false, "only add each to the machine as found; halves the time, and says nothing of how they act together")
+	o.flags(c)
+	p.jsonFlag(c)
+	return c
+}
+
+func (p *program) ablateRun(c *cobra.Command, o experimentOptions, args []string) error {
+	id, err := p.experimentRun(c, ablating, o, args)
+	if err != nil || id == "" {
+		return err
+	}
+	return p.reportExperiment(id, ablating, o)
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"headroom/internal/ablation"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+)
+
+// baselineVisits is how often the baseline of an ablation is visited in every block: what differs between its visits is noise.
+const baselineVisits = 2
+
+// arms are those of the experiment, with the levels of each. A factor that an arm does not name is left as it was found.
+func (x *experiment) arms() ([]lab.Arm, error) {
+	if x.kind == ablating {
+		return x.ablationArms()
+	}
+	return x.sweepArms()
+}
+
+// sweepArms has an arm for each level, numbered from 1.
+func (x *experiment) sweepArms() ([]lab.Arm, error) {
+	if len(x.choices) != 1 {
+		return nil, usage("a sweep varies one factor", "what several settings do together: headroom ablate")
+	}
+	c := x.choices[0]
+	if len(c.Levels) < 2 {
+		return nil, usage(fmt.Sprintf("%s has one level, and there is nothing to compare it with", c.Factor()), "write "+c.Factor()+"="+exampleLevels(c))
+	}
+	var arms []lab.Arm
+	for i, level := range c.Levels {
+		arm := lab.Arm{ID: strconv.Itoa(i + 1), Role: storageRole, Levels: map[string]string{c.Factor(): level}}
+		arms = append(arms, arm)
+		if level == x.options.baseline || i == 0 && x.options.baseline == "" {
+			x.run.Experiment.Baseline = arm.ID
+		}
+	}
+	if x.run.Experiment.Baseline == "" {
+		return nil, usage(fmt.Sprintf("the baseline %s is no level of %s", x.options.baseline, c.Factor()))
+	}
+	return arms, nil
+}
+
+func exampleLevels(c factor.Choice) string {
+	if len(c.Levels) == 1 {
+		return c.Levels[0] + "," + factor.Found
+	}
+	return "LEVEL,LEVEL"
+}
+
+// ablationArms has the baseline twice, each setting alone, all of them, and all but each.
+func (x *experiment) ablationArms() ([]lab.Arm, error) {
+	x.run.Experiment.Baseline = ablation.Baseline
+	var arms []lab.Arm
+	for visit := range baselineVisits {
+		arms = append(arms, lab.Arm{ID: ablation.Again(ablation.Baseline, visit+1), Levels: map[string]string{}})
+	}
+	tuned := map[string]string{}
+	for i, c := range x.choices {
+		if len(c.Levels) != 1 {
+			return nil, usage(fmt.Sprintf("an ablation tries one level of a setting, and %s has %d", c.Factor(), len(c.Levels)), "levels of one factor: headroom sweep")
+		}
+		if _, twice := tuned[c.Factor()]; twice && !x.options.alone {
+			return nil, usage(c.Factor()+" stands twice, and the tuned set can have one level of it", "with --alone each is tried by itself")
+		}
+		tuned[c.Factor()] = c.Levels[0]
+		arms = append(arms, lab.Arm{ID: ablation.Alone(i + 1), Levels: map[string]string{c.Factor(): c.Levels[0]}})
+	}
+	if !x.options.alone && len(x.choices) > 1 {
+		arms = append(arms, lab.Arm{ID: ablation.Tuned, Levels: tuned})
+		for i, c := range x.choices {
+			without := maps.Clone(tuned)
+			delete(without, c.Factor())
+			arms = append(arms, lab.Arm{ID: ablation.Removed(i + 1), Levels: without})
+		}
+	}
+	for i := range arms {
+		arms[i].Role = storageRole
+	}
+	return arms, nil
+}
+
+// inArms has every cell in every arm, with the arm's levels of the load. Arms are told from each other in a cell's ID after an @.
+func (x *experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
+	var all []lab.Cell
+	for _, a := range x.run.Arms {
+		again, err := x.cellsAt(a.Levels)
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range cells {
+			switch {
+			case len(again) == len(cells):
+				c.Command, c.Params = again[i].Command, again[i].Params
+			case c.Command != nil: // a command's parameters are filled into its arguments
+				return nil, usage("the suite "+x.run.Suite+" has a matrix of what is varied", "take it out of the matrix")
+			default: // a matrix of what is varied became smaller; each of its cells is at the level
+				c.Params = factor.LoadParams(c.Params, a.Levels)
+			}
+			c.ID, c.Arm = c.ID+"@"+a.ID, a.ID
+			c.Environment = factor.LoadEnvironment(a.Levels)
+			c.Repetitions = x.options.perVisit()
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// cellsAt are the cells of the suite with levels of the load, which are refused where no load generator takes them.
+func (x *experiment) cellsAt(levels map[string]string) ([]lab.Cell, error) {
+	su, err := loadSuite(x.suiteName)
+	if err != nil {
+		return nil, err
+	}
+	place, set := x.place(), x.measurement.options.set
+	defer func() { x.measurement.options.set = set }()
+	params := factor.LoadParams(nil, levels)
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		x.measurement.options.set = append(slices.Clone(x.measurement.options.set), name+"="+params[name])
+	}
+	cells, err := x.expand(&su, place)
+	return recorded(cells), err
+}

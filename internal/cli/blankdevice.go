@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/target"
+)
+
+// blankDevice is a device that was made for the target under test, and is gone with it: nobody keeps anything on it, so that it needs no
+// inspection. It is asked about anew before each write, because a guest can give its disks other names at its next boot.
+type blankDevice struct {
+	target target.Target
+	path   string
+}
+
+// holdThere sees to a device of another machine: the guard opens devices itself, so that it can only look at those of this one. There,
+// devices are only read, unless they were made for the target.
+func (m *measurement) holdThere(ctx context.Context, place lab.Place) error {
+	i := slices.IndexFunc(m.run.Cells, writes)
+	if i < 0 {
+		return nil
+	}
+	b := &blankDevice{m.target, place.Resolved}
+	err := b.mayWrite(ctx)
+	if err == nil {
+		m.blank = b
+		return nil
+	}
+	if lab.KindOf(err) != lab.Refused {
+		return err
+	}
+	return &lab.Error{Kind: lab.Refused, What: m.run.Cells[i].ID + " writes to " + place.Path + ", and devices of another machine can't be proved to be empty", Target: m.target.Name(),
+		Hints: []string{"measure a directory there, or take a suite whose jobs only read what is there (steps: [load])", "or run headroom on that machine"}}
+}
+
+// writes says whether a cell writes to a device.
+func writes(c lab.Cell) bool {
+	prepares := slices.ContainsFunc(c.Steps, func(s lab.Step) bool { return s == lab.Discard || s == lab.Fill || s == lab.Layout })
+	return prepares || !fio.OnlyReads(c.Params)
+}
+
+func (b *blankDevice) mayWrite(ctx context.Context) error {
+	if t, ok := b.target.(target.Disposable); ok {
+		blank, err := t.MadeBlank(ctx, b.path)
+		if blank || err != nil {
+			return err
+		}
+	}
+	return &lab.Error{Kind: lab.Refused, What: b.path + " was not made for this target", Target: b.target.Name()}
+}
+
+// MayWrite is asked before each step that writes.
+func (b *blankDevice) MayWrite() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return b.mayWrite(ctx)
+}
+
+// Discard discards the whole device.
+func (b *blankDevice) Discard(ctx context.Context) error {
+	if err := b.mayWrite(ctx); err != nil {
+		return err
+	}
+	argv := []string{"blkdiscard", b.path}
+	out, err := b.target.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		return errors.Join(errors.ErrUnsupported, &lab.Error{What: "can't discard " + b.path, Target: b.target.Name(), Command: argv, Output: string(out.Stderr)})
+	}
+	return err
+}

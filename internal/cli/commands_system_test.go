@@ -1,0 +1,243 @@
+//go:build system
+
+package cli
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+// stubborn leaves all behind that a command can: a process that does not heed SIGTERM, one in a session of its own that works
+// elsewhere, one that has forgotten its environment, and a file. Each is told from others by how long it sleeps.
+const stubborn = `version: 1
+name: stubborn
+title: a command that does not want to end
+place: directory
+repetitions: 3
+jobs:
+  - name: quick
+    exec: [sleep, "0.2"]
+    cleanup: [sh, -c, "echo cleaned >> ../../../cleaned"]
+  - name: stubborn
+    exec:
+      - sh
+      - -c
+      - |
+        trap '' TERM
+        echo data > data
+        setsid sh -c 'cd / && exec sleep 77701' &
+        setsid env -i PATH="$PATH" sleep 77702 &
+        sleep 77703 &
+        test -e ../../../stop || exit 0
+        while :; do sleep 77704; done
+`
+
+func newStubborn(t *testing.T) victim {
+	t.Helper()
+	v := newVictim(t)
+	if err := os.WriteFile(v.suite, []byte(stubborn), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	v.stop()
+	return v
+}
+
+// stop has the command not end by itself, go that it does.
+func (v victim) stop() {
+	v.t.Helper()
+	if err := os.WriteFile(filepath.Join(filepath.Dir(v.place), "stop"), nil, 0o644); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+func (v victim) letGo() {
+	v.t.Helper()
+	if err := os.Remove(filepath.Join(filepath.Dir(v.place), "stop")); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// sleepers are the processes of the stubborn command that are there.
+func sleepers(t *testing.T) string {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(lines) == 0 {
+		t.Fatal("no process is to be seen", err)
+	}
+	var found []string
+	for _, l := range lines {
+		if data, err := os.ReadFile(l); err == nil && bytes.HasPrefix(data, []byte("sleep\x007770")) {
+			found = append(found, strings.ReplaceAll(string(data), "\x00", " "))
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+// untilAsleep waits until all of the stubborn command's processes are there.
+func untilAsleep(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if strings.Count(sleepers(t), ",") == 3 {
+			return
+		}
+	}
+	t.Fatal("the command was not started; there are:", sleepers(t))
+}
+
+func (v victim) nothingLeft(where string) {
+	v.t.Helper()
+	if left := sleepers(v.t); left != "" {
+		v.t.Errorf("%s: still running: %s", where, left)
+	}
+	if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
+		v.t.Errorf("%s: left in the directory: %v, %v", where, files, err)
+	}
+}
+
+func TestCommandInterruptedAndResumed(t *testing.T) {
+	v := newStubborn(t)
+	cmd := v.command("run", v.suite, v.place)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	untilAsleep(t)
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("%v, want exit code 130\n%s", err, stderr.String())
+	}
+	v.nothingLeft("after Ctrl-C")
+	v.letGo()
+	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	v.nothingLeft("after the end")
+	rows, err := store.Open(v.store).List()
+	if err != nil || len(rows) != 1 || rows[0].Status != lab.Complete || rows[0].Repetitions != 6 {
+		t.Errorf("resumed to %+v, %v", rows, err)
+	}
+	if cleaned, err := os.ReadFile(filepath.Join(filepath.Dir(v.place), "cleaned")); err != nil || strings.Count(string(cleaned), "cleaned") != 3 {
+		t.Errorf("cleaned up %q, %v; want three times", cleaned, err)
+	}
+}
+
+func TestCommandOfAKilledRunIsEnded(t *testing.T) {
+	v := newStubborn(t)
+	cmd := v.command("run", v.suite, v.place)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	untilAsleep(t)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if left := sleepers(t); left == "" {
+		t.Error("the command ended with headroom, so that there is nothing to test")
+	}
+	if out, err := v.command("restore").CombinedOutput(); err != nil || !strings.Contains(string(out), "removed "+v.place) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	v.nothingLeft("after restore")
+}
+
+// open is a directory that every user may enter, which those of tests are not; its path is short enough for a socket.
+func open(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestSuitePgbench(t *testing.T) {
+	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); err != nil || len(found) == 0 {
+		t.Skip("postgresql is not installed")
+	}
+	v := newVictim(t)
+	place := open(t)
+	out, err := v.command("run", "pgbench", place, "--set", "seconds=2", "--set", "scale=1", "--set", "clients=2", "--repeat", "1").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b, err := store.Open(v.store).Find("last")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := map[string]bool{}
+	for rep, err := range b.Repetitions() {
+		cells[rep.Cell] = true
+		// The client runs for two seconds: at least one transaction, each of them faster than all.
+		if v := rep.Values; err != nil || v["transactions"] <= 0 || v["latency"] <= 0 || v["latency"] > v["elapsed"] || v["elapsed"] < 2 {
+			t.Errorf("%s: %v, %v, %v", rep.Cell, rep.Values, rep.Warnings, err)
+		}
+	}
+	if len(cells) != 2 {
+		t.Errorf("measured %v", cells)
+	}
+	if left := processesOf(t, b.Run.ID); len(left) != 0 {
+		t.Errorf("still running: %v", left)
+	}
+	if files, err := os.ReadDir(place); err != nil || len(files) != 0 {
+		t.Errorf("left in the directory: %v, %v", files, err)
+	}
+}
+
+// A server that nobody may enter the folder of says so before anything is made.
+func TestSuitePgbenchNeedsAnOpenDirectory(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, which PostgreSQL refuses to run as")
+	}
+	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); err != nil || len(found) == 0 {
+		t.Skip("postgresql is not installed")
+	}
+	v := newVictim(t)
+	place := open(t)
+	if err := os.Chmod(place, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err := v.command("run", "pgbench", place, "--set", "seconds=1").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "the user postgres can't get to "+place) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The suite build makes a tree out of place. This one is a stand-in for a kernel's: a makefile that takes O= as a kernel's does.
+func TestSuiteBuild(t *testing.T) {
+	for _, tool := range []string{"make", "cc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(tool + " is not installed")
+		}
+	}
+	v := newVictim(t)
+	tree := t.TempDir()
+	makefile := "defconfig:\n\techo configured > $(O)/.config\nvmlinux:\n\tgrep -q configured $(O)/.config\n\t$(CC) -c -o $(O)/vmlinux.o main.c\n"
+	for name, text := range map[string]string{"Makefile": makefile, "main.c": "int main(void) { return 0; }\n"} {
+		if err := os.WriteFile(filepath.Join(tree, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := v.command("run", "build", v.place, "--set", "source="+tree, "--repeat", "2").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "build: elapsed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if files, err := os.ReadDir(tree); err != nil || len(files) != 2 {
+		t.Errorf("the tree was written to: %v, %v", files, err)
+	}
+	v.nothingLeft("after the build")
+}

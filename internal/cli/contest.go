@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"headroom/internal/compare"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// contest is two measurements that take turns. Each is a run of its own, with a bundle of its own; what they share is the
+// ID of the pair, by which they are found again.
+type contest struct {
+	turns
+	options liveOptions
+	terms   lab.Terms
+	pairs   *plan.Pairs
+}
+
+// armNames in the order in which they are planned and shown.
+func armNames() []string { return []string{plan.Base, plan.New} }
+
+func (c *contest) base() *measurement { return c.arms[plan.Base] }
+
+// draw makes two new runs out of the command line.
+func (c *contest) draw(ctx context.Context, args []string) error {
+	base, next, err := c.options.sides(args)
+	if err != nil {
+		return err
+	}
+	if c.options.seed == 0 {
+		c.options.seed = rand.Uint64()
+	}
+	t := c.local()
+	c.names = armNames()
+	c.arms = map[string]*measurement{
+		plan.Base: {program: c.program, options: c.options.runOptions(0, plan.Base, c.options.setBase), store: c.store, target: t},
+		plan.New:  {program: c.program, options: c.options.runOptions(1, plan.New, c.options.setNew), store: c.store, target: t},
+	}
+	for i, s := range []liveSide{base, next} {
+		typed := []string{s.suite, s.place}
+		if s.place == "" {
+			typed = typed[:1]
+		}
+		if err := c.arms[armNames()[i]].draft(ctx, typed); err != nil {
+			return err
+		}
+	}
+	if err := c.agree(); err != nil {
+		return err
+	}
+	c.arms[plan.New].beside = c.base()
+	for _, arm := range armNames() {
+		if err := c.arms[arm].ready(ctx); err != nil {
+			return err
+		}
+	}
+	c.setPlan()
+	return nil
+}
+
+// agree keeps the cells that both sides have, and writes the terms into both headers.
+func (c *contest) agree() error {
+	base, next := &c.base().run, &c.arms[plan.New].run
+	left := leaveOutOthers(base, next) + leaveOutOthers(next, base)
+	if len(base.Cells) == 0 {
+		return usage("the two suites have no job in common", "jobs are compared by their names: headroom suites show NAME prints them")
+	}
+	if left > 0 {
+		fmt.Fprintf(c.Stderr, "%s that only one side has: left out\n", plural(left, "cell"))
+	}
+	c.terms.Claims = 0
+	for _, cell := range base.Cells {
+		c.terms.Claims += c.claims(cell)
+	}
+	for _, arm := range armNames() {
+		run := &c.arms[arm].run
+		run.Pair, run.Seed, run.Terms = base.ID, base.Seed, &c.terms
+		run.Order, run.Repetitions = "pairs", 0
+		for i := range run.Cells {
+			run.Cells[i].Repetitions = 0 // nobody knows beforehand
+		}
+	}
+	return nil
+}
+
+// leaveOutOthers drops the cells of a run that the other one does not have, and says how many.
+func leaveOutOthers(run, other *lab.Run) int {
+	before := len(run.Cells)
+	run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool {
+		return !slices.ContainsFunc(other.Cells, func(o lab.Cell) bool { return o.ID == c.ID })
+	})
+	return before - len(run.Cells)
+}
+
+// claims is how many metrics of a cell are decided about: the user's, or one for each direction.
+func (c *contest) claims(cell lab.Cell) int {
+	directions := directionsOf(cell.Params)
+	if len(c.terms.Metrics) == 0 {
+		return len(directions)
+	}
+	n := 0
+	for _, name := range c.terms.Metrics {
+		head, _, _ := strings.Cut(name, ".")
+		if slices.Contains(directions, head) || !slices.Contains([]string{lab.Read, lab.Write, lab.Trim}, head) {
+			n++
+		}
+	}
+	return n
+}
+
+// directionsOf are those that a load moves data in.
+func directionsOf(params map[string]string) []string {
+	switch kind, _, _ := strings.Cut(params["rw"], ":"); kind {
+	case "rw", "readwrite", "randrw":
+		return []string{lab.Read, lab.Write}
+	case "trimwrite", "randtrimwrite":
+		return []string{lab.Trim, lab.Write}
+	case "write", "randwrite":
+		return []string{lab.Write}
+	case "trim", "randtrim":
+		return []string{lab.Trim}
+	}
+	return []string{lab.Read}
+}
+
+// takeUp makes the contest out of one that was interrupted, or that ended undecided and is given more time or more pairs.
+func (c *contest) takeUp(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("--resume takes what to compare from the runs", "headroom compare --live --resume "+c.options.resume)
+	}
+	named, err := c.store.Find(c.options.resume)
+	if err != nil {
+		return err
+	}
+	all, err := c.partners(named)
+	if err != nil {
+		return err
+	}
+	found := map[string]*store.Bundle{}
+	for _, b := range all {
+		arm := plan.New
+		if b.Run.ID == b.Run.Pair {
+			arm = plan.Base
+		}
+		found[arm] = b
+	}
+	if found[plan.Base] == nil || found[plan.New] == nil || named.Run.Terms == nil {
+		return usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
+	}
+	complete := found[plan.Base].Run.Status == lab.Complete && found[plan.New].Run.Status == lab.Complete
+	if complete && c.options.budget == 0 && c.options.pairs == 0 {
+		return usage("this comparison is complete", fmt.Sprintf("headroom compare %s %s shows it", found[plan.Base].Run.ID, found[plan.New].Run.ID),
+			"where it ended undecided, --budget 5m goes on with it, or --pairs 40")
+	}
+	c.terms = latest(found[plan.Base].Run.Terms, found[plan.New].Run.Terms)
+	if err := c.allow(c.options.pairs); err != nil {
+		return err
+	}
+	c.names, c.arms = armNames(), map[string]*measurement{}
+	for i, arm := range armNames() {
+		m := &measurement{program: c.program, options: c.options.runOptions(i, arm, nil), store: c.store, target: c.local()}
+		if arm == plan.New {
+			m.beside = c.base()
+		}
+		c.arms[arm] = m
+		if err := m.goOn(ctx, found[arm]); err != nil {
+			return err
+		}
+		m.run.Terms = &c.terms
+	}
+	c.setPlan()
+	c.takeKept()
+	if _, more := c.plan.Next(c.done); complete && !more {
+		return c.nothingLeft()
+	}
+	return nil
+}
+
+// latest are the terms that allow more pairs: who was cut off while they were changed has them in one of the runs alone.
+func latest(base, next *lab.Terms) lab.Terms {
+	if next == nil || base != nil && base.Pairs >= next.Pairs {
+		return *base
+	}
+	return *next
+}
+
+// allow raises how many pairs a cell is given, 0 for as many as before. The interval holds however often the pairs are looked at
+// (stat.PairedChange), so that more of them spoil no verdict, neither those that are there nor those that will be.
+func (c *contest) allow(pairs int) error {
+	switch before := c.terms.Pairs; {
+	case pairs == 0:
+	case pairs < before:
+		return usage(fmt.Sprintf("--pairs %d is fewer than the %d that were allowed so far", pairs, before), "leave it out, or name more")
+	case pairs > before:
+		c.terms.Earlier = append(slices.Clone(c.terms.Earlier), before)
+		c.terms.Pairs = pairs
+	}
+	return nil
+}
+
+// nothingLeft says why a finished comparison can't be gone on with.
+func (c *contest) nothingLeft() error {
+	show := fmt.Sprintf("headroom compare %s %s shows it", c.base().run.ID, c.arms[plan.New].run.ID)
+	budget := c.options.budget
+	c.options.budget = 0
+	c.setPlan()
+	if _, more := c.plan.Next(c.done); more {
+		return usage(fmt.Sprintf("--budget %s is too short for another pair", budget), "allow more", show)
+	}
+	undecided := 0
+	for _, cell := range c.base().run.Cells {
+		if _, ending := c.pairs.Verdicts(cell.ID, c.done); ending == plan.Spent || ending == plan.Hopeless {
+			undecided++
+		}
+	}
+	if undecided > 0 {
+		return usage(fmt.Sprintf("%s would hardly get a verdict within %s", plural(undecided, "cell"), plural(c.terms.Pairs, "pair")),
+			fmt.Sprintf("allow more: --pairs %d", 2*c.terms.Pairs), show)
+	}
+	return usage("no cell of this comparison needs another pair", show)
+}
+
+func (c *contest) setPlan() {
+	stage := map[string]int{}
+	for _, m := range c.arms {
+		for _, cell := range m.planCells() {
+			stage[cell.ID] = max(stage[cell.ID], cell.Stage)
+		}
+	}
+	cells := c.base().planCells()
+	for i := range cells {
+		cells[i].Stage = stage[cells[i].ID]
+	}
+	c.pairs = plan.Paired(cells, c.terms, c.budget(c.options.budget), c.base().run.Seed)
+	c.turns.plan, c.turns.doneOf = c.pairs, c.doneOf
+}
+
+// doneOf is a repetition as the plan sees it, with the metrics that decide.
+func (c *contest) doneOf(arm string, r lab.Repetition) plan.Done {
+	d := plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number, Block: r.Block,
+		Position: r.Position, Confirms: r.Confirms}}
+	if failed(r) {
+		return d
+	}
+	d.Values = map[string]float64{}
+	base, next := cellOf(c.base().run, r.Cell), cellOf(c.arms[plan.New].run, r.Cell)
+	for _, name := range compare.Deciding(&c.terms, base.Metrics, base.Params, next.Params, r.Values) {
+		d.Values[name] = r.Values[name]
+	}
+	return d
+}
+
+func failed(r lab.Repetition) bool {
+	return len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
+}
+
+func cellOf(run lab.Run, cell string) lab.Cell {
+	i := slices.IndexFunc(run.Cells, func(c lab.Cell) bool { return c.ID == cell })
+	return run.Cells[i] // both runs have the same cells
+}
+
+// preface says on standard error what is about to happen.
+func (c *contest) preface() {
+	for _, arm := range armNames() {
+		m := c.arms[arm]
+		c.say(fmt.Sprintf("%-4s  ", arm), m.where())
+	}
+	cells := c.base().suiteCells()
+	for i := range cells {
+		cells[i].Repetitions = 1
+	}
+	once := suite.EstimateTime(cells, c.base().pause())
+	text := fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm", plural(len(c.base().run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm)
+	if once > 0 {
+		text += fmt.Sprintf("; a pass takes about %s", unit.Duration(2*once))
+	}
+	c.say("  ", text)
+}

@@ -1,0 +1,362 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"headroom/internal/rule"
+)
+
+// printDiagnosis prints the answer first, in a sentence; then the findings, the worst first; then what can't be told. Low
+// findings are shortened unless they are wanted in full.
+func (p *program) printDiagnosis(r rule.Report, o doctorOptions) {
+	full := o.all || len(o.systems) > 0
+	w := &wrapper{out: p.Stdout, width: columns(p.Stdout), colour: p.colour(p.Stdout)}
+	w.line("", diagnosisTitle(r))
+	var notes []string
+	measuring := ""
+	for _, f := range r.Findings {
+		switch {
+		case f.Verdict != rule.Found:
+		case f.Severity == low && !full:
+			w.short(f)
+			notes = []string{"Findings of low severity are shortened: --all or --for SYSTEM tells them in full."}
+		default:
+			w.finding(f)
+			measuring += f.Measure + "\n"
+		}
+	}
+	w.untold(r, o.all)
+	for _, v := range []rule.Verdict{rule.Clear, rule.NotApplicable} {
+		w.others(r, v)
+	}
+	if stands := stoodFor(measuring); stands != "" {
+		notes = append(notes, "In lines \"measure\" "+stands+".")
+	}
+	if len(notes) > 0 {
+		fmt.Fprintln(w.out)
+		w.line("", strings.Join(notes, " "))
+	}
+}
+
+// placeholder is a word in lines "measure" that the reader replaces.
+type placeholder struct{ word, means string }
+
+func placeholders() []placeholder {
+	return []placeholder{
+		{"DIR", "a directory on the storage in question"},
+		{"DEVICE", "a disk (an empty one; ladder only reads, so there it may be in use)"},
+		{"NAME", "the disk, array or controller"},
+		{"ADAPTER", "the network adapter"},
+		{"GUEST", "the virtual machine"},
+		{"FILE", "the description of a guest to start"},
+		{"TARGET", "a machine that headroom starts anew for each level, which is a guest (qemu:FILE); " +
+			"for this one: headroom run before and after its reboot, then headroom compare"},
+	}
+}
+
+// stoodFor says what the words in capitals stand for that commands have.
+func stoodFor(commands string) string {
+	var parts []string
+	for _, p := range placeholders() {
+		if regexp.MustCompile(`\b` + p.word + `\b`).MatchString(commands) {
+			parts = append(parts, p.word+" is "+p.means)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// diagnosisTitle counts rules, not rules times things: a rule about each of forty disks is one line to a reader.
+func diagnosisTitle(r rule.Report) string {
+	found, unknown := map[string]bool{}, map[string]bool{}
+	severities := map[string]int{}
+	for _, f := range r.Findings {
+		switch f.Verdict {
+		case rule.Found:
+			if !found[f.Rule] {
+				severities[f.Severity]++
+			}
+			found[f.Rule] = true
+		case rule.Unknown:
+			unknown[f.Rule] = true
+		}
+	}
+	title := r.Target + ": "
+	switch {
+	case len(found) == 0 && len(unknown) > 0 && r.Counts.Clear == 0:
+		return r.Target + ": nothing can be told, because what the rules ask about is not in it; a snapshot has it: headroom facts --json > FILE"
+	case len(found) == 0:
+		title += "nothing found that holds the I/O of this machine back"
+	case len(found) == 1:
+		title += "1 finding"
+	default:
+		var counts []string
+		for _, s := range rule.Severities() {
+			if severities[s] > 0 {
+				counts = append(counts, fmt.Sprintf("%d %s", severities[s], s))
+			}
+		}
+		title += fmt.Sprintf("%d findings (%s), the one most likely to matter first", len(found), strings.Join(counts, ", "))
+	}
+	title += fmt.Sprintf("; %d can't be told, %d clear, %d do not apply", len(unknown), r.Counts.Clear, r.Counts.NotApplicable)
+	if r.PrivilegedWouldTell > 0 {
+		title += fmt.Sprintf("; as root %d more could be told", r.PrivilegedWouldTell)
+	}
+	return title
+}
+
+const low = "low"
+
+// severityWord is what stands before a finding, always of one width.
+func severityWord(severity string) string {
+	switch severity {
+	case "high":
+		return "HIGH  "
+	case "medium":
+		return "MED   "
+	}
+	return "LOW   "
+}
+
+const indent = "      "
+
+func (w *wrapper) finding(f rule.Finding) {
+	w.head(f)
+	for _, e := range told(f.Evidence) {
+		w.line(indent, evidence(e)+readFrom(e))
+	}
+	w.line(indent, effect(f))
+	for _, k := range f.Kept {
+		w.line(indent, strings.Replace(k, f.Effect, "what it costs is above", 1))
+	}
+	for i, r := range bySetting(f.Remedies) {
+		w.remedy(i, r)
+	}
+	prefix := indent + "measure: "
+	for command := range strings.Lines(f.Measure) {
+		w.line(prefix, command)
+		prefix = strings.Repeat(" ", len(prefix))
+	}
+}
+
+// short prints a finding of low severity: what was read, the first change and its cost.
+func (w *wrapper) short(f rule.Finding) {
+	w.head(f)
+	var read []string
+	for _, e := range told(f.Evidence) {
+		read = append(read, evidence(e))
+	}
+	if len(read) > 0 {
+		w.line(indent, strings.Join(read, "; "))
+	}
+	for _, k := range f.Kept {
+		w.line(indent, k)
+	}
+	if len(f.Remedies) == 0 {
+		return
+	}
+	r := f.Remedies[0]
+	change := r.Set
+	if change == "" {
+		change, _, _ = strings.Cut(strings.TrimSpace(r.Text), "\n")
+	}
+	change += caveats(r.Reboot, r.Destroys)
+	if r.Only != "" {
+		change += ", " + r.Only
+	}
+	w.line(indent+"change:  ", change)
+	if r.Cost != "" && r.Cost != "none" {
+		w.line(indent+"cost:    ", r.Cost)
+	}
+}
+
+// head prints how severe it is, the title and, on the right, the rule.
+func (w *wrapper) head(f rule.Finding) {
+	fmt.Fprintln(w.out)
+	head := severityWord(f.Severity)
+	title := wrap(f.Title, w.columns()-len(head)-len(f.Rule)-2)
+	gap := max(2, w.columns()-len(head)-len([]rune(title[0]))-len(f.Rule))
+	if w.colour && f.Severity == "high" {
+		head = "\x1b[1;31mHIGH\x1b[0m  "
+	}
+	fmt.Fprintf(w.out, "%s%s%s%s\n", head, title[0], strings.Repeat(" ", gap), f.Rule)
+	for _, l := range title[1:] {
+		fmt.Fprintln(w.out, indent+l)
+	}
+}
+
+// effect is what was measured here, or the first published figure; the others are in the rule.
+func effect(f rule.Finding) string {
+	if f.Measured != nil || len(f.Effects) < 2 {
+		return f.Effect
+	}
+	first := f.Effects[0]
+	return fmt.Sprintf("published: %s (%s; %s); not measured here; %s: headroom rules show %s", first.Text, first.Where, first.Source.Title,
+		plural(len(f.Effects)-1, "more figure"), f.Rule)
+}
+
+// bySetting puts together what is one change on several systems.
+func bySetting(all []rule.Instruction) [][]rule.Instruction {
+	var groups [][]rule.Instruction
+	for _, r := range all {
+		last := len(groups) - 1
+		if last >= 0 && r.Set != "" && groups[last][0].Set == r.Set {
+			groups[last] = append(groups[last], r)
+			continue
+		}
+		groups = append(groups, []rule.Instruction{r})
+	}
+	return groups
+}
+
+// remedy prints a change: the setting first, in one line; then how it is made on each system, in full for the best remedy
+// and for those that are no setting; then what it costs.
+func (w *wrapper) remedy(i int, systems []rule.Instruction) {
+	r := systems[0]
+	prefix, below := indent+"change:  ", indent+"         "
+	if i > 0 {
+		prefix = indent + "or:      "
+	}
+	command, isCommand := strings.CutPrefix(r.Set, "exec:")
+	switch {
+	case isCommand:
+		fmt.Fprintln(w.out, prefix+command+caveats(r.Reboot, r.Destroys)) // in one line, as it is to be typed
+		prefix = below
+	case r.Set != "":
+		w.line(prefix, r.Set+caveats(r.Reboot, r.Destroys))
+		prefix = below
+	}
+	for _, s := range systems {
+		if r.Set != "" && i > 0 && !isCommand {
+			break
+		}
+		text := s.Text
+		if isCommand {
+			text = strings.TrimSuffix(strings.TrimSuffix(text, command), ": ")
+		}
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		if len(systems) > 1 {
+			lines[0] = s.System + ": " + lines[0]
+		}
+		if r.Set == "" {
+			lines[len(lines)-1] += caveats(s.Reboot, s.Destroys)
+		}
+		w.line(prefix, lines[0])
+		for _, l := range lines[1:] {
+			fmt.Fprintln(w.out, below+l) // a file's text keeps its own lines
+		}
+		prefix = below
+	}
+	if r.Only != "" {
+		w.line(below, r.Only) // begins with "only if"
+	}
+	if r.Cost != "" {
+		w.line(below+"cost: ", r.Cost)
+	}
+}
+
+// caveats are what a reader must know of a change before making it.
+func caveats(reboot, destroys bool) string {
+	switch {
+	case reboot && destroys:
+		return " (DESTROYS DATA; needs a reboot)"
+	case destroys:
+		return " (DESTROYS DATA)"
+	case reboot:
+		return " (needs a reboot)"
+	}
+	return ""
+}
+
+// told leaves out the numbers of the kernel's release where there is other evidence: what kernel(6, 2) asks for says nothing
+// of the finding.
+func told(all []rule.Evidence) []rule.Evidence {
+	var kept []rule.Evidence
+	for _, e := range all {
+		if e.Fact != "kernel.major" && e.Fact != "kernel.minor" {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) == 0 {
+		return all
+	}
+	return kept
+}
+
+func evidence(e rule.Evidence) string {
+	text := e.Fact + " is " + e.Value
+	if len(e.About) > 0 {
+		text += " for " + names(e.About)
+	}
+	return text
+}
+
+func readFrom(e rule.Evidence) string {
+	if e.Source == "" {
+		return ""
+	}
+	return " (" + e.Source + ")"
+}
+
+// manyRules is how many rules wait for one fact before they are counted.
+const manyRules = 8
+
+// notCollected is the reason for facts that a snapshot does not have at all: one line is enough for all of them.
+const notCollected = "not collected"
+
+// untold prints what can't be told by what would have to be read, because one closed file keeps several rules silent.
+func (w *wrapper) untold(r rule.Report, all bool) {
+	titles := map[string][]string{}
+	var order []string
+	for _, f := range r.Findings {
+		if f.Verdict != rule.Unknown {
+			continue
+		}
+		why := "unknown"
+		if len(f.Missing) > 0 {
+			if why = f.Missing[0].Reason; why != notCollected {
+				why = f.Missing[0].Fact + ": " + why
+			}
+		}
+		if titles[why] == nil {
+			order = append(order, why)
+		}
+		if !slices.Contains(titles[why], f.Rule) {
+			titles[why] = append(titles[why], f.Rule)
+		}
+	}
+	if len(order) == 0 {
+		return
+	}
+	fmt.Fprintln(w.out)
+	w.line("", "can't be told:")
+	for _, why := range order {
+		rules := strings.Join(titles[why], ", ")
+		if more := len(titles[why]) - manyRules; more > 1 && !all {
+			rules = strings.Join(titles[why][:manyRules], ", ") + fmt.Sprintf(" and %d more (--all)", more)
+		}
+		w.line("?     ", rules+": "+why)
+	}
+}
+
+func (w *wrapper) others(r rule.Report, v rule.Verdict) {
+	var listed []string
+	for _, f := range r.Findings {
+		if f.Verdict != v {
+			continue
+		}
+		text := f.Rule
+		if f.Note != "" {
+			text += " (" + f.Note + ")"
+		}
+		if !slices.Contains(listed, text) {
+			listed = append(listed, text)
+		}
+	}
+	if len(listed) > 0 {
+		fmt.Fprintln(w.out)
+		w.line("", map[rule.Verdict]string{rule.Clear: "clear: ", rule.NotApplicable: "do not apply: "}[v]+strings.Join(listed, ", "))
+	}
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/rule"
+)
+
+type doctorOptions struct {
+	rules    string
+	failOn   string
+	all      bool
+	unpriced bool
+	risks    bool
+	redact   bool
+	keep     []string
+	systems  []string
+	timeout  time.Duration
+	on       []string
+}
+
+func (p *program) doctorCommand() *cobra.Command {
+	var o doctorOptions
+	c := &cobra.Command{
+		Use:   "doctor [TARGET | RUN | FILE | -]",
+		Short: "Say what holds a machine's I/O back, without any load",
+		Long: `Asks some two hundred rules about this machine, about one elsewhere
+(ssh://host) or about that of a saved run, in about a second: no load, no network, nothing changed, as any user. Each
+finding says what was read, what others measured and where, what would change
+it, at which cost, and how to measure it here; those of low severity are
+shortened without --all. What can't be told is said too, with what could not
+be read.`,
+		Example: `  headroom doctor
+  headroom doctor ssh://node7
+  headroom doctor last
+  headroom doctor --keep cmdline:numa=off
+  headroom doctor --for talos --fail-on high
+  ssh node7 headroom facts --json | headroom doctor -`,
+		Args:              between(0, 1, "nothing, or what to diagnose: a target, a run, a file of facts, - for standard input"),
+		ValidArgsFunction: p.completeSubjects(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name, err := subjectOn(args, o.on)
+			if err != nil {
+				return err
+			}
+			return p.diagnose(c, name, o)
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay: cmdline:numa=off; may be repeated")
+	f.StringArrayVar(&o.systems, "for", nil, "write remedies for this system: "+strings.Join(rule.Systems(), ", "))
+	f.StringVar(&o.rules, "rules", "", "a file of your own rules, asked beside the built-in ones")
+	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 when there is a finding of this severity or worse: high, medium, low")
+	f.BoolVar(&o.all, "all", false, "tell findings of low severity in full, and list the rules that are clear or do not apply")
+	f.BoolVar(&o.unpriced, "unpriced", false, "ask rules too whose effect nobody published and no arithmetic gives")
+	f.BoolVar(&o.risks, "risks", false, "tell risks that were taken too: mitigations or the IOMMU switched off")
+	f.DurationVar(&o.timeout, "timeout", facts.SnapshotLimit, "what is not read by then is unknown; a slow machine needs more")
+	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
+	f.StringArrayVar(&o.on, "on", nil, "the target to diagnose, the same as the argument")
+	p.jsonFlag(c)
+	completeFlag(c, "on", targetNames)
+	completeFlag(c, "for", rule.Systems)
+	completeFlag(c, "fail-on", rule.Severities)
+	return c
+}
+
+func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error {
+	if o.failOn != "" && !slices.Contains(rule.Severities(), o.failOn) {
+		return usage("--fail-on "+o.failOn+" is no severity", "severities are "+strings.Join(rule.Severities(), ", "))
+	}
+	for _, s := range o.systems {
+		if !slices.Contains(rule.Systems(), s) {
+			return usage("--for "+s+" is no system that remedies can be written for", "systems are "+strings.Join(rule.Systems(), ", "))
+		}
+	}
+	for _, k := range o.keep {
+		if err := rule.CheckKeep(k); err != nil {
+			return err
+		}
+	}
+	set, err := loadRules(o.rules)
+	if err != nil {
+		return err
+	}
+	d, err := p.subject(c.Context(), name, o.timeout)
+	if err != nil {
+		return err
+	}
+	if o.redact {
+		d.Target, d.Facts = facts.NewRedactor(d.Facts).Text(d.Target), facts.Redact(d.Facts)
+	}
+	report := set.Evaluate(append(slices.Clone(d.Facts), ceiling.Derive(d.Facts)...), rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all})
+	report.Target = d.Target
+	if p.json {
+		err = p.printJSON(report)
+	} else {
+		p.printDiagnosis(report, o)
+	}
+	if err != nil {
+		return err
+	}
+	return gate(report, o.failOn)
+}
+
+// loadRules reads the built-in rules and those of a file.
+func loadRules(file string) (*rule.Set, error) {
+	rules, err := rule.BuiltIn()
+	if err != nil {
+		return nil, err
+	}
+	if file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, &lab.Error{Kind: lab.Usage, What: "can't read the rules", Err: err}
+		}
+		own, err := rule.Decode(file, data)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, own...)
+	}
+	return rule.Compile(rules)
+}
+
+// gate fails when a finding is at least as severe as asked for.
+func gate(r rule.Report, failOn string) error {
+	if failOn == "" {
+		return nil
+	}
+	worst := slices.Index(rule.Severities(), failOn)
+	var titles []string
+	for _, f := range r.Findings {
+		if f.Verdict == rule.Found && slices.Index(rule.Severities(), f.Severity) <= worst {
+			titles = append(titles, f.Rule)
+		}
+	}
+	if len(titles) == 0 {
+		return nil
+	}
+	return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s of severity %s or worse: %s", plural(len(titles), "finding"), failOn, strings.Join(titles, ", "))}
+}

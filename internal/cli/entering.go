@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/target"
+)
+
+// entry is one step on the way into an arm.
+type entry struct {
+	text string
+	do   func(ctx context.Context) error
+	boot bool
+}
+
+// entries are the steps from one arm into another, in order: what the last arm changed is put back first, then the machine is started
+// anew if anything is decided at a boot, then this arm's levels are set. So each arm is entered from what was found.
+func (x *experiment) entries(from, to map[string]string) []entry {
+	var list []entry
+	live := x.live(from)
+	slices.Reverse(live)
+	for i, name := range live {
+		e := entry{text: "put back " + name, do: func(context.Context) error { return nil }}
+		if i == 0 { // the journal puts all of them back, the last first
+			e.do = func(ctx context.Context) error { return x.journal.Undo(ctx) }
+		}
+		list = append(list, e)
+	}
+	if x.boots() {
+		spec := factor.BootSpec(to)
+		list = append(list, entry{text: bootText(spec), boot: true, do: func(ctx context.Context) error { return x.boot(ctx, spec) }})
+	}
+	for _, name := range x.live(to) {
+		list = append(list, entry{
+			text: "set " + name + "=" + to[name],
+			do:   func(ctx context.Context) error { return x.journal.Change(ctx, x.settings[name], to[name]) },
+		})
+	}
+	return list
+}
+
+// live are the live factors that an arm sets, in the order in which none resets another.
+func (x *experiment) live(levels map[string]string) []string {
+	var names []string
+	for _, c := range x.choices {
+		name := c.Factor()
+		level, set := levels[name]
+		if c.Scheme.Class == factor.Live && set && level != factor.Found && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return factor.Order(names)
+}
+
+// boots says whether anything that is varied is decided when the machine starts: then every visit starts it anew, so that no arm has a
+// machine that ran longer than another's.
+func (x *experiment) boots() bool {
+	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == factor.OfBoot })
+}
+
+func bootText(spec target.BootSpec) string {
+	var parts []string
+	if spec.Kernel != "" {
+		parts = append(parts, "kernel "+spec.Kernel)
+	}
+	if len(spec.Arguments) > 0 {
+		parts = append(parts, "arguments "+strings.Join(spec.Arguments, " "))
+	}
+	if len(spec.Without) > 0 {
+		parts = append(parts, "without "+strings.Join(spec.Without, " "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Machine)) {
+		parts = append(parts, name+"="+spec.Machine[name])
+	}
+	if len(parts) == 0 {
+		return "boot"
+	}
+	return "boot with " + strings.Join(parts, ", ")
+}
+
+func (x *experiment) boot(ctx context.Context, spec target.BootSpec) error {
+	b, ok := x.target.(target.Booter)
+	if !ok {
+		return x.cantBoot()
+	}
+	return b.Boot(ctx, spec)
+}
+
+// checkBoots refuses at once what only a boot could do.
+func (x *experiment) checkBoots() error {
+	if _, ok := x.target.(target.Booter); !ok && x.boots() {
+		return x.cantBoot()
+	}
+	return nil
+}
+
+func (x *experiment) cantBoot() error {
+	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be started anew from here, which %s needs", x.target.Name(), x.bootFactor()),
+		Hints: []string{"measure a guest: --on qemu:FILE", "headroom factors says what each factor needs"}}
+}
+
+func (x *experiment) bootFactor() string {
+	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == factor.OfBoot })
+	return x.choices[i].Factor()
+}
+
+// enter makes an arm's levels effective.
+func (x *experiment) enter(ctx context.Context, id string) (runner.Entrance, error) {
+	arm := x.arm(id)
+	var in runner.Entrance
+	for _, e := range x.entries(x.entered, arm.Levels) {
+		x.tell(runner.Event{Doing: e.text, Begins: true})
+		in.Did = append(in.Did, e.text)
+		x.entered = arm.Levels // what a failed step has changed is put back too
+		if err := e.do(ctx); err != nil {
+			return in, err
+		}
+		in.Booted = in.Booted || e.boot
+	}
+	x.entered = arm.Levels
+	// Settings can undo each other, and an interrupt need not move when it is told to.
+	return in, errors.Join(x.journal.Holds(ctx), x.takeDown(ctx, arm))
+}
+
+// takeDown keeps what the machine is like in an arm of a sweep that it was started anew for, once: kernels differ in more than the
+// version that was asked for.
+func (x *experiment) takeDown(ctx context.Context, arm lab.Arm) error {
+	if x.kind != sweeping || !x.boots() || x.takenDown[arm.ID] {
+		return nil
+	}
+	d, err := x.snapshotWithin(ctx, bootedSnapshotLimit, x.target, x.place())
+	if err != nil {
+		return err
+	}
+	x.takenDown[arm.ID] = true
+	return x.writer.Facts(armRole(arm.ID), store.Before, d)
+}
+
+// bootedSnapshotLimit is longer than for a machine that has come to rest: an emulated one is slow.
+const bootedSnapshotLimit = 30 * time.Second
+
+func (x *experiment) arm(id string) lab.Arm {
+	i := slices.IndexFunc(x.run.Arms, func(a lab.Arm) bool { return a.ID == id })
+	return x.run.Arms[i]
+}
+
+// putBack leaves every setting as it was found, also after an error or an interruption.
+func (x *experiment) putBack(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := x.journal.Undo(ctx); err != nil {
+		return err
+	}
+	return x.journal.Close()
+}

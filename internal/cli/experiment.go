@@ -1,0 +1,463 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/ablation"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// The two kinds of experiments.
+const (
+	sweeping = "sweep"
+	ablating = "ablate"
+)
+
+// experiment is a measurement with several arms: settings are changed between visits, and put back.
+type experiment struct {
+	*measurement
+	kind    string
+	options experimentOptions
+	choices []factor.Choice
+	// settings are the live factors, by name.
+	settings map[string]factor.Setting
+	journal  *factor.Journal
+	visits   *plan.Visits
+	// entered are the levels of the arm that was entered last; nil at first.
+	entered map[string]string
+	tell    func(runner.Event)
+	// suiteName is what was typed for the suite.
+	suiteName string
+	writer    *store.Writer
+	// takenDown are the arms whose machine was taken down.
+	takenDown map[string]bool
+}
+
+// vary carries out an experiment, or says what it would do.
+func (p *program) vary(ctx context.Context, kind string, o experimentOptions, args []string) (*experiment, error) {
+	s, err := p.openStore()
+	if err != nil {
+		return nil, err
+	}
+	x := &experiment{measurement: &measurement{program: p, store: s}, kind: kind, options: o, settings: map[string]factor.Setting{}, takenDown: map[string]bool{}}
+	if o.resume != "" {
+		err = x.takeUp(ctx, args)
+	} else {
+		err = x.draw(ctx, args)
+	}
+	defer x.release()
+	if err != nil {
+		return nil, err
+	}
+	x.plan()
+	if o.dryRun {
+		return x, x.printSteps(ctx)
+	}
+	x.preface()
+	return x, x.carryOut(ctx)
+}
+
+// draw makes a new run out of the command line and the experiment's file.
+func (x *experiment) draw(ctx context.Context, args []string) error {
+	args, err := x.options.read(x.kind, args)
+	if err != nil {
+		return err
+	}
+	if err := x.choose(); err != nil {
+		return err
+	}
+	terms, err := x.terms()
+	if err != nil {
+		return err
+	}
+	if err := x.reach(ctx, x.options.on); err != nil {
+		return err
+	}
+	if err := x.checkBoots(); err != nil {
+		return err
+	}
+	x.measurement.options = x.options.runOptions()
+	if x.kind == sweeping {
+		// The first level for all: cells that only differ in what is varied become one. The arms have their own.
+		for name, value := range factor.LoadParams(nil, firstLevels(x.choices)) {
+			x.measurement.options.set = append(x.measurement.options.set, name+"="+value)
+		}
+	}
+	if err := x.draft(ctx, args); err != nil {
+		return err
+	}
+	x.run.Experiment = terms
+	if x.run.Arms, err = x.arms(); err != nil {
+		return err
+	}
+	x.suiteName = args[0]
+	if x.run.Cells, err = x.inArms(x.run.Cells); err != nil {
+		return err
+	}
+	x.run.Order, x.run.Repetitions, x.run.Budget = "visits", 0, x.options.budget.Seconds()
+	if err := x.ready(ctx); err != nil {
+		return err
+	}
+	return x.bind(ctx)
+}
+
+// reach opens the target, after what a killed run has left there was mended.
+func (x *experiment) reach(ctx context.Context, name string) error {
+	if !x.options.dryRun {
+		x.tidy(ctx, x.store, name)
+	}
+	var err error
+	x.target, err = x.openTarget(ctx, name)
+	return err
+}
+
+// choose reads the factors as typed, and refuses what is to be kept.
+func (x *experiment) choose() error {
+	if len(x.options.factors) == 0 {
+		return usage("headroom "+x.kind+" varies what? name it with "+x.options.flag(x.kind), "headroom factors lists what can be varied",
+			"for example: headroom "+x.kind+" quick /srv "+x.options.flag(x.kind)+" "+exampleOf(x.kind))
+	}
+	seen := map[string]bool{}
+	for _, text := range x.options.factors {
+		c, err := factor.Parse(text)
+		if err != nil {
+			return err
+		}
+		if x.kind == ablating && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] || x.kind == sweeping && seen[c.Factor()] {
+			return usage(text + " stands twice")
+		}
+		seen[c.Factor()+"="+strings.Join(c.Levels, ",")], seen[c.Factor()] = true, true
+		if x.kind == sweeping && c.Scheme.Name == "job" && slices.Contains(c.Levels, factor.Found) {
+			return usage(c.Factor()+" has no level that could be found: a suite can have several of it", "name the level")
+		}
+		if factor.Kept(x.options.keep, c.Factor()) {
+			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is to be kept, so it can't be varied", Hints: []string{"leave it out, or take it off --keep"}}
+		}
+		x.choices = append(x.choices, c)
+	}
+	return nil
+}
+
+func firstLevels(choices []factor.Choice) map[string]string {
+	levels := map[string]string{}
+	for _, c := range choices {
+		levels[c.Factor()] = c.Levels[0]
+	}
+	return levels
+}
+
+// terms are those of the experiment as the run keeps them.
+func (x *experiment) terms() (*lab.Experiment, error) {
+	e := &lab.Experiment{Kind: x.kind, Blocks: x.options.blocks, Keep: x.options.keep, Commands: x.options.commands, Margin: 0.03, Alpha: 0.05}
+	if e.Blocks == 0 {
+		e.Blocks = defaultBlocks(x.kind)
+	}
+	for _, s := range []struct {
+		flag, text string
+		to         *float64
+	}{{"--margin", x.options.margin, &e.Margin}, {"--alpha", x.options.alpha, &e.Alpha}, {"--share", x.options.share, &e.Share}} {
+		if s.text == "" {
+			continue
+		}
+		v, err := unit.ParseShare(s.text)
+		if err != nil {
+			return nil, usage(s.flag + ": " + err.Error())
+		}
+		*s.to = v
+	}
+	for _, c := range x.choices {
+		e.Factors = append(e.Factors, lab.Varied{Factor: c.Factor(), Levels: c.Levels, Needs: c.Scheme.Needs})
+	}
+	return e, nil
+}
+
+// bind finds the live settings on the target, and takes down their levels as they are found.
+func (x *experiment) bind(ctx context.Context) error {
+	where := factor.Where{Target: x.target, Place: x.place(), Commands: map[string]factor.Commands{}}
+	for name, c := range x.run.Experiment.Commands {
+		where.Commands[name] = factor.Commands(c)
+	}
+	for i, v := range x.run.Experiment.Factors {
+		c := x.choices[i]
+		if _, bound := x.settings[v.Factor]; bound || c.Scheme.Class != factor.Live {
+			continue
+		}
+		s, err := factor.Bind(ctx, where, v.Factor)
+		if err != nil {
+			return err
+		}
+		if x.run.Experiment.Factors[i].Found, err = s.Read(ctx); err != nil {
+			return err
+		}
+		x.settings[v.Factor] = s
+	}
+	return nil
+}
+
+// plan is that of the visits.
+func (x *experiment) plan() {
+	x.reboots = x.boots()
+	terms := plan.VisitTerms{Blocks: x.run.Experiment.Blocks, Fewest: x.run.Experiment.Fewest, Budget: x.run.Budget}
+	var settled func([]plan.Done) []string
+	if x.kind == ablating {
+		settled = settledIn(x.run)
+	}
+	x.visits = plan.InVisits(x.visited(), terms, settled, x.run.Seed)
+}
+
+// settledIn says which arms of an ablation need no further visit. The plan asks again and again after the same repetitions.
+func settledIn(run lab.Run) func([]plan.Done) []string {
+	known := map[int][]string{}
+	return func(done []plan.Done) []string {
+		if names, ok := known[len(done)]; ok {
+			return names
+		}
+		design, measured, _, err := ablation.Read(run, func(yield func(lab.Repetition) bool) {
+			for _, d := range done {
+				if !yield(lab.Repetition{Cell: d.Cell, Number: d.Number, Block: d.Block, Values: d.Values}) {
+					return
+				}
+			}
+		})
+		if err != nil {
+			return nil // what can't be read is not settled; the report says what is wrong with it
+		}
+		var names []string
+		for i, yes := range ablation.Settled(design, measured, ablation.TermsOf(run)) {
+			if yes {
+				names = append(names, design.Arms[i])
+			}
+		}
+		known[len(done)] = names
+		return names
+	}
+}
+
+// visited are the arms with their cells, as the plan sees them.
+func (x *experiment) visited() []plan.VisitedArm {
+	var arms []plan.VisitedArm
+	cells := x.planCells()
+	for _, a := range x.run.Arms {
+		arm := plan.VisitedArm{ID: a.ID}
+		for i, c := range x.run.Cells {
+			if c.Arm == a.ID {
+				arm.Cells = append(arm.Cells, cells[i])
+			}
+		}
+		arms = append(arms, arm)
+	}
+	return arms
+}
+
+func (x *experiment) preface() {
+	e := x.run.Experiment
+	x.say("", x.where())
+	text := fmt.Sprintf("%s in %s, each visited %s at most", plural(len(x.run.Cells)/len(x.run.Arms), "cell"), plural(len(x.run.Arms), "arm"),
+		plural(e.Blocks, "time"))
+	if t := suite.EstimateTime(x.suiteCells(), x.pause()); t > 0 {
+		text += "; about " + unit.Duration(t*time.Duration(e.Blocks)) + " besides changing settings"
+	}
+	x.say("  ", text)
+	for _, v := range e.Factors {
+		line := v.Factor + ": " + strings.Join(levelWords(v.Levels), ", ")
+		if v.Found != "" {
+			line += "; found " + v.Found
+		}
+		if v.Needs != "" && v.Needs != "nothing" {
+			line += "; needs a " + v.Needs
+		}
+		x.say("  ", line)
+	}
+}
+
+// levelWords are levels as people read them: an argument that is there without a value has an empty level.
+func levelWords(levels []string) []string {
+	words := slices.Clone(levels)
+	for i, l := range words {
+		if l == "" {
+			words[i] = "there"
+		}
+	}
+	return words
+}
+
+// carryOut visits the arms until the plan has come to its end, and puts every setting back whatever happens.
+func (x *experiment) carryOut(ctx context.Context) error {
+	if err := x.openJournal(ctx); err != nil {
+		return err
+	}
+	show := x.newProgress(newVisitClock(x.visits, x.run.Experiment.Blocks, x.measurement.experiment().Cells, x.kept))
+	x.tell = show.tell
+	w, err := x.tried(ctx)
+	if err != nil {
+		show.end()
+		return errors.Join(err, x.putBack(ctx))
+	}
+	x.writer = w
+	e := x.measurement.experiment()
+	e.Enter, e.Progress = x.enter, show.tell
+	s, err := runner.Open(ctx, e, w)
+	if err != nil {
+		return errors.Join(err, x.putBack(ctx), x.end(ctx, w, runner.Outcome{}, err))
+	}
+	for err == nil {
+		next, more := x.visits.Next(s.Done())
+		if !more {
+			break
+		}
+		_, err = s.Repeat(ctx, next)
+	}
+	show.end()
+	outcome, closing := s.Close()
+	err = errors.Join(err, closing, x.putBack(ctx))
+	if err = errors.Join(err, x.end(ctx, w, outcome, err)); err != nil {
+		if len(outcome.Repetitions) > 0 {
+			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", plural(len(outcome.Repetitions), "repetition"),
+				resumeCommand(x.run, x.store.ShortID(x.run.ID)))
+		}
+		return err
+	}
+	if outcome.Failed > 0 && outcome.Failed == outcome.Measured {
+		return &lab.Error{What: "all loads failed", Hints: []string{"headroom show " + x.store.ShortID(x.run.ID) + " --raw shows what fio said"}}
+	}
+	return nil
+}
+
+// tried begins the run when all levels have shown to be possible.
+func (x *experiment) tried(ctx context.Context) (*store.Writer, error) {
+	if err := x.try(ctx); err != nil {
+		return nil, err
+	}
+	return x.begin(ctx)
+}
+
+func (x *experiment) openJournal(ctx context.Context) error {
+	var err error
+	if x.journal, err = factor.Create(changesDir(x.store), x.run.ID, x.target); err != nil {
+		return err
+	}
+	if err := x.journal.Keep(ctx, x.run.Experiment.Keep); err != nil {
+		return errors.Join(err, x.journal.Close())
+	}
+	if x.AtStep != nil {
+		x.journal.AtStep(x.AtStep)
+	}
+	return nil
+}
+
+// takeUp makes the experiment out of one that was interrupted.
+func (x *experiment) takeUp(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("--resume takes everything from the run", "headroom "+x.kind+" --resume "+x.options.resume)
+	}
+	b, err := x.store.Find(x.options.resume)
+	if err != nil {
+		return err
+	}
+	if err := x.resumable(b); err != nil {
+		return err
+	}
+	for _, v := range b.Run.Experiment.Factors {
+		scheme, name, err := factor.Find(v.Factor)
+		if err != nil {
+			return err
+		}
+		x.choices = append(x.choices, factor.Choice{Scheme: scheme, Name: name, Levels: v.Levels})
+	}
+	if err := x.reach(ctx, targetOfRun(b.Run)); err != nil {
+		return err
+	}
+	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy}
+	if err := x.goOn(ctx, b); err != nil {
+		return err
+	}
+	if x.options.budget > 0 { // from now on; the plan counts from the first load
+		x.run.Budget = x.spent() + x.options.budget.Seconds()
+	}
+	return x.bind(ctx)
+}
+
+func (x *experiment) resumable(b *store.Bundle) error {
+	switch {
+	case b.Run.Experiment == nil || b.Run.Experiment.Kind != x.kind:
+		return usage(fmt.Sprintf("run %s is no %s", b.Run.ID, x.kind), resumeCommand(b.Run, x.options.resume))
+	case b.Run.Status != lab.Interrupted:
+		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status),
+			"headroom "+x.kind+" --show "+x.options.resume+" shows it")
+	}
+	return nil
+}
+
+// release gives back what the experiment holds: the device, and a target that must be closed.
+func (x *experiment) release() {
+	x.measurement.release()
+	x.closeTarget(x.target)
+}
+
+// read folds an experiment's file into the flags, which come first, and returns the suite and the place.
+func (o *experimentOptions) read(kind string, args []string) ([]string, error) {
+	if len(args) == 0 {
+		return args, nil
+	}
+	if ext := filepath.Ext(args[0]); ext != ".yaml" && ext != ".yml" {
+		return args, nil
+	}
+	data, err := os.ReadFile(args[0])
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + args[0], Err: err}
+	}
+	if !suite.IsExperiment(data) {
+		return args, nil
+	}
+	e, err := suite.DecodeExperiment(args[0], data, checkFactor)
+	if err != nil {
+		return nil, err
+	}
+	if e.Kind != kind {
+		return nil, usage(fmt.Sprintf("%s is an experiment for %s", args[0], e.Kind), "headroom "+e.Kind+" "+args[0])
+	}
+	rest := args[1:]
+	o.fold(e)
+	if e.Suite == "" && len(rest) == 0 {
+		return nil, usage(args[0]+" names no suite", "add suite: quick to it")
+	}
+	if e.Suite != "" {
+		rest = append([]string{beside(args[0], e.Suite)}, rest...)
+	}
+	if len(rest) < 2 && e.Place != "" {
+		rest = append(rest, e.Place)
+	}
+	return rest, nil
+}
+
+// beside is a suite's file as an experiment's file names it: relative to itself.
+func beside(file, name string) string {
+	if filepath.Ext(name) == "" && !strings.ContainsRune(name, filepath.Separator) || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(file), name)
+}
+
+func checkFactor(text string) (complaint, hint string) {
+	_, err := factor.Parse(text)
+	if err == nil {
+		return "", ""
+	}
+	if e, ok := errors.AsType[*lab.Error](err); ok && len(e.Hints) > 0 {
+		return e.What, e.Hints[0]
+	}
+	return err.Error(), "headroom factors lists what can be varied"
+}

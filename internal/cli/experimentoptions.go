@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+	"headroom/internal/suite"
+)
+
+// experimentOptions are the flags of sweep and ablate, or what an experiment's file says in their place.
+type experimentOptions struct {
+	factors  []string
+	baseline string
+	keep     []string
+	commands map[string]lab.SettingCommands
+	on       string
+	set      []string
+	size     string
+	label    string
+	seed     uint64
+	destroy  string
+	writes   string
+	blocks   int
+	repeat   int
+	budget   time.Duration
+	margin   string
+	alpha    string
+	share    string
+	alone    bool
+	resume   string
+	show     string
+	dryRun   bool
+	output   string
+}
+
+// flag is the name of the flag that says what is varied.
+func (o *experimentOptions) flag(kind string) string {
+	if kind == ablating {
+		return "--setting"
+	}
+	return "--factor"
+}
+
+func exampleOf(kind string) string {
+	if kind == ablating {
+		return "sysctl:vm.dirty_ratio=5 --setting queue:scheduler=none"
+	}
+	return "queue:scheduler=none,mq-deadline"
+}
+
+// defaultBlocks is how often every arm is visited at most. A sweep has a number of blocks that is fixed beforehand; an ablation stops
+// when nothing is left to decide.
+func defaultBlocks(kind string) int {
+	if kind == ablating {
+		return 12
+	}
+	return 6
+}
+
+func (o *experimentOptions) perVisit() int { return max(1, o.repeat) }
+
+// flags adds those that both commands have.
+func (o *experimentOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay as it is, like cmdline:numa; may be repeated")
+	f.StringVar(&o.on, "on", "local", "where to measure: local, ssh://user@host, qemu:FILE")
+	f.StringArrayVar(&o.set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
+	f.StringVar(&o.size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
+	f.StringVar(&o.label, "label", "", "text to find the run by")
+	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
+	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
+	f.StringVar(&o.writes, "max-writes", "", "end when the disks have been written more than this, like 500g")
+	f.IntVar(&o.blocks, "blocks", 0, "visits of every arm at most")
+	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a visit (default 1)")
+	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished")
+	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
+	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
+	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run")
+	f.StringVar(&o.show, "show", "", "show a saved run again, and measure nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "list every setting and command in order, and do nothing")
+	f.StringVarP(&o.output, "output", "o", "", "write the report to a file: .html, .md, .csv or .json")
+}
+
+// check refuses flags that would do nothing beside --resume or --show.
+func (o *experimentOptions) check(c *cobra.Command) error {
+	if o.budget < 0 {
+		return usage("--budget "+o.budget.String()+" is no length of time", "write something like 10m or 1h30m")
+	}
+	settled, why := []string{"factor", "setting", "baseline", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "alone"},
+		"is settled when a run is resumed"
+	switch {
+	case o.show != "":
+		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "max-writes"), "means nothing with --show"
+	case o.resume == "":
+		return nil
+	}
+	for _, name := range settled {
+		if f := c.Flags().Lookup(name); f != nil && f.Changed {
+			return usage("--" + name + " " + why)
+		}
+	}
+	return nil
+}
+
+// runOptions are those of the measurement underneath.
+func (o *experimentOptions) runOptions() runOptions {
+	return runOptions{label: o.label, seed: o.seed, size: o.size, set: o.set, destroy: o.destroy, maxWrites: o.writes, dryRun: o.dryRun}
+}
+
+// fold takes from an experiment's file what the flags leave open.
+func (o *experimentOptions) fold(e suite.Experiment) {
+	o.factors = append(e.Factors, o.factors...)
+	o.keep = append(e.Keep, o.keep...)
+	o.set = append(e.Set, o.set...)
+	o.commands = e.Commands
+	fill := func(to *string, from string) {
+		if *to == "" {
+			*to = from
+		}
+	}
+	fill(&o.baseline, e.Baseline)
+	fill(&o.margin, percentOr(e.Margin))
+	fill(&o.alpha, percentOr(e.Alpha))
+	fill(&o.share, percentOr(e.Share))
+	if e.On != "" && (o.on == "" || o.on == "local") {
+		o.on = e.On
+	}
+	if o.blocks == 0 {
+		o.blocks = e.Blocks
+	}
+	if o.repeat == 0 {
+		o.repeat = e.Repetitions
+	}
+	if o.budget == 0 {
+		o.budget = e.Budget
+	}
+}
+
+// percentOr is a share as typed; empty for none.
+func percentOr(share float64) string {
+	if share == 0 {
+		return ""
+	}
+	return asked(share)
+}
+
+// format of the report that the output's name asks for: "table", "json", "html", "markdown" or "csv".
+func (o *experimentOptions) format(json bool) (string, error) {
+	if json || o.output == "" {
+		return map[bool]string{true: "json", false: "table"}[json], nil
+	}
+	formats := map[string]string{".html": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
+	if f, ok := formats[strings.ToLower(filepath.Ext(o.output))]; ok {
+		return f, nil
+	}
+	return "", usage("what to write into "+o.output+" can't be told from its name", "end it in one of .html, .md, .csv, .json")
+}

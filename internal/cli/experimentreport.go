@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"headroom/internal/ablation"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/store"
+	"headroom/internal/sweep"
+)
+
+// reportExperiment shows a saved experiment of a kind.
+func (p *program) reportExperiment(ref, kind string, o experimentOptions) error {
+	b, err := p.findExperiment(ref, kind)
+	if err != nil {
+		return err
+	}
+	format, err := o.format(p.json)
+	if err != nil {
+		return err
+	}
+	options, err := p.reportOptions(report.Options{})
+	if err != nil {
+		return err
+	}
+	if o.output == "" {
+		return p.writeExperiment(b, format, p.Stdout, options)
+	}
+	options.Colour = false
+	var page bytes.Buffer
+	if err := p.writeExperiment(b, format, &page, options); err != nil {
+		return err
+	}
+	return p.writeFile(o.output, page.Bytes())
+}
+
+// writeExperiment writes what a run with several arms was made for: its JSON, or one of the formats that experiments have.
+func (p *program) writeExperiment(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+	write := writeAblation
+	if b.Run.Experiment.Kind == sweeping {
+		write = writeSweep
+	}
+	if err := write(b, format, w, o); err != nil || format != "table" {
+		return err
+	}
+	id := o.ShortID(b.Run.ID)
+	if b.Run.Status == lab.Interrupted {
+		fmt.Fprintln(w, "go on: "+resumeCommand(b.Run, id))
+	}
+	_, err := fmt.Fprintln(w, "each load in each arm: headroom show "+id+" --cells")
+	return err
+}
+
+// readable is a run as reports may tell of it: without serial numbers, unless they were asked for.
+func readable(b *store.Bundle, o report.Options) (lab.Run, iter.Seq2[lab.Repetition, error]) {
+	if o.Serials {
+		return b.Run, b.Repetitions()
+	}
+	return report.Redacted(b.Run, b.Repetitions())
+}
+
+func writeSweep(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+	byArm, err := factsByArm(b)
+	if err != nil {
+		return err
+	}
+	run, repetitions := readable(b, o)
+	d, err := report.SweepOf(run, repetitions, byArm, sweep.Settings{})
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		return encodeJSON(w, d)
+	}
+	formats := report.SweepFormats()
+	return formats[slices.IndexFunc(formats, func(f report.SweepFormat) bool { return f.Name == format })].Write(w, d, o)
+}
+
+func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+	run, all := readable(b, o)
+	repetitions, failed := withoutErrors(all)
+	d, err := ablation.FromRun(run, repetitions)
+	if *failed != nil {
+		return *failed
+	}
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		return encodeJSON(w, d)
+	}
+	formats := report.AblationFormats()
+	return formats[slices.IndexFunc(formats, func(f report.AblationFormat) bool { return f.Name == format })].Write(w, d, o)
+}
+
+func (p *program) findExperiment(ref, kind string) (*store.Bundle, error) {
+	s, err := p.openStore()
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.Find(ref)
+	if err == nil && (b.Run.Experiment == nil || b.Run.Experiment.Kind != kind) {
+		return nil, usage("run "+s.ShortID(b.Run.ID)+" is no "+lab.Experiment{Kind: kind}.Noun(), "headroom show "+s.ShortID(b.Run.ID)+" shows it")
+	}
+	return b, err
+}
+
+// armRole names the snapshot of the machine as it was in an arm of a sweep.
+func armRole(arm string) string { return "arm-" + arm }
+
+// factsByArm are the facts of the machine in each arm, where they were taken down: of a machine that was started anew.
+func factsByArm(b *store.Bundle) (map[string][]lab.Fact, error) {
+	byArm := map[string][]lab.Fact{}
+	for _, arm := range b.Run.Arms {
+		for f, err := range b.EachFact(armRole(arm.ID), store.Before) {
+			if err != nil {
+				return nil, err
+			}
+			if strings.HasPrefix(f.Key, "cpu.vulnerability.") || strings.HasPrefix(f.Key, "kernel.") {
+				byArm[arm.ID] = append(byArm[arm.ID], f)
+			}
+		}
+	}
+	return byArm, nil
+}
+
+// withoutErrors is a sequence that ends at its first error, which is kept.
+func withoutErrors[T any](seq iter.Seq2[T, error]) (iter.Seq[T], *error) {
+	var failed error
+	return func(yield func(T) bool) {
+		for v, err := range seq {
+			if failed = err; err != nil || !yield(v) {
+				return
+			}
+		}
+	}, &failed
+}

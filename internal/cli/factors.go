@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/factor"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+)
+
+// factorsSchema names the published JSON document of factors.
+const factorsSchema = "headroom/factors/v1"
+
+// factorsDocument lists kinds of factors, and where one factor was asked for, what it is on a target.
+type factorsDocument struct {
+	Schema  string      `json:"schema"`
+	Factors []factorRow `json:"factors"`
+}
+
+// factorRow is one kind of factors.
+type factorRow struct {
+	Scheme   string   `json:"scheme"`
+	Title    string   `json:"title"`
+	Class    string   `json:"class"`
+	Needs    string   `json:"needs"`
+	Syntax   string   `json:"syntax"`
+	Levels   string   `json:"levels"`
+	Verified string   `json:"verified"`
+	Examples []string `json:"examples"`
+	// Factor on a target, its level in effect, the levels that the target says it takes, and where the level is held.
+	Factor   string   `json:"factor,omitempty"`
+	Target   string   `json:"target,omitempty"`
+	Level    *string  `json:"level,omitempty"`
+	Possible []string `json:"possible,omitempty"`
+	Places   []string `json:"places,omitempty"`
+}
+
+func (p *program) factorsCommand() *cobra.Command {
+	var on string
+	c := &cobra.Command{
+		Use:   "factors [NAME [DEVICE or DIR]]",
+		Short: "List what can be varied, or show the level of one factor that is in effect",
+		Long: `Lists the kinds of settings that an experiment can vary: what they are, what it
+takes to change them, and from where the level in effect is read back. With a
+name it reads that factor, and says which levels are possible. queue: and
+mount: are about a place, which is then named too. Nothing is changed.`,
+		Example: `  headroom factors
+  headroom factors queue
+  headroom factors sysctl:vm.dirty_ratio
+  headroom factors queue:scheduler /srv --on ssh://db1`,
+		Args:              between(0, 2, "a factor and, for queue: and mount:, a place"),
+		ValidArgsFunction: completeFactors,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return p.listFactors(factor.Schemes())
+			}
+			return p.showFactor(c.Context(), on, args)
+		},
+	}
+	c.Flags().StringVar(&on, "on", here, "target to read the factor on")
+	p.jsonFlag(c)
+	return c
+}
+
+// completeFactors offers the kinds of factors, then places.
+func completeFactors(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var names []string
+	for _, s := range factor.Schemes() {
+		names = append(names, s.Name+":\t"+s.Title)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+func rowOfScheme(s factor.Scheme) factorRow {
+	return factorRow{Scheme: s.Name, Title: s.Title, Class: s.Class.String(), Needs: s.Needs, Syntax: s.Syntax, Levels: s.Levels, Verified: s.Verified,
+		Examples: s.Examples}
+}
+
+func (p *program) listFactors(schemes []factor.Scheme) error {
+	if p.json {
+		doc := factorsDocument{Schema: factorsSchema}
+		for _, s := range schemes {
+			doc.Factors = append(doc.Factors, rowOfScheme(s))
+		}
+		return p.printJSON(doc)
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FACTOR\tOF THE\tNEEDS\tWHAT\tVERIFIED BY")
+	for _, s := range schemes {
+		fmt.Fprintf(w, "%s:\t%s\t%s\t%s\t%s\n", s.Name, classWord(s.Class), s.Needs, s.Title, s.Verified)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(p.Stdout, fitted(table.String(), columns(p.Stdout))); err != nil {
+		return err
+	}
+	fmt.Fprintln(p.Stdout, "\nheadroom factors NAME shows one: its form and levels, or what is in effect here")
+	return nil
+}
+
+// classWord says of what the factors of a class are.
+func classWord(c factor.Class) string {
+	return map[factor.Class]string{factor.OfLoad: "load", factor.Live: "running machine", factor.OfBoot: "boot"}[c]
+}
+
+// showFactor shows a kind of factors, or one factor on a target.
+func (p *program) showFactor(ctx context.Context, on string, args []string) error {
+	name := args[0]
+	if !strings.Contains(name, ":") {
+		name += ":"
+	}
+	scheme, rest, err := factor.Find(name)
+	if err != nil {
+		return err
+	}
+	row := rowOfScheme(scheme)
+	if scheme.Class == factor.Live && rest != "" {
+		if row, err = p.readFactor(ctx, on, name, args[1:], row); err != nil {
+			return err
+		}
+	} else if rest != "" {
+		if err := factor.Check(name, ""); err != nil {
+			return err
+		}
+	}
+	if p.json {
+		return p.printJSON(factorsDocument{Schema: factorsSchema, Factors: []factorRow{row}})
+	}
+	p.printFactor(row)
+	return nil
+}
+
+// readFactor reads the level of a factor on a target.
+func (p *program) readFactor(ctx context.Context, on, name string, places []string, row factorRow) (factorRow, error) {
+	t, err := p.openTarget(ctx, on)
+	if err != nil {
+		return row, err
+	}
+	defer p.closeTarget(t)
+	where := factor.Where{Target: t}
+	if len(places) > 0 {
+		if where.Place, err = facts.ResolvePlace(ctx, t, places[0]); err != nil {
+			return row, err
+		}
+	} else if row.Scheme == "queue" || row.Scheme == "mount" {
+		return row, usage(name+" is about a place, and none is named", "headroom factors "+name+" DIR")
+	}
+	setting, err := factor.Bind(ctx, where, name)
+	if err != nil {
+		return row, err
+	}
+	level, err := setting.Read(ctx)
+	if err != nil {
+		return row, err
+	}
+	row.Factor, row.Target, row.Level, row.Possible, row.Places = name, t.Name(), &level, setting.Possible(), setting.Spots()
+	return row, nil
+}
+
+func (p *program) printFactor(row factorRow) {
+	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
+	line := func(name, text string) {
+		if text != "" {
+			w.line(fmt.Sprintf("  %-10s", name), text)
+		}
+	}
+	if row.Level == nil {
+		w.line("", row.Scheme+": is "+row.Title)
+		line("form", row.Syntax)
+	} else {
+		w.line("", fmt.Sprintf("%s is %s on %s", row.Factor, shown(*row.Level), row.Target))
+	}
+	line("possible", strings.Join(row.Possible, ", "))
+	if row.Possible == nil {
+		line("possible", row.Levels)
+	}
+	line("needs", row.Needs)
+	line("read from", strings.Join(row.Places, ", "))
+	if row.Level == nil {
+		line("read from", row.Verified)
+		for _, e := range row.Examples {
+			line("example", lab.ShellQuote([]string{e}))
+		}
+	}
+}
+
+// shown is a level in a sentence, where an empty one would not be seen.
+func shown(level string) string {
+	if level == "" {
+		return "empty"
+	}
+	return level
+}

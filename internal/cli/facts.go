@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+)
+
+type factsOptions struct {
+	only    []string
+	all     bool
+	sources bool
+	redact  bool
+	timeout time.Duration
+	on      []string
+}
+
+func (p *program) factsCommand() *cobra.Command {
+	var o factsOptions
+	c := &cobra.Command{
+		Use:   "facts [TARGET | RUN | FILE | -]",
+		Short: "Show what is known of a machine, or of a saved run's",
+		Long: `Shows what the kernel, the firmware and the devices say of this machine, or of
+one elsewhere (ssh://host): about a second, as any user, nothing changed. What can't be read is shown as
+unknown, with the reason. Build options, sysctls and module parameters are
+counted; --all lists them. The JSON holds everything, and is what "facts diff"
+and "doctor" read.`,
+		Example: `  headroom facts
+  headroom facts --only disk --only nic.ring
+  headroom facts --json > node7.json
+  headroom facts ssh://node7
+  headroom facts qemu:guest.yaml
+  headroom facts last
+  headroom facts diff node6.json node7.json`,
+		Args:              between(0, 1, "nothing, or what to show the facts of: a target, a run, a file, - for standard input"),
+		ValidArgsFunction: p.completeSubjects(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name, err := subjectOn(args, o.on)
+			if err != nil {
+				return err
+			}
+			d, err := p.subject(c.Context(), name, o.timeout)
+			if err != nil {
+				return err
+			}
+			return p.printFacts(d, o)
+		},
+	}
+	c.Flags().StringArrayVar(&o.only, "only", nil, "facts whose name begins so: disk, nic.ring, sysctl.net; may be repeated")
+	c.Flags().BoolVar(&o.all, "all", false, "list build options, sysctls and module parameters too")
+	c.Flags().BoolVar(&o.sources, "sources", false, "say where each fact was read")
+	c.Flags().BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
+	c.Flags().DurationVar(&o.timeout, "timeout", facts.SnapshotLimit, "what is not read by then is unknown; a slow machine needs more")
+	c.Flags().StringArrayVar(&o.on, "on", nil, "the target to read, the same as the argument")
+	p.jsonFlag(c)
+	completeFlag(c, "on", targetNames)
+	completeFlag(c, "only", factAreas)
+	c.AddCommand(p.factsDiffCommand())
+	return c
+}
+
+func (p *program) printFacts(d facts.Document, o factsOptions) error {
+	if o.redact {
+		d.Target = facts.NewRedactor(d.Facts).Text(d.Target)
+		d.Facts = facts.Redact(d.Facts)
+	}
+	d.Facts = chosenFacts(d.Facts, o.only)
+	if len(d.Facts) == 0 {
+		return usage(fmt.Sprintf("no fact of %s begins with %s", d.Target, strings.Join(o.only, " or ")),
+			"headroom facts lists what there is, --all more; a name ends at a dot or an underscore: disk, disk.queue, nic.ring.rx")
+	}
+	if p.json {
+		return p.printJSON(d)
+	}
+	shown := d.Facts
+	asksForBulk := func(prefix string) bool { return facts.Bulk(strings.TrimRight(prefix, ".*") + ".") }
+	if !o.all && !slices.ContainsFunc(o.only, asksForBulk) {
+		// A file that holds nothing else, such as a kernel's configuration, is listed whole.
+		if brief := facts.Brief(shown); len(brief) > 1 || len(brief) > 0 && len(o.only) > 0 {
+			shown = brief
+		}
+	}
+	(&wrapper{out: p.Stdout, width: columns(p.Stdout)}).line("", factsTitle(d, len(shown)))
+	for _, s := range facts.Sections(shown) {
+		fmt.Fprintf(p.Stdout, "\n%s\n", s.Title)
+		writeRows(p.Stdout, s.Rows, o, columns(p.Stdout))
+	}
+	return nil
+}
+
+func chosenFacts(all []lab.Fact, only []string) []lab.Fact {
+	if len(only) == 0 {
+		return all
+	}
+	var kept []lab.Fact
+	for _, f := range all {
+		for _, prefix := range only {
+			if rest, ok := strings.CutPrefix(f.Key, strings.TrimRight(prefix, ".*")); ok && (rest == "" || strings.ContainsAny(rest[:1], "._")) {
+				kept = append(kept, f)
+				break
+			}
+		}
+	}
+	return kept
+}
+
+// factsTitle is what was read, in a line.
+func factsTitle(d facts.Document, shown int) string {
+	unknown, unreadable := 0, 0
+	for _, f := range d.Facts {
+		if f.Unknown != "" && !facts.Bulk(f.Key) {
+			unknown++
+			if strings.Contains(f.Unknown, "permission") {
+				unreadable++
+			}
+		}
+	}
+	title := d.Target + ": " + plural(shown, "fact")
+	if unknown > 0 {
+		title += fmt.Sprintf(", %d unknown", unknown)
+	}
+	if unreadable > 0 {
+		title += fmt.Sprintf(" (%d of them root may read)", unreadable)
+	}
+	if hidden := len(d.Facts) - shown; hidden > 0 {
+		title += fmt.Sprintf("; with --all %d more (build options, sysctls, module parameters)", hidden)
+	}
+	return title
+}
+
+// writeRows prints facts with aligned values; on a terminal no line is longer than it is wide.
+// What is too long is cut, so that a fact is a line; who asks for some facts only sees them whole.
+func writeRows(w io.Writer, rows []facts.Row, o factsOptions, width int) {
+	const widest = 40 // cpu's vulnerability.indirect_target_selection
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, min(len(r.Name), widest))
+	}
+	index := facts.NewIndex()
+	for _, r := range rows {
+		name, value := fmt.Sprintf("  %-*s  ", longest, r.Name), index.Show(r.Fact)
+		if o.sources && r.Fact.Source != "" {
+			value += "   [" + r.Fact.Source + "]"
+		}
+		switch {
+		case width == 0:
+			fmt.Fprintln(w, strings.TrimRight(name+value, " "))
+		case len(o.only) > 0:
+			(&wrapper{out: w, width: width}).line(name, value)
+		default:
+			fmt.Fprintln(w, fit(name+value, width))
+		}
+	}
+}

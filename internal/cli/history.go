@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/diff"
+	"headroom/internal/history"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/store"
+	"headroom/internal/unit"
+)
+
+type historyOptions struct {
+	history.Options
+	since, margin string
+	failOn        string
+	output        string
+}
+
+func (p *program) historyCommand() *cobra.Command {
+	var o historyOptions
+	c := &cobra.Command{
+		Use:   "history SUITE",
+		Short: "Follow a suite over its runs: when did its numbers change, and what changed with them",
+		Long: `Puts the runs of a suite in the order of time, machine by machine and place by
+place, and finds where the level of a cell changed: at most one history in 20
+shows a change where there was none, over all cells of a machine. At each
+change it compares the machine before and after. The newest run, which nothing
+has followed yet, is compared with those before it.
+
+Only the same job with the same parameters is one cell; when a parameter
+changes, another history begins. Imported runs have no suite: those with one
+label are a history.
+
+--fail-on regression makes it a gate. It exits with
+  3  when the newest run is worse than those before it, or the last change of
+     a cell was for the worse (--since RUN, the first one at the new level,
+     accepts it)
+  5  when that can't be told: too few runs, or they scatter too much for the
+     margin
+  0  otherwise: a loss of more than the margin is excluded, with 95% a cell`,
+		Example: `  headroom history nvme
+  headroom history nvme --since 90d --cell randread
+  headroom history nvme --metric read.latency.p99
+  headroom history nvme --margin 5% --fail-on regression
+  headroom history nvme -o history.html`,
+		Args:              between(1, 1, "the name of a suite, or the label of imports, as headroom list shows it"),
+		ValidArgsFunction: p.completeMeasuredSuites,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return p.showHistory(args[0], o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Cell, "cell", "", "follow only cells with this in their name, as the table shows it")
+	f.StringVar(&o.Metric, "metric", "", "follow this metric, as in JSON (default: IOPS; where the load is paced, the mean latency)")
+	f.StringVar(&o.since, "since", "", "leave out what is older: 90d, 12w, a date such as 2026-10-03, or the first run to take")
+	f.StringVar(&o.margin, "margin", "3%", "largest loss that counts as none")
+	f.Float64Var(&o.Alpha, "alpha", history.DefaultAlpha, "probability of a false alarm at one look; 0.01 for a gate that looks every week")
+	f.StringVar(&o.failOn, "fail-on", "", "regression: exit with 3 when there is one, 5 when it can't be told")
+	f.StringVarP(&o.output, "output", "o", "", "write one self-contained HTML page to this file")
+	p.jsonFlag(c)
+	completeFlag(c, "fail-on", func() []string { return []string{failOnRegression} })
+	return c
+}
+
+const failOnRegression = "regression"
+
+// check checks the flags and reads the margin.
+func (o *historyOptions) check() error {
+	if o.failOn != "" && o.failOn != failOnRegression {
+		return usage("--fail-on knows no "+strconv.Quote(o.failOn), "--fail-on regression")
+	}
+	if !(o.Alpha > 0 && o.Alpha < 1) {
+		return usage(fmt.Sprintf("--alpha %g is no probability", o.Alpha), "0.05 is one false alarm in twenty looks")
+	}
+	margin, err := unit.ParseShare(o.margin)
+	if err != nil {
+		return usage("--margin "+o.margin+": "+err.Error(), "--margin 3%")
+	}
+	o.Margin = margin
+	return nil
+}
+
+// sinceWhen reads a date, how long ago, or the run from which on.
+func sinceWhen(s *store.Store, text string, now time.Time) (time.Time, error) {
+	if day, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
+		return day, nil
+	}
+	weeks, isWeeks := strings.CutSuffix(text, "w")
+	if n, err := strconv.ParseFloat(weeks, 64); isWeeks && err == nil && n > 0 {
+		return now.Add(-time.Duration(n * float64(7*24*time.Hour))), nil
+	}
+	if d, err := unit.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	if b, err := s.Find(text); err == nil {
+		return b.Run.Created, nil
+	}
+	return now, usage("--since "+text+" is no time and no run", "--since 90d, --since 12w, --since 2026-10-03, or --since RUN")
+}
+
+func (p *program) showHistory(suite string, o historyOptions) error {
+	s, err := p.openStore()
+	if err != nil {
+		return err
+	}
+	bundles, damaged := measuredRuns(s, suite)
+	if len(bundles) == 0 {
+		return errors.Join(p.noHistory(s, suite), damaged)
+	}
+	if o.since != "" {
+		if o.Since, err = sinceWhen(s, o.since, time.Now()); err != nil {
+			return err
+		}
+	}
+	doc, err := historyOf(suite, bundles, o.Options)
+	if err != nil {
+		return err
+	}
+	if len(doc.Series) == 0 {
+		return usage("no run of "+suite+" is as new as that", "leave --since out, or take it further back")
+	}
+	if !slices.ContainsFunc(doc.Series, func(s history.Series) bool { return len(s.Cells) > 0 }) {
+		return usage("no cell of "+suite+" has that in its name, or that metric", "headroom history "+suite+" shows the names; headroom show last --json the metrics")
+	}
+	if err := p.writeHistory(s, doc, o); err != nil {
+		return err
+	}
+	if o.failOn == "" {
+		return damaged
+	}
+	return errors.Join(gateOf(s, doc), damaged)
+}
+
+func (p *program) writeHistory(s *store.Store, doc history.Document, o historyOptions) error {
+	options := report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout), ShortID: s.ShortID}
+	if o.output != "" {
+		var page bytes.Buffer
+		if err := report.WriteHistoryPage(&page, doc, options); err != nil {
+			return err
+		}
+		if err := p.writeFile(o.output, page.Bytes()); err != nil {
+			return err
+		}
+	}
+	if p.json {
+		return p.printJSON(doc)
+	}
+	return report.WriteHistory(p.Stdout, doc, options)
+}
+
+// gateOf is the error that a gate answers with.
+func gateOf(st *store.Store, doc history.Document) error {
+	var named []string
+	for _, s := range doc.Series {
+		for _, t := range s.Cells {
+			if t.Newest.Verdict == doc.Verdict {
+				why := t.Newest.Why
+				for _, r := range s.Runs {
+					why = strings.ReplaceAll(why, r.ID, st.ShortID(r.ID))
+				}
+				named = append(named, t.Name+": "+why)
+			}
+		}
+	}
+	switch doc.Verdict {
+	case history.Regression:
+		return &lab.Error{Kind: lab.Gate, What: "there is a regression of " + doc.Suite, Hints: append(named, "a new level that is to stay is accepted with --since RUN, the first one at it")}
+	case history.Undecided:
+		return &lab.Error{Kind: lab.Undecided, What: "it can't be told whether there is a regression of " + doc.Suite, Hints: named}
+	}
+	return nil
+}
+
+// measuredRuns are the runs of a suite that have ended; an import knows no suite, and goes by its label. Damaged runs are named in the error, beside the others.
+func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
+	rows, err := s.List()
+	errs := []error{err}
+	var bundles []*store.Bundle
+	for _, r := range rows {
+		if suiteOf(r) != suite || r.Status == lab.Running || r.Experiment != "" { // what an experiment varies has no history
+			continue
+		}
+		b, err := s.Find(r.ID)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		bundles = append(bundles, b)
+	}
+	return bundles, errors.Join(errs...)
+}
+
+func suiteOf(r store.Row) string {
+	if r.Suite == "" {
+		return r.Label
+	}
+	return r.Suite
+}
+
+func (p *program) noHistory(s *store.Store, suite string) error {
+	hints := []string{"headroom list shows the runs"}
+	if names := suitesIn(s); len(names) > 0 {
+		hints = append(hints, "there are runs of "+listed(names))
+	}
+	return usage(fmt.Sprintf("no run of a suite %q is kept", suite), hints...)
+}
+
+func suitesIn(s *store.Store) []string {
+	rows, _ := s.List()
+	var names []string
+	for _, r := range rows {
+		if name := suiteOf(r); name != "" && r.Experiment == "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p *program) completeMeasuredSuites(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	s, err := p.openStore()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return suitesIn(s), cobra.ShellCompDirectiveNoFileComp
+}
+
+// historyOf reads the runs and follows them. Whole snapshots are read of the runs around a change only.
+func historyOf(suite string, bundles []*store.Bundle, o history.Options) (history.Document, error) {
+	knowledge, err := diff.Load()
+	if err != nil {
+		return history.Document{}, err
+	}
+	byID := map[string]*store.Bundle{}
+	var runs []history.Run
+	for _, b := range bundles {
+		r, err := historyRun(b)
+		if err != nil {
+			return history.Document{}, err
+		}
+		if len(r.Cells) > 0 {
+			runs, byID[r.ID] = append(runs, r), b
+		}
+	}
+	known := func(run string) ([]lab.Fact, error) {
+		b := byID[run]
+		for _, t := range b.Run.Targets {
+			if d, ok, err := b.Facts(t.Role, store.Before); ok || err != nil {
+				return d.Facts, err
+			}
+		}
+		return nil, nil
+	}
+	return history.Analyze(suite, runs, known, knowledge, o)
+}
+
+// historyRun is a saved run as history takes it: cells of which nothing was measured are left out.
+func historyRun(b *store.Bundle) (history.Run, error) {
+	r := history.Run{ID: b.Run.ID, Label: b.Run.Label, Created: b.Run.Created, Complete: b.Run.Status == lab.Complete}
+	if len(b.Run.Targets) > 0 {
+		t := b.Run.Targets[0]
+		r.Target, r.Place = t.Target, t.Place
+		for _, f := range t.Facts {
+			if f.Key == "host.name" && f.Unknown == "" {
+				r.Host = f.Value
+			}
+		}
+	}
+	arms := map[string]lab.Arm{}
+	for _, a := range b.Run.Arms {
+		arms[a.ID] = a
+	}
+	at := map[string]*history.Cell{}
+	var cells []*history.Cell
+	for _, c := range b.Run.Cells {
+		cell := &history.Cell{Job: c.Job, Params: c.Params, Levels: arms[c.Arm].Levels, Role: roleAt(b.Run, arms[c.Arm].Role),
+			Values: map[string][]float64{}, Own: c.Metrics, Warnings: slices.Clone(c.Warnings)}
+		at[c.ID], cells = cell, append(cells, cell)
+	}
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			return r, err
+		}
+		cell := at[rep.Cell]
+		if cell == nil {
+			continue
+		}
+		for metric, v := range rep.Values {
+			cell.Values[metric] = append(cell.Values[metric], v)
+		}
+		cell.Warnings = append(cell.Warnings, rep.Warnings...)
+	}
+	for _, c := range cells {
+		if len(c.Values) > 0 {
+			r.Cells = append(r.Cells, *c)
+		}
+	}
+	return r, nil
+}
+
+// roleAt is a role, with its place where that is not the one that the run's history is of.
+func roleAt(r lab.Run, role string) string {
+	for _, t := range r.Targets[min(1, len(r.Targets)):] {
+		if t.Role == role {
+			return strings.Join([]string{role, t.Target, t.Place.Path}, " ")
+		}
+	}
+	return role
+}

@@ -1,0 +1,421 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/load/fio"
+	"headroom/internal/report"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// The levels by which the runs of a ladder say which rung they measured, from 1 at the bottom, what it is, and which rung it lies on.
+const (
+	rungLevel  = "rung"
+	kindLevel  = "kind"
+	belowLevel = "below"
+)
+
+// ladderOptions are the flags of ladder.
+type ladderOptions struct {
+	suite  string
+	set    []string
+	size   string
+	label  string
+	seed   uint64
+	passes int
+	budget time.Duration
+	margin string
+	alpha  float64
+	resume string
+	dryRun bool
+}
+
+// defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where loads vary by 2%.
+const defaultPasses = 6
+
+func (p *program) ladderCommand() *cobra.Command {
+	o := ladderOptions{alpha: ladder.DefaultAlpha}
+	c := &cobra.Command{
+		Use:   "ladder [PLACE...]",
+		Short: "Climb from one drive to the whole storage, and say which rung falls short first",
+		Long: `Measures the storage under a directory or device rung by rung: memory, a null
+device, each drive alone, pairs of them, all at once, then what is made of
+them (md, LVM, dm-crypt), then the file system. Each rung stands beside its
+ceiling and beside what the rungs below promise. The first that falls short
+of that is the answer.
+
+It finds the rungs under one PLACE (default: the working directory) itself.
+Several places are the rungs, in that order; "null" is the null device, and
+devices with commas between them are loaded at the same time.
+
+Devices are only read, whatever is on them. In directories a scratch file is
+made, read, and removed.`,
+		Example: `  headroom ladder /srv
+  headroom ladder /dev/nvme0n1,/dev/nvme1n1,/dev/nvme2n1
+  headroom ladder null /dev/sdb /dev/drbd0 /srv
+  headroom ladder /srv --dry-run
+  headroom ladder /srv --passes 12 --margin 3%
+  headroom ladder --resume last`,
+		Args: between(0, many, "places, from the bottom up"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.resume != "" {
+				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha", "dry-run"} {
+					if c.Flags().Changed(name) {
+						return usage("--"+name+" can't be changed when a ladder is resumed", "leave it out: the runs say what was settled")
+					}
+				}
+			}
+			return p.ladder(c.Context(), o, args)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.suite, "suite", "ladder", "suite to measure with; of it, the loads that only read")
+	f.StringArrayVar(&o.set, "set", nil, "a fio parameter for every job, like runtime=5s; may be repeated")
+	f.StringVar(&o.size, "size", "", "that each job reads, like 4g (default: as the suite says)")
+	f.StringVar(&o.label, "label", "", "text to find the runs by; the number of the rung is added")
+	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
+	f.IntVar(&o.passes, "passes", defaultPasses, "times that each rung is measured")
+	f.DurationVar(&o.budget, "budget", 0, "begin no pass that would end later than this, like 10m; with --resume from now on")
+	f.StringVar(&o.margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin), "how much a rung may stay below what is expected of it")
+	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability that any verdict is wrong")
+	f.StringVar(&o.resume, "resume", "", "go on with an interrupted ladder, named by one of its runs, or show a complete one again")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print every command, their order and the time they take, and do nothing")
+	p.jsonFlag(c)
+	completeFlag(c, "suite", suite.Builtin)
+	return c
+}
+
+// ascent is the measurements of all rungs, which take turns.
+type ascent struct {
+	rounds
+	options ladderOptions
+	margin  float64
+}
+
+func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) error {
+	st, err := p.openStore()
+	if err != nil {
+		return err
+	}
+	s := &ascent{rounds: rounds{turns: turns{program: p, store: st}, passes: o.passes, level: rungLevel}, options: o}
+	if s.margin, err = unit.ParseShare(o.margin); err != nil {
+		return usage("--margin "+o.margin+": "+err.Error(), "write something like 5%")
+	}
+	switch {
+	case !(o.alpha > 0 && o.alpha < 1):
+		return usage(fmt.Sprintf("--alpha %g is no probability", o.alpha), "0.05 is one wrong ladder in twenty")
+	case o.passes < 2:
+		return usage(fmt.Sprintf("--passes %d is too few: one says nothing of the spread", o.passes))
+	case o.resume != "" && len(args) > 0:
+		return usage("--resume takes the rungs from the runs", "headroom ladder --resume "+o.resume)
+	}
+	if !o.dryRun {
+		p.tidy(ctx, st, here)
+	}
+	defer s.release()
+	if o.resume != "" {
+		err = s.takeUp(ctx, o.resume, "")
+	} else {
+		err = s.draw(ctx, args)
+	}
+	if err != nil {
+		return err
+	}
+	s.setPlan(o.budget)
+	if _, more := s.plan.Next(s.done); more {
+		if o.dryRun {
+			return s.printPlan()
+		}
+		s.preface()
+		if err := s.carryOut(ctx, &roundsProgress{rounds: &s.rounds, width: columns(s.Stderr)}); err != nil {
+			return err
+		}
+	}
+	return s.report()
+}
+
+// draw makes a run for each rung.
+func (s *ascent) draw(ctx context.Context, args []string) error {
+	su, err := loadSuite(s.options.suite)
+	if err != nil {
+		return err
+	}
+	rungs, err := s.rungs(ctx, args)
+	if err != nil {
+		return err
+	}
+	if len(rungs) < 2 {
+		return usage("one rung is no ladder", "name a directory or device that lies on disks, or several places from the bottom up")
+	}
+	if s.options.seed == 0 {
+		s.options.seed = rand.Uint64()
+	}
+	share, err := s.share(su, rungs)
+	if err != nil {
+		return err
+	}
+	s.arms = map[string]*measurement{}
+	var beside *measurement
+	for i, r := range rungs {
+		arm := strconv.Itoa(i + 1)
+		m := &measurement{program: s.program, store: s.store, target: s.local(), beside: beside,
+			options: runOptions{seed: s.options.seed, set: s.options.set}}
+		if s.options.label != "" {
+			m.options.label = s.options.label + " " + arm
+		}
+		if err := m.draftOn(su, r.place); err != nil {
+			return err
+		}
+		s.names = append(s.names, arm)
+		s.arms[arm], beside = m, m
+		s.fit(&m.run, r, arm, share)
+	}
+	if len(s.first().run.Cells) == 0 {
+		return usage("no job of the suite "+su.Name+" only reads, and a ladder only reads", "headroom suites show ladder prints one that does")
+	}
+	for _, arm := range s.names {
+		if err := s.arms[arm].ready(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// share is how many bytes each job of each rung reads: as many everywhere, and no more than the smallest rung has.
+func (s *ascent) share(su suite.Suite, rungs []rung) (int64, error) {
+	share := int64(defaultScratch)
+	if n := su.ScratchSize(nil); n > 0 {
+		share = n
+	}
+	if s.options.size != "" {
+		n, err := size(s.options.size)
+		if err != nil || n < 1<<20 {
+			return 0, usage("--size "+s.options.size+" is no amount to read", "write something like 4g; 1m is the least")
+		}
+		share = n
+	}
+	for _, r := range rungs {
+		if r.place.Kind == lab.Device {
+			share = min(share, wholeBlocks(r.place.Size/int64(r.apart())))
+		}
+		if share < 1<<20 {
+			return 0, usage(r.name + " is too small to be read by " + plural(r.jobs, "job"))
+		}
+	}
+	return share, nil
+}
+
+// wholeBlocks rounds down to what the largest block of a load needs.
+func wholeBlocks(n int64) int64 { return n - n%(1<<20) }
+
+// fit makes the run of a rung: loads that only read, by as many jobs as drives carry the rung, each on a part of its own.
+func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
+	run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool { return !fio.OnlyReads(c.Params) })
+	place := &run.Targets[0].Place
+	if r.kind == ladder.Memory {
+		share = min(share, memoryShare)
+	}
+	step := share
+	if place.Kind == lab.Directory {
+		place.Size = share * int64(r.jobs)
+	} else if place.Kind == lab.Device {
+		// Parts are spread over all of it, so that a volume of drives one after the other has a part on each.
+		step = wholeBlocks(place.Size / int64(r.apart()))
+	}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		c.Repetitions = s.passes
+		c.Params = maps.Clone(c.Params)
+		c.Params["size"] = strconv.FormatInt(share, 10)
+		if n := r.apart(); n > 1 {
+			c.Params["numjobs"], c.Params["offset_increment"] = strconv.Itoa(n), strconv.FormatInt(step, 10)
+		}
+		if place.Kind != lab.Directory {
+			c.Steps = []lab.Step{lab.Load} // nothing is prepared where something may be kept
+		}
+		switch {
+		case r.kind == ladder.Null && place.Kind == lab.NoPlace:
+			c.Params["ioengine"] = "null"
+		case r.kind == ladder.Memory: // a file system in memory takes no direct I/O before Linux 6.6, and answers at once
+			c.Params["ioengine"], c.Params["direct"], c.Params["iodepth"] = "psync", "0", "1"
+		}
+	}
+	run.Pair, run.Seed, run.Order, run.Repetitions = s.first().run.ID, s.first().run.Seed, "rounds", s.passes
+	run.Arms = []lab.Arm{{ID: onlyArm, Role: storageRole, Levels: map[string]string{rungLevel: arm, kindLevel: string(r.kind)}}}
+	if r.below > 0 {
+		run.Arms[0].Levels[belowLevel] = strconv.Itoa(r.below)
+	}
+	run.Terms = &lab.Terms{Margin: s.margin, Alpha: s.options.alpha}
+}
+
+func (s *ascent) preface() {
+	for _, arm := range s.names {
+		s.say("", fmt.Sprintf("rung %s  %s", arm, rungOf(s.arms[arm].run).Name))
+	}
+	s.say("  ", s.effort())
+}
+
+// effort is what the ladder costs.
+func (s *ascent) effort() string {
+	text := fmt.Sprintf("%s in %d passes over %s", plural(len(s.first().run.Cells), "cell"), s.passes, plural(len(s.names), "rung"))
+	total := time.Duration(0)
+	for _, arm := range s.names {
+		total += suite.EstimateTime(s.arms[arm].suiteCells(), s.arms[arm].pause())
+	}
+	if total > 0 {
+		text += "; about " + unit.Duration(total)
+	}
+	return text
+}
+
+// report judges what was saved.
+func (s *ascent) report() error {
+	var steps []ladder.Step
+	var measured []ladder.Measured
+	var warnings []ladder.Warning
+	terms := ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: s.first().run.Repetitions}
+	if t := s.first().run.Terms; t != nil {
+		terms.Margin, terms.Alpha = t.Margin, t.Alpha
+	}
+	for i, arm := range s.names {
+		b, err := s.store.Find(s.arms[arm].run.ID)
+		if err != nil {
+			return err
+		}
+		step := stepOf(b.Run)
+		steps = append(steps, step)
+		terms.CPUs = processors(b.Run)
+		for r, err := range b.Repetitions() {
+			if err != nil {
+				return err
+			}
+			if !failed(r) {
+				measured = append(measured, ladder.Measured{Rung: i, Cell: r.Cell, Block: r.Block, Values: r.Values})
+			}
+		}
+		if step.Kind == ladder.Null && len(step.Places) == 0 && step.Jobs == 1 {
+			s.notes = append(s.notes, "the null rung is fio's null engine, which makes no system call: what the kernel's way to a device costs is not in it; "+
+				"modprobe null_blk makes "+nullDevice+", where it is")
+		}
+		if step.Kind == ladder.Memory || step.Kind == ladder.Null {
+			continue // what a check has to say is that no disk answered, which is what they are for
+		}
+		found, err := warningsOf(b)
+		if err != nil {
+			return err
+		}
+		for _, w := range found {
+			warnings = append(warnings, ladder.Warning{Rung: i, Cell: w.cell, Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
+		}
+	}
+	d := ladder.Climb(steps, s.loads(), measured, warnings, s.notes, terms)
+	if s.json {
+		return s.printJSON(d)
+	}
+	var b bytes.Buffer
+	if err := report.WriteLadder(&b, d, report.Options{Width: columns(s.Stdout), Colour: s.colour(s.Stdout), ShortID: s.store.ShortID}); err != nil {
+		return err
+	}
+	_, err := s.Stdout.Write(b.Bytes())
+	return err
+}
+
+// loads are the cells, titled as one job's: how many jobs there are is a matter of the rung.
+func (s *ascent) loads() []ladder.Load {
+	var list []ladder.Load
+	run := s.first().run
+	for _, arm := range s.names {
+		if other := s.arms[arm].run; other.Arms[0].Levels[kindLevel] != string(ladder.Memory) {
+			run = other
+			break
+		}
+	}
+	for _, c := range run.Cells {
+		params := maps.Clone(c.Params)
+		delete(params, "numjobs")
+		list = append(list, ladder.Load{Cell: c, Title: suite.Cell{Job: c.Job, Params: params}.Title()})
+	}
+	return list
+}
+
+// stepOf is the rung that a run measured.
+func stepOf(run lab.Run) ladder.Step {
+	step := ladder.Step{Rung: rungOf(run), Below: -1, Ceilings: map[string][]ceiling.Ceiling{}}
+	if n, err := strconv.Atoi(run.Arms[0].Levels[belowLevel]); err == nil {
+		step.Below = n - 1
+	}
+	machine := ceiling.NewMachine(run.Targets[0])
+	for _, c := range run.Cells {
+		step.Ceilings[c.ID] = machine.Of(c.Params)
+	}
+	place := run.Targets[0].Place
+	if step.Kind == ladder.Drive && len(place.Disks) == 1 {
+		// A drive of the same driver, model and size should be as fast.
+		model := factOf(run, "disk.under-test.model", "")
+		step.Like = fmt.Sprintf("%s %s %d", strings.TrimRight(place.Disks[0], "0123456789"), model, place.Size)
+	}
+	return step
+}
+
+func rungOf(run lab.Run) ladder.Rung {
+	place := run.Targets[0].Place
+	r := ladder.Rung{Name: place.Path, Kind: ladder.Kind(run.Arms[0].Levels[kindLevel]), Filesystem: place.Filesystem, Disks: place.Disks, Run: run.ID, Jobs: 1}
+	if len(run.Cells) > 0 {
+		if n, err := strconv.Atoi(run.Cells[0].Params["numjobs"]); err == nil {
+			r.Jobs = n
+		}
+	}
+	switch {
+	case place.Members != nil:
+		r.Places, r.Jobs = slices.Clone(place.Members), len(place.Members)
+		first, last := strings.TrimPrefix(r.Places[0], "/dev/"), strings.TrimPrefix(r.Places[r.Jobs-1], "/dev/")
+		between := " … "
+		if r.Jobs == 2 {
+			between = ", "
+		}
+		r.Name = first + between + last
+	case place.Kind == lab.NoPlace:
+		r.Places, r.Name = []string{}, "fio's null engine"
+	default:
+		r.Places = []string{place.Path}
+		if place.Kind == lab.Device {
+			r.Places = []string{place.Resolved}
+		}
+	}
+	if r.Kind == ladder.Null && r.Jobs > 1 {
+		r.Name += fmt.Sprintf(" x%d", r.Jobs)
+	}
+	return r
+}
+
+// factOf is a fact of the machine of a run; empty when it is unknown.
+func factOf(run lab.Run, key, about string) string {
+	i := slices.IndexFunc(run.Targets[0].Facts, func(f lab.Fact) bool { return f.Key == key && f.About == about })
+	if i < 0 {
+		return ""
+	}
+	return run.Targets[0].Facts[i].Value
+}
+
+// processors of the machine of a run; 0 when that is not known.
+func processors(run lab.Run) int {
+	n, err := strconv.Atoi(factOf(run, "cpu.threads", ""))
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,305 @@
+//go:build system
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/store"
+)
+
+// Loads that are held to a rate by the kernel, so that what a busy machine has left over does not matter.
+const ladderSuite = `version: 1
+name: rungs
+title: Two loads that only read
+source: a test
+repetitions: 4
+defaults: {ioengine: libaio, direct: 1, runtime: 700ms, time_based: 1, randrepeat: 0}
+jobs:
+  - name: read
+    fio: {rw: read, bs: 256k, iodepth: 4}
+`
+
+// rack is loop devices in memory, whose reads the kernel throttles for all loads of a cgroup.
+type rack struct {
+	arena
+	cgroup, suite string
+}
+
+func newRack(t *testing.T) rack {
+	t.Helper()
+	r := rack{arena: newArena(t)}
+	var err error
+	r.cgroup, err = os.MkdirTemp("/sys/fs/cgroup/blkio", "headroom-test-")
+	if err != nil {
+		t.Skip("no cgroup of the first version with blkio, which can limit reads: " + err.Error())
+	}
+	t.Cleanup(func() { _ = os.Remove(r.cgroup) })
+	r.suite = filepath.Join(t.TempDir(), "rungs.yaml")
+	if err := os.WriteFile(r.suite, []byte(ladderSuite), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// drive is a loop device of a file in memory, which is a disk to the kernel.
+func (r rack) drive() string {
+	r.t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "headroom-test-")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	image := filepath.Join(dir, "image")
+	if err := os.WriteFile(image, make([]byte, 64<<20), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return r.loop(image)
+}
+
+func (r rack) loop(args ...string) string {
+	r.t.Helper()
+	out, err := exec.Command("losetup", append([]string{"--find", "--show"}, args...)...).CombinedOutput()
+	if err != nil {
+		r.t.Skipf("no loop device to be had: %s", out)
+	}
+	device := strings.TrimSpace(string(out))
+	r.t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
+			r.t.Errorf("%v\n%s", err, out)
+		}
+	})
+	return device
+}
+
+// throttle lets loads read no more than so many bytes a second from a device.
+func (r rack) throttle(device string, bytes int) {
+	r.t.Helper()
+	number, err := os.ReadFile(filepath.Join("/sys/class/block", filepath.Base(device), "dev"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	limit := fmt.Sprintf("%s %d", strings.TrimSpace(string(number)), bytes)
+	if err := os.WriteFile(filepath.Join(r.cgroup, "blkio.throttle.read_bps_device"), []byte(limit), 0o644); err != nil {
+		r.t.Skip("this kernel can't limit reads of a cgroup: " + err.Error())
+	}
+}
+
+// climb runs ladder with --json in the cgroup.
+func (r rack) climb(args ...string) ladder.Document {
+	r.t.Helper()
+	argv := append([]string{"-c", `echo $$ > "$0/cgroup.procs" && exec "$@"`, r.cgroup, "headroom", "ladder", "--json", "--store", r.store}, args...)
+	cmd := exec.Command("sh", argv...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	var d ladder.Document
+	if err := json.Unmarshal(out, &d); err != nil {
+		r.t.Fatalf("%v\n%s", err, out)
+	}
+	for _, rung := range d.Rungs {
+		for _, c := range rung.Cells {
+			if c.Center != nil && c.Reached != nil && c.Reached.Lo != nil {
+				r.t.Logf("figure: %s: %.1f MB/s, %.0f%% [%.0f%%, %.0f%%] of %s: %s", rung.Name, *c.Center/1e6, 100*c.Reached.Value, 100**c.Reached.Lo, 100**c.Reached.Hi,
+					c.Expected.From, c.Verdict)
+			}
+		}
+	}
+	r.t.Log(d.Answer.Text)
+	return d
+}
+
+// named is the rung that the answer names.
+func named(t *testing.T, d ladder.Document) ladder.Rung {
+	t.Helper()
+	if d.Answer.Rung == nil {
+		t.Fatalf("no rung is named: %+v", d.Answer)
+	}
+	return d.Rungs[*d.Answer.Rung]
+}
+
+const megabytes = 1 << 20
+
+// Of three drives that the kernel lets read 32 MiB a second one gets half as much: it is named, and not what suffers from it.
+func TestLadderNamesASlowDrive(t *testing.T) {
+	r := newRack(t)
+	var drives []string
+	for i := range 3 {
+		drives = append(drives, r.drive())
+		r.throttle(drives[i], 32*megabytes)
+	}
+	r.throttle(drives[2], 16*megabytes)
+	d := r.climb("--suite", r.suite, "--passes", "4", "--margin", "15%", strings.Join(drives, ","))
+	if rung := named(t, d); rung.Name != drives[2] || rung.Kind != ladder.Drive {
+		t.Errorf("%s is named, %s is slow", rung.Name, drives[2])
+	}
+	var kinds []ladder.Kind
+	for _, rung := range d.Rungs {
+		kinds = append(kinds, rung.Kind)
+	}
+	if want := []ladder.Kind{ladder.Memory, ladder.Null, ladder.Null, ladder.Drive, ladder.Drive, ladder.Drive, ladder.Together, ladder.Together}; !slices.Equal(kinds, want) {
+		t.Errorf("climbed %v, want %v", kinds, want)
+	}
+}
+
+// Three parts of one device get 16 MiB a second each, and the device that they share 24: each alone is as fast as it should be, and
+// together they are not.
+func TestLadderNamesWhatDrivesShare(t *testing.T) {
+	r := newRack(t)
+	shared := r.drive()
+	var parts []string
+	for i := range 3 {
+		part := r.loop("--direct-io=on", "--offset", fmt.Sprint(i*20*megabytes), "--sizelimit", fmt.Sprint(20*megabytes), shared)
+		r.throttle(part, 16*megabytes)
+		parts = append(parts, part)
+	}
+	r.throttle(shared, 24*megabytes)
+	d := r.climb(append([]string{"--suite", r.suite, "--passes", "4", "--margin", "15%"}, append(slices.Clone(parts), strings.Join(parts, ","))...)...)
+	rung := named(t, d)
+	if rung.Kind != ladder.Together || len(rung.Places) != 3 {
+		t.Errorf("%s is named", rung.Name)
+	}
+	if c := rung.Cells[0]; c.Reached.Value > 0.65 || c.Reached.Value < 0.35 {
+		t.Errorf("of 48 MiB/s 24 can be had, and %.0f%% are found", 100*c.Reached.Value)
+	}
+}
+
+// A device over another is slowed, or is not.
+func TestLadderNamesASlowVolume(t *testing.T) {
+	for _, c := range []struct {
+		limit int
+		slow  bool
+	}{{16, true}, {32, false}} {
+		r := newRack(t)
+		drive := r.drive()
+		upper := r.loop("--direct-io=on", drive)
+		r.throttle(drive, 32*megabytes)
+		r.throttle(upper, c.limit*megabytes)
+		before := contents(t, drive)
+		d := r.climb("--suite", r.suite, "--passes", "4", "--margin", "15%", drive, upper)
+		if c.slow {
+			if rung := named(t, d); rung.Name != upper || rung.Kind != ladder.Volume {
+				t.Errorf("%s is named, %s is slow", rung.Name, upper)
+			}
+		} else if d.Answer.Rung != nil {
+			t.Errorf("nothing is slow, and %+v", d.Answer)
+		}
+		if after := contents(t, drive); before != after {
+			t.Error("the device was written to")
+		}
+		again := r.climb("--resume", d.Rungs[0].Run)
+		a, _ := json.Marshal([]any{d.Rungs, d.Answer})
+		b, _ := json.Marshal([]any{again.Rungs, again.Answer})
+		if string(a) != string(b) {
+			t.Errorf("shown again it says something else:\n%s\n%s", a, b)
+		}
+	}
+}
+
+// What --dry-run prints is what is then carried out: the same commands, but for the names of scratch files, in the same order.
+func TestLadderDoesWhatItSaid(t *testing.T) {
+	r := newRack(t)
+	drives := r.drive() + "," + r.drive()
+	args := []string{"--suite", r.suite, "--passes", "2", "--seed", "7", "--set", "runtime=200ms", drives}
+	out, err := exec.Command("headroom", append([]string{"ladder", "--dry-run", "--store", r.store}, args...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := store.Open(r.store).List(); err != nil || len(rows) != 0 {
+		t.Fatalf("a dry run left %+v, %v", rows, err)
+	}
+	planned, plannedOrder := map[string]bool{}, []string{}
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSpace(line)
+		if command, ok := strings.CutPrefix(line, "fio --name="); ok && !strings.HasPrefix(command, "layout") {
+			planned[asSaid("fio --name="+command)] = true
+		}
+		if order, ok := strings.CutPrefix(line, "pass "); ok {
+			_, numbers, _ := strings.Cut(order, ": ")
+			plannedOrder = append(plannedOrder, strings.Fields(numbers)...)
+		}
+	}
+	d := r.climb(args...)
+	done := map[string]bool{}
+	began := map[string]lab.Repetition{}
+	var starts []string
+	for i, rung := range d.Rungs {
+		b, err := store.Open(r.store).Find(rung.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rep, err := range b.Repetitions() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			done[asSaid(lab.ShellQuote(rep.Command))] = true
+			key := rep.Start.Format("20060102150405.000000000")
+			began[key], starts = rep, append(starts, key+" "+fmt.Sprint(i+1))
+		}
+	}
+	slices.Sort(starts)
+	var order []string
+	for _, s := range starts {
+		_, rung, _ := strings.Cut(s, " ")
+		order = append(order, rung)
+	}
+	if len(order) == 0 || !slices.Equal(order, plannedOrder) {
+		t.Errorf("carried out in the order %v, said %v", order, plannedOrder)
+	}
+	for command := range done {
+		if !planned[command] {
+			t.Errorf("not said: %s\nsaid: %v", command, planned)
+		}
+	}
+	for command := range planned {
+		if !done[command] {
+			t.Errorf("not done: %s", command)
+		}
+	}
+}
+
+// asSaid is a command without what is drawn anew for each run, or says where fio's output goes.
+func asSaid(command string) string {
+	var kept []string
+	for _, word := range strings.Fields(command) {
+		switch {
+		case strings.HasSuffix(word, ".scratch"):
+			word = "scratch"
+		case strings.HasPrefix(word, "--write_"), strings.HasPrefix(word, "--log_avg"), strings.HasPrefix(word, "--per_job_logs"),
+			strings.HasPrefix(word, "--output="), strings.HasPrefix(word, "--eta"):
+			continue
+		}
+		kept = append(kept, word)
+	}
+	return strings.Join(kept, " ")
+}
+
+func TestLadderInterruptedAndResumed(t *testing.T) {
+	r := newRack(t)
+	code, stderr := r.cutOff(syscall.SIGINT, "ladder", "--suite", r.suite, "--passes", "3", "--set", "runtime=300ms", r.drive()+","+r.drive())
+	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
+		t.Errorf("exit code %d, want 130\n%s", code, stderr)
+	}
+	d := r.climb("--resume", "last")
+	if len(d.Rungs) != 6 {
+		t.Fatalf("%d rungs", len(d.Rungs))
+	}
+	for _, rung := range d.Rungs {
+		if c := rung.Cells[0]; c.N != 3 {
+			t.Errorf("%s was measured %d times", rung.Name, c.N)
+		}
+	}
+}

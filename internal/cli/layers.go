@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/layers"
+	"headroom/internal/load/fio"
+	"headroom/internal/report"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// layerLevel is the level by which the runs of a survey say which layer they measured, from 1 at the bottom.
+const layerLevel = "layer"
+
+// defaultRounds is how often each layer is measured when nobody says otherwise: enough that the intervals of differences are half as
+// wide as from five.
+const defaultRounds = 10
+
+// survey is the measurements of all layers of a host's storage, which take turns.
+type survey struct {
+	rounds
+	options liveOptions
+}
+
+// compareLayers measures the layers in turns and says what each adds.
+func (p *program) compareLayers(ctx context.Context, o liveOptions, args []string) error {
+	st, err := p.openStore()
+	if err != nil {
+		return err
+	}
+	p.tidy(ctx, st, here)
+	s := &survey{rounds: rounds{turns: turns{program: p, store: st}, passes: o.pairs, level: layerLevel}, options: o}
+	defer s.release()
+	if s.passes == 0 {
+		s.passes = defaultRounds
+	}
+	if s.passes < 2 {
+		return usage(fmt.Sprintf("--pairs %d is too few passes: one says nothing of the spread", o.pairs))
+	}
+	if o.resume != "" {
+		if len(args) > 0 {
+			return usage("--resume takes the layers from the runs", "headroom compare --layers --resume "+o.resume)
+		}
+		err = s.takeUp(ctx, o.resume, o.writes)
+	} else {
+		err = s.draw(ctx, args)
+	}
+	if err != nil {
+		return err
+	}
+	s.setPlan(o.budget)
+	if _, more := s.plan.Next(s.done); more {
+		s.preface()
+		if err := s.carryOut(ctx, &roundsProgress{rounds: &s.rounds, width: columns(s.Stderr)}); err != nil {
+			return err
+		}
+	}
+	return s.report()
+}
+
+// draw makes a run for each layer out of the command line.
+func (s *survey) draw(ctx context.Context, args []string) error {
+	name, places := s.options.suite, args
+	if name == "" && len(args) > 0 && isSuite(args[0]) {
+		name, places = args[0], args[1:]
+	}
+	if name == "" {
+		name = "layers"
+	}
+	if len(places) < 2 {
+		return usage("--layers takes two places or more, from the bottom up", "for example: headroom compare --layers /dev/sdb /dev/vg/data /srv")
+	}
+	if s.options.seed == 0 {
+		s.options.seed = rand.Uint64()
+	}
+	s.arms = map[string]*measurement{}
+	var beside *measurement
+	for i, place := range places {
+		arm := strconv.Itoa(i + 1)
+		m := &measurement{program: s.program, options: s.options.runOptions(0, arm, nil), store: s.store, target: s.local(), beside: beside}
+		m.options.destroy = "" // devices are only read
+		if err := m.draft(ctx, []string{name, place}); err != nil {
+			return err
+		}
+		s.names = append(s.names, arm)
+		s.arms[arm], beside = m, m
+	}
+	if err := s.agree(); err != nil {
+		return err
+	}
+	for _, arm := range s.names {
+		if err := s.arms[arm].ready(ctx); err != nil {
+			return err
+		}
+	}
+	return s.checkOrder(ctx)
+}
+
+// agree leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same size everywhere.
+func (s *survey) agree() error {
+	devices, smallest := 0, int64(defaultScratch)
+	if n, err := size(s.options.size); err == nil && n > 0 {
+		smallest = n
+	}
+	for _, arm := range s.names {
+		place := s.arms[arm].place()
+		if place.Kind == lab.Device {
+			devices++
+			smallest = min(smallest, place.Size)
+		}
+	}
+	for _, arm := range s.names {
+		if place := s.arms[arm].place(); place.Kind == lab.Directory {
+			smallest = min(smallest, place.Size)
+		}
+	}
+	left := 0
+	for _, arm := range s.names {
+		run := &s.arms[arm].run
+		before := len(run.Cells)
+		if devices > 0 {
+			run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool { return !fio.OnlyReads(c.Params) })
+		}
+		left = before - len(run.Cells)
+		for i := range run.Cells {
+			c := &run.Cells[i]
+			c.Repetitions = s.passes
+			if run.Targets[0].Place.Kind == lab.Device {
+				c.Steps = []lab.Step{lab.Load} // nothing is prepared where something may be kept
+				c.Params = maps.Clone(c.Params)
+				if c.Params["size"] == "" {
+					c.Params["size"] = strconv.FormatInt(smallest, 10)
+				}
+			}
+		}
+		run.Pair, run.Seed, run.Order, run.Repetitions = s.first().run.ID, s.first().run.Seed, "rounds", s.passes
+		run.Arms = []lab.Arm{{ID: onlyArm, Role: storageRole, Levels: map[string]string{layerLevel: arm}}}
+	}
+	if len(s.first().run.Cells) == 0 {
+		return usage("no job of the suite only reads, and devices are only read here", "take one that reads, or directories alone")
+	}
+	if left > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s that write were left out: what lies on a device is kept, so devices are only read", plural(left, "cell")))
+	}
+	return nil
+}
+
+// checkOrder compares the order of the arguments with what the kernel knows of the stack.
+func (s *survey) checkOrder(ctx context.Context) error {
+	for i := 1; i < len(s.names); i++ {
+		lower, upper := s.arms[s.names[i-1]], s.arms[s.names[i]]
+		on, known, err := facts.Stacked(ctx, upper.target, lower.place(), upper.place())
+		if err != nil {
+			return err
+		}
+		switch {
+		case !known:
+			s.notes = append(s.notes, fmt.Sprintf("the kernel does not say whether %s lies on %s", upper.place().Path, lower.place().Path))
+		case !on:
+			upper.run.Warnings = append(upper.run.Warnings, layers.NotStacked(upper.place().Path, lower.place().Path))
+		}
+	}
+	return nil
+}
+
+func (s *survey) preface() {
+	for _, arm := range s.names {
+		fmt.Fprintf(s.Stderr, "layer %s  %s\n", arm, s.arms[arm].where())
+	}
+	text := fmt.Sprintf("%s in %d passes over %s", plural(len(s.first().run.Cells), "cell"), s.passes, plural(len(s.names), "layer"))
+	if e := suite.EstimateTime(s.first().suiteCells(), s.first().pause()); e > 0 {
+		text += "; about " + unit.Duration(time.Duration(len(s.names))*e)
+	}
+	fmt.Fprintln(s.Stderr, "  "+text)
+}
+
+// report compares what was saved.
+func (s *survey) report() error {
+	var list []layers.Layer
+	var measured []layers.Measured
+	var warnings []layers.Warning
+	for i, arm := range s.names {
+		run := s.arms[arm].run
+		place := run.Targets[0].Place
+		list = append(list, layers.Layer{Name: place.Path, Kind: place.Kind, Filesystem: place.Filesystem, Run: run.ID})
+		b, err := s.store.Find(run.ID)
+		if err != nil {
+			return err
+		}
+		for r, err := range b.Repetitions() {
+			if err != nil {
+				return err
+			}
+			if !failed(r) {
+				measured = append(measured, layers.Measured{Layer: i, Cell: r.Cell, Block: r.Block, Values: r.Values})
+			}
+		}
+		found, err := warningsOf(b)
+		if err != nil {
+			return err
+		}
+		for _, w := range found {
+			warnings = append(warnings, layers.Warning{Layer: i, Cell: w.cell, Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
+		}
+	}
+	var cells []layers.Cell
+	for _, c := range s.first().run.Cells {
+		cells = append(cells, layers.Cell{Cell: c, Title: titleOf(c)})
+	}
+	d := layers.Compare(list, cells, measured, warnings, s.notes)
+	if s.json {
+		return s.printJSON(d)
+	}
+	var b bytes.Buffer
+	if err := report.WriteLayers(&b, d, report.Options{Width: columns(s.Stdout), Colour: s.colour(s.Stdout), ShortID: s.store.ShortID}); err != nil {
+		return err
+	}
+	_, err := s.Stdout.Write(b.Bytes())
+	return err
+}

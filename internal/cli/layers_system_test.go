@@ -1,0 +1,218 @@
+//go:build system
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"headroom/internal/lab"
+	"headroom/internal/layers"
+	"headroom/internal/store"
+)
+
+// pile is a stack of real layers: a loop device, one on top of it, and an ext4 in that.
+type pile struct {
+	arena
+	lower, upper, files string
+}
+
+func newPile(t *testing.T) pile {
+	t.Helper()
+	p := pile{arena: newArena(t), lower: attachLoop(t, "")}
+	p.upper = loopOver(t, p.lower)
+	p.files = filepath.Join(t.TempDir(), "files")
+	if err := os.Mkdir(p.files, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, argv := range [][]string{{"mkfs.ext4", "-q", p.upper}, {"mount", p.upper, p.files}} {
+		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("%v: %s", argv, out)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", p.files).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	return p
+}
+
+func loopOver(t *testing.T, device string) string {
+	t.Helper()
+	out, err := exec.Command("losetup", "--find", "--show", device).CombinedOutput()
+	if err != nil {
+		t.Skipf("no loop device over a loop device: %s", out)
+	}
+	upper := strings.TrimSpace(string(out))
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", upper).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	return upper
+}
+
+// survey runs compare --layers with --json, in a cgroup where one is named.
+func (p pile) survey(cgroup string, args ...string) layers.Document {
+	p.t.Helper()
+	argv := append([]string{"headroom", "compare", "--layers", "--json", "--store", p.store}, args...)
+	if cgroup != "" {
+		argv = append([]string{"sh", "-c", `echo $$ > "$0/cgroup.procs" && exec "$@"`, cgroup}, argv...)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		p.t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	var d layers.Document
+	if err := json.Unmarshal(out, &d); err != nil {
+		p.t.Fatalf("%v\n%s", err, out)
+	}
+	return d
+}
+
+func added(t *testing.T, d layers.Document, cell, metric string, layer int) layers.Interval {
+	t.Helper()
+	for _, s := range d.Steps {
+		if s.Cell == cell && s.Metric == metric && s.Layer == layer && s.Added != nil && s.Added.Lo != nil {
+			return *s.Added
+		}
+	}
+	t.Fatalf("nothing is said of %s of %s at layer %d: %+v", metric, cell, layer, d.Steps)
+	return layers.Interval{}
+}
+
+// A delay that is put at one layer is found there and nowhere else: a cgroup lets the load have 200 reads a second from the upper
+// loop device, 5 ms for each of reads that come one at a time.
+func TestLayersFindADelayWhereItIs(t *testing.T) {
+	p := newPile(t)
+	cgroup, err := os.MkdirTemp("/sys/fs/cgroup/blkio", "headroom-test-")
+	if err != nil {
+		t.Skip("no cgroup of the first version with blkio, which can limit reads: " + err.Error())
+	}
+	t.Cleanup(func() { _ = os.Remove(cgroup) })
+	number, err := os.ReadFile(filepath.Join("/sys/class/block", filepath.Base(p.upper), "dev"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := fmt.Sprintf("%s 200", strings.TrimSpace(string(number)))
+	if err := os.WriteFile(filepath.Join(cgroup, "blkio.throttle.read_iops_device"), []byte(limit), 0o644); err != nil {
+		t.Skip("this kernel can't limit reads of a cgroup: " + err.Error())
+	}
+	d := p.survey(cgroup, p.lower, p.upper, p.files, "--size", "8m", "--set", "runtime=500ms", "--pairs", "6")
+	const metric, delay = "read.latency.mean", 5e-3
+	device, files := added(t, d, "randread-q1", metric, 1), added(t, d, "randread-q1", metric, 2)
+	t.Logf("figure: a delay of 5 ms at the second of three layers: found %.2f ms [%.2f, %.2f] there, %.2f ms [%.2f, %.2f] above it",
+		1e3*device.Value, 1e3**device.Lo, 1e3**device.Hi, 1e3*files.Value, 1e3**files.Lo, 1e3**files.Hi)
+	if device.Value < 0.7*delay || device.Value > 1.3*delay || *device.Lo < delay/2 {
+		t.Errorf("a delay of 5 ms is found as %+v", device)
+	}
+	if files.Value > delay/2 || files.Value < -delay/2 {
+		t.Errorf("the layer above is charged with %+v", files)
+	}
+	for _, s := range d.Sums {
+		if s.Whole.Value < 0.7*delay || s.Parts.Value < 0.7*delay {
+			t.Errorf("%+v", s)
+		}
+	}
+	if len(d.Sums) != 1 || len(d.Layers) != 3 || d.Schema != layers.Schema {
+		t.Errorf("%+v", d)
+	}
+	if notes := strings.Join(d.Notes, "\n"); !d.Stacked() || strings.Contains(notes, "does not say") {
+		t.Errorf("the stack is doubted: %s %+v", notes, d.Warnings)
+	}
+}
+
+// Devices that hold something are only read, layers in the wrong order are told, and what was saved can be shown again.
+func TestLayersLeaveDevicesAlone(t *testing.T) {
+	p := pile{arena: newArena(t), lower: attachLoop(t, "ext4")}
+	p.upper = loopOver(t, p.lower)
+	before := contents(t, p.lower)
+	d := p.survey("", p.upper, p.lower, "--set", "runtime=200ms", "--pairs", "2")
+	if after := contents(t, p.lower); before != after {
+		t.Error("the device was written to")
+	}
+	if notes := strings.Join(d.Notes, "\n"); !strings.Contains(notes, "that write were left out") {
+		t.Errorf("notes: %s", notes)
+	}
+	if d.Stacked() {
+		t.Errorf("layers in the wrong order are not told: %+v", d.Warnings)
+	}
+	for _, s := range d.Steps {
+		if strings.Contains(s.Params["rw"], "write") {
+			t.Errorf("a device was measured with %s", s.Params["rw"])
+		}
+	}
+	again := p.survey("", "--resume", d.Layers[1].Run)
+	a, _ := json.Marshal([]any{d.Steps, d.Warnings})
+	b, _ := json.Marshal([]any{again.Steps, again.Warnings})
+	if string(a) != string(b) {
+		t.Errorf("shown again it says something else:\n%s\n%s", a, b)
+	}
+	rows, err := store.Open(p.store).List()
+	if err != nil || len(rows) != 2 || rows[0].Status != lab.Complete || rows[1].Status != lab.Complete {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+func TestLayersInterruptedAndResumed(t *testing.T) {
+	a := newArena(t)
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	code, stderr := a.cutOff(syscall.SIGINT, "compare", "--layers", a.base, a.place, other, "--pairs", "3")
+	if code != 130 || !strings.Contains(stderr, "compare --layers --resume") {
+		t.Errorf("exit code %d, want 130\n%s", code, stderr)
+	}
+	a.mustRun("compare", "--layers", "--resume", "last")
+	base, next := a.sides()
+	if of := a.pairsOf(base, next); of["read"] != 3 || of["write"] != 3 { // directories are written to as well
+		t.Errorf("passes %v, want 3 of each", of)
+	}
+	for _, dir := range []string{a.place, other} {
+		if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+			t.Errorf("left in %s: %v, %v", dir, files, err)
+		}
+	}
+}
+
+func contents(t *testing.T, device string) string {
+	t.Helper()
+	out, err := exec.Command("sha256sum", device).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// Layers that device mapper makes are tested where the kernel has it.
+func TestLayersOfDeviceMapper(t *testing.T) {
+	if out, err := exec.Command("dmsetup", "targets").CombinedOutput(); err != nil {
+		t.Skip("this kernel has no device mapper: " + strings.SplitN(string(out), "\n", 2)[0])
+	}
+	p := pile{arena: newArena(t), lower: attachLoop(t, "")}
+	name := fmt.Sprintf("headroom-test-%d", os.Getpid())
+	out, err := exec.Command("dmsetup", "create", name, "--table", "0 262144 delay "+p.lower+" 0 5").CombinedOutput()
+	if err != nil {
+		t.Skipf("this kernel has no dm-delay: %s", out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("dmsetup", "remove", name).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	d := p.survey("", p.lower, "/dev/mapper/"+name, "--set", "runtime=500ms", "--pairs", "6")
+	if a := added(t, d, "randread-q1", "read.latency.mean", 1); a.Value < 4e-3 || a.Value > 8e-3 {
+		t.Errorf("a delay of 5 ms is found as %+v", a)
+	}
+}

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/suite"
+)
+
+// liveOptions are the flags of compare --live that are about measuring.
+type liveOptions struct {
+	live    bool
+	layers  bool
+	suite   string
+	set     []string
+	setBase []string
+	setNew  []string
+	size    string
+	label   string
+	seed    uint64
+	destroy []string
+	writes  string
+	pairs   int
+	confirm int
+	budget  time.Duration
+	resume  string
+}
+
+// The pairs that a cell gets at most until its verdict, and those that follow it.
+const (
+	defaultPairs   = 20
+	defaultConfirm = 4
+)
+
+// flags adds them to the command.
+func (o *liveOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&o.live, "live", false, "measure both sides now, in turns, until the verdict")
+	f.BoolVar(&o.layers, "layers", false, "measure the layers of a host's storage, from the bottom up, and say what each adds")
+	f.StringVar(&o.suite, "suite", "", "with --live, --layers: the suite to measure with (default quick; layers)")
+	f.StringArrayVar(&o.set, "set", nil, "with --live, --layers: a parameter for every job, like runtime=10s; may be repeated")
+	f.StringArrayVar(&o.setBase, "set-base", nil, "with --live: a parameter for the base alone")
+	f.StringArrayVar(&o.setNew, "set-new", nil, "with --live: a parameter for the new side alone")
+	f.StringVar(&o.size, "size", "", "with --live, --layers: of each scratch file, like 4g (default: as the suite says)")
+	f.StringVar(&o.label, "label", "", "with --live, --layers: text to find the runs by; base and new, or the number of the layer, is added")
+	f.Uint64Var(&o.seed, "seed", 0, "with --live, --layers: of the order (default: drawn)")
+	f.StringArrayVar(&o.destroy, "destroy", nil, "with --live: serial number or size of a device whose data may be destroyed; for the base, then for the new side")
+	f.StringVar(&o.writes, "max-writes", "", "with --live, --layers: end when the disks have been written more than this, like 500g")
+	f.IntVar(&o.pairs, "pairs", 0, "with --live: pairs of a cell at most (default 20); with --layers: passes over the layers (default 10)")
+	f.IntVar(&o.confirm, "confirm", defaultConfirm, "with --live: pairs after a verdict, for an estimate that did not steer it; 0 for none")
+	f.DurationVar(&o.budget, "budget", 0, "with --live, --layers: begin nothing that would end later than this, like 10m; with --resume from now on")
+	f.StringVar(&o.resume, "resume", "", "with --live, --layers: go on with an interrupted comparison, named by one of its runs; with --live and --budget or --pairs also with one that ended undecided")
+}
+
+// check refuses flags that would do nothing.
+func (o *liveOptions) check(c *cobra.Command) error {
+	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume"}
+	onlyLive := []string{"set-base", "set-new", "destroy", "confirm"}
+	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "fail-on", "serials"}
+	var idle []string
+	why := "without --live or --layers"
+	switch {
+	case o.live && o.layers:
+		return usage("--live and --layers exclude each other")
+	case o.layers:
+		idle, why = slices.Concat(onlyLive, comparing), "with --layers"
+	case !o.live:
+		idle = slices.Concat(measuring, onlyLive)
+	}
+	for _, name := range idle {
+		if c.Flags().Changed(name) {
+			return usage("--"+name+" means nothing "+why, "headroom compare --help says what goes together")
+		}
+	}
+	if o.resume != "" {
+		settled := []string{"suite", "set", "set-base", "set-new", "size", "label", "seed", "confirm", "margin", "alpha", "metrics"}
+		if o.layers {
+			settled = append(settled, "pairs") // intervals of a number of passes that is fixed beforehand
+		}
+		for _, name := range settled {
+			if c.Flags().Changed(name) {
+				return usage("--"+name+" can't be changed when a comparison is resumed", "leave it out: the runs say what was settled")
+			}
+		}
+	}
+	return nil
+}
+
+// liveSide is what one side of a live comparison measures.
+type liveSide struct{ suite, place string }
+
+// sides reads the arguments: places, suites, or both, of each one for both sides or one for either.
+func (o *liveOptions) sides(args []string) (base, next liveSide, err error) {
+	var suites, places []string
+	for _, a := range args {
+		if isSuite(a) {
+			suites = append(suites, a)
+		} else {
+			places = append(places, a)
+		}
+	}
+	if o.suite != "" {
+		suites = append(suites, o.suite)
+	}
+	if len(suites) == 0 {
+		suites = []string{"quick"}
+	}
+	fault := func(what string) error {
+		return usage(what, "two places: headroom compare --live --suite quick /mnt/a /mnt/b",
+			"two suites: headroom compare --live a.yaml b.yaml /mnt/a", "one place with itself: name it twice")
+	}
+	different := len(suites) == 2 || len(places) == 2 || len(o.setBase)+len(o.setNew) > 0
+	switch {
+	case len(suites) > 2 || len(places) > 2:
+		return base, next, fault("compare --live takes two sides, not " + strings.Join(args, " "))
+	case !different:
+		return base, next, fault("compare --live needs something to compare: two places, two suites, or --set-base and --set-new")
+	}
+	of := func(list []string, i int) string {
+		if len(list) == 0 {
+			return ""
+		}
+		return list[min(i, len(list)-1)]
+	}
+	return liveSide{of(suites, 0), of(places, 0)}, liveSide{of(suites, 1), of(places, 1)}, nil
+}
+
+// isSuite tells a suite from a place: a built-in name, or a file as suites are kept in. A folder that is called like a suite
+// is named with its path: ./quick.
+func isSuite(arg string) bool {
+	return slices.Contains(suite.Builtin(), arg) || slices.Contains([]string{".yaml", ".yml", ".fio"}, filepath.Ext(arg))
+}
+
+// runOptions are those of one side's run; what is appended to a label tells the sides apart.
+func (o *liveOptions) runOptions(of int, arm string, set []string) runOptions {
+	r := runOptions{seed: o.seed, size: o.size, maxWrites: o.writes, set: slices.Concat(o.set, set)}
+	if o.label != "" {
+		r.label = o.label + " " + arm
+	}
+	if len(o.destroy) > 0 {
+		r.destroy = o.destroy[min(of, len(o.destroy)-1)]
+	}
+	return r
+}
+
+// live measures two sides in turns until each cell has its verdict.
+func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args []string) (*contest, error) {
+	s, err := p.openStore()
+	if err != nil {
+		return nil, err
+	}
+	p.tidy(ctx, s, here)
+	c := &contest{turns: turns{program: p, store: s}, options: o, terms: terms}
+	defer c.release()
+	if o.resume != "" {
+		err = c.takeUp(ctx, args)
+	} else {
+		err = c.draw(ctx, args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.preface()
+	return c, c.carryOut(ctx, newLiveProgress(c))
+}
+
+// compareLive measures two sides in turns, and compares what was saved.
+func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOptions, args []string) error {
+	settings, err := o.settings()
+	if err != nil {
+		return err
+	}
+	if o.all || len(settings.Margins) > 0 || slices.ContainsFunc(o.metrics, func(name string) bool { return strings.HasSuffix(name, "*") }) {
+		return usage("--live decides by metrics that are named, at one margin", "compare the two runs afterwards: headroom compare BASE NEW --all")
+	}
+	if _, err := o.format(p.json); err != nil {
+		return err // rather now than after the measuring
+	}
+	terms, err := live.terms(settings.Margin, settings.Alpha, settings.Metrics)
+	if err != nil {
+		return err
+	}
+	c, err := p.live(ctx, live, terms, args)
+	if err != nil {
+		return err
+	}
+	o.metrics = nil // the runs say which decided
+	return p.compareRuns([]string{c.base().run.ID, c.arms[plan.New].run.ID}, o)
+}
+
+// terms are those of a live comparison as the flags have them; how many claims there are comes from the suite.
+func (o *liveOptions) terms(margin, alpha float64, metrics []string) (lab.Terms, error) {
+	t := lab.Terms{Margin: margin, Alpha: alpha, Metrics: metrics, Pairs: o.pairs, Confirm: o.confirm}
+	if t.Pairs == 0 {
+		t.Pairs = defaultPairs
+	}
+	const fewest = 4
+	switch {
+	case t.Pairs < fewest:
+		return t, usage(fmt.Sprintf("--pairs %d is too few for any verdict", t.Pairs), "4 are the least")
+	case t.Confirm < 0:
+		return t, usage(fmt.Sprintf("--confirm %d is no number of pairs", t.Confirm))
+	case o.budget < 0:
+		return t, usage("--budget "+o.budget.String()+" is no length of time", "write something like 10m or 1h30m")
+	}
+	return t, nil
+}

@@ -1,0 +1,334 @@
+//go:build system
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+// pacedSuite is a load whose pace is set, so that what is found of it is known beforehand.
+const pacedSuite = `version: 1
+name: paced
+title: a load whose pace is known
+size: 4m
+defaults: {ioengine: psync, bs: 4k, runtime: 300ms, time_based: 1, rate_iops: %d}
+jobs:
+  - {name: read, fio: {rw: randread}}
+  - {name: write, fio: {rw: randwrite}}
+`
+
+// arena is a place for live comparisons, with suites of a known pace.
+type arena struct {
+	victim
+	base, slower string
+}
+
+func newArena(t *testing.T) arena {
+	t.Helper()
+	a := arena{victim: newVictim(t)}
+	dir := filepath.Dir(a.suite)
+	for path, pace := range map[*string]int{&a.base: 1000, &a.slower: 800} {
+		*path = filepath.Join(dir, fmt.Sprintf("paced%d.yaml", pace))
+		if err := os.WriteFile(*path, fmt.Appendf(nil, pacedSuite, pace), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+// sides are the two runs of the only comparison in the store.
+func (a arena) sides() (base, next *store.Bundle) {
+	a.t.Helper()
+	rows, err := store.Open(a.store).List()
+	if err != nil || len(rows) != 2 {
+		a.t.Fatalf("%d runs in the store, %v", len(rows), err)
+	}
+	for _, row := range rows {
+		b, err := store.Open(a.store).Find(row.ID)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		if b.Run.Pair == b.Run.ID {
+			base = b
+		} else {
+			next = b
+		}
+	}
+	if base == nil || next == nil || base.Run.Pair != next.Run.Pair {
+		a.t.Fatalf("the runs are no pair: %+v", rows)
+	}
+	return base, next
+}
+
+// pairsOf holds that both runs have the same pairs of each cell, numbered without a gap, and returns how many.
+func (a arena) pairsOf(base, next *store.Bundle) map[string]int {
+	a.t.Helper()
+	count := func(b *store.Bundle) map[string]int {
+		n := map[string]int{}
+		for r, err := range b.Repetitions() {
+			if err != nil {
+				a.t.Fatal(err)
+			}
+			n[r.Cell]++
+			if r.Number != n[r.Cell] || r.Block != r.Number {
+				a.t.Errorf("%s is repetition %d in block %d where %d is due", r.Cell, r.Number, r.Block, n[r.Cell])
+			}
+		}
+		return n
+	}
+	of, with := count(base), count(next)
+	if !maps.Equal(of, with) || len(of) == 0 {
+		a.t.Errorf("one run has the pairs %v, the other %v", of, with)
+	}
+	return of
+}
+
+func (a arena) mustRun(args ...string) string {
+	a.t.Helper()
+	cmd := a.command(args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		a.t.Fatalf("%v: %v\n%s\n%s", args, err, out, stderr.String())
+	}
+	return string(out) + stderr.String()
+}
+
+func TestLiveAgainstItself(t *testing.T) {
+	a := newArena(t)
+	said := a.mustRun("compare", "--live", "--suite", a.base, "--metrics", "read.iops,write.iops", a.place, a.place)
+	if n := strings.Count(said, ": same "); n < 2 || strings.Contains(said, "slower") || strings.Contains(said, "faster") {
+		t.Errorf("not the same as itself:\n%s", said)
+	}
+	base, next := a.sides()
+	for cell, n := range a.pairsOf(base, next) {
+		t.Logf("figure: %s against itself: %d pairs, %d of them to confirm", cell, n, defaultConfirm)
+		if n >= defaultPairs {
+			t.Errorf("%s took %d pairs", cell, n)
+		}
+	}
+	for _, b := range []*store.Bundle{base, next} {
+		if b.Run.Status != lab.Complete || b.Run.Terms == nil || b.Run.Terms.Claims != 2 {
+			t.Errorf("%s is %s, on the terms %+v", b.Run.ID, b.Run.Status, b.Run.Terms)
+		}
+	}
+	if files, err := os.ReadDir(a.place); err != nil || len(files) != 0 {
+		t.Errorf("left in the directory: %v, %v", files, err)
+	}
+}
+
+func TestLiveFindsASlowdown(t *testing.T) {
+	a := newArena(t)
+	said := a.mustRun("compare", "--live", a.base, a.slower, a.place)
+	if n := strings.Count(said, ": slower "); n < 2 {
+		t.Errorf("a fifth slower was not found:\n%s", said)
+	}
+	base, next := a.sides()
+	for cell, n := range a.pairsOf(base, next) {
+		if n > 10 {
+			t.Errorf("%s took %d pairs\n%s", cell, n, said)
+		}
+	}
+	confirming := 0
+	for r, err := range next.Repetitions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Confirms {
+			confirming++
+		}
+	}
+	if confirming != 2*defaultConfirm {
+		t.Errorf("%d repetitions confirm, want %d", confirming, 2*defaultConfirm)
+	}
+}
+
+func TestLiveInterruptedAndResumed(t *testing.T) {
+	a := newArena(t)
+	code, stderr := a.cutOff(syscall.SIGINT, "compare", "--live", a.base, a.slower, a.place)
+	if code != 130 || !strings.Contains(stderr, "compare --live --resume") {
+		t.Errorf("exit code %d, want 130\n%s", code, stderr)
+	}
+	if files, err := os.ReadDir(a.place); err != nil || len(files) != 0 {
+		t.Errorf("left in the directory: %v, %v", files, err)
+	}
+	base, next := a.sides()
+	if base.Run.Status != lab.Interrupted || next.Run.Status != lab.Interrupted {
+		t.Errorf("%s and %s, want both interrupted", base.Run.Status, next.Run.Status)
+	}
+	if out, err := a.command("run", "--resume", base.Run.ID).CombinedOutput(); err == nil || !strings.Contains(string(out), "compare --live --resume") {
+		t.Errorf("run --resume on one side of it: %v\n%s", err, out)
+	}
+	a.mustRun("compare", "--live", "--resume", next.Run.ID) // either side names it
+	a.bothComplete()
+}
+
+func TestLiveKilledAndResumed(t *testing.T) {
+	a := newArena(t)
+	a.cutOff(syscall.SIGKILL, "compare", "--live", a.base, a.slower, a.place)
+	if said := a.mustRun("restore"); said == "" {
+		t.Error("nothing is said of what was left behind")
+	}
+	if files, err := os.ReadDir(a.place); err != nil || len(files) != 0 {
+		t.Errorf("left in the directory: %v, %v", files, err)
+	}
+	base, _ := a.sides()
+	a.mustRun("compare", "--live", "--resume", base.Run.ID)
+	a.bothComplete()
+}
+
+func (a arena) bothComplete() {
+	a.t.Helper()
+	base, next := a.sides()
+	if base.Run.Status != lab.Complete || next.Run.Status != lab.Complete {
+		a.t.Errorf("%s and %s, want both complete", base.Run.Status, next.Run.Status)
+	}
+	a.pairsOf(base, next)
+}
+
+// cutOff starts a command, sends it a signal when two runs have saved something, and returns its exit code and what it said.
+func (a arena) cutOff(signal syscall.Signal, args ...string) (code int, stderr string) {
+	a.t.Helper()
+	cmd := a.command(args...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		a.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		rows, err := store.Open(a.store).List()
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		if len(rows) >= 2 && rows[0].Repetitions > 1 && rows[1].Repetitions > 1 {
+			break
+		}
+		select {
+		case <-ended:
+			a.t.Fatal("it ended by itself: " + said.String())
+		case <-time.After(50 * time.Millisecond): // until something is saved, whatever the machine's speed
+		}
+	}
+	if err := cmd.Process.Signal(signal); err != nil {
+		a.t.Fatal(err)
+	}
+	<-ended
+	return cmd.ProcessState.ExitCode(), said.String()
+}
+
+// What ended undecided is given more pairs or more time; what has its verdict is left as it is.
+func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
+	a := newArena(t)
+	// So small a probability of error takes more than six pairs, however clear the difference is.
+	a.mustRun("compare", "--live", a.base, a.slower, a.place, "--metrics", "read.iops,write.iops", "--alpha", "0.000001", "--pairs", "6", "--confirm", "0")
+	base, next := a.sides()
+	before := a.pairsOf(base, next)
+	refuse := func(want string, more ...string) {
+		t.Helper()
+		out, err := a.command(append([]string{"compare", "--live", "--resume", base.Run.ID}, more...)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v: %v, want %q\n%s", more, err, want, out)
+		}
+	}
+	refuse("is complete")
+	refuse("fewer than the 6", "--pairs", "4", "--budget", "1m")
+	refuse("within 6 pairs", "--budget", "1m")
+	refuse("too short for another pair", "--pairs", "40", "--budget", "1ms")
+	a.mustRun("compare", "--live", "--resume", next.Run.ID, "--pairs", "40", "--budget", "5m")
+	a.bothComplete()
+	base, next = a.sides()
+	after := a.pairsOf(base, next)
+	for cell, n := range before {
+		if after[cell] <= n {
+			t.Errorf("%s had %d pairs and has %d", cell, n, after[cell])
+		}
+	}
+	for _, b := range []*store.Bundle{base, next} {
+		if b.Run.Terms.Pairs != 40 || !slices.Equal(b.Run.Terms.Earlier, []int{6}) {
+			t.Errorf("%s: terms %+v", b.Run.ID, b.Run.Terms)
+		}
+	}
+}
+
+// Two sides on one device share its claim, and what they wrote is cleaned when both have ended.
+func TestLiveOnDevices(t *testing.T) {
+	a := newArena(t)
+	first, second := attachLoop(t, ""), attachLoop(t, "")
+	a.mustRun("compare", "--live", "--suite", a.base, "--metrics", "read.iops,write.iops", first, second, "--pairs", "4", "--confirm", "0", "--set", "direct=1")
+	base, next := a.sides()
+	a.pairsOf(base, next)
+	clearStore(t, a.store)
+	a.mustRun("compare", "--live", a.base, a.slower, first, "--pairs", "4", "--confirm", "0", "--set", "direct=1")
+	base, next = a.sides()
+	a.pairsOf(base, next)
+	clearStore(t, a.store)
+	for _, device := range []string{first, second} {
+		if out, err := exec.Command("wipefs", device).CombinedOutput(); err != nil || len(out) != 0 {
+			t.Errorf("%s: %v\n%s", device, err, out)
+		}
+		a.mustRun("run", a.base, device, "--repeat", "1", "--set", "direct=1") // it is proved empty again
+	}
+}
+
+// What holds data is refused before anything is measured, whichever side it is on.
+func TestLiveRefusesADeviceWithData(t *testing.T) {
+	a := newArena(t)
+	empty, full := attachLoop(t, ""), attachLoop(t, "ext4")
+	for _, places := range [][]string{{empty, full}, {full, empty}} {
+		cmd := a.command(slices.Concat([]string{"compare", "--live", "--suite", a.base}, places)...)
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != 4 {
+			t.Errorf("%v: %v, want exit code 4\n%s", places, err, out)
+		}
+	}
+	if rows, err := store.Open(a.store).List(); err != nil || len(rows) != 0 {
+		t.Errorf("runs were begun: %v, %v", rows, err)
+	}
+	if out, err := exec.Command("blkid", full).CombinedOutput(); err != nil || !strings.Contains(string(out), "ext4") {
+		t.Errorf("the file system is gone: %v\n%s", err, out)
+	}
+}
+
+// attachLoop makes a loop device of 128 MiB, with a file system where one is named.
+func attachLoop(t *testing.T, filesystem string) string {
+	t.Helper()
+	image := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(image, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(image, 128<<20); err != nil {
+		t.Fatal(err)
+	}
+	if filesystem != "" {
+		if out, err := exec.Command("mkfs."+filesystem, "-q", image).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	out, err := exec.Command("losetup", "--find", "--show", image).CombinedOutput()
+	if err != nil {
+		t.Skipf("no loop device to be had: %s", out)
+	}
+	device := strings.TrimSpace(string(out))
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	return device
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"headroom/internal/lab"
+)
+
+func TestSidesOfALiveComparison(t *testing.T) {
+	for _, c := range []struct {
+		args       string
+		suite, set string
+		base, next liveSide
+	}{
+		{"/mnt/a /mnt/b", "", "", liveSide{"quick", "/mnt/a"}, liveSide{"quick", "/mnt/b"}},
+		{"/mnt/a /mnt/b", "nvme", "", liveSide{"nvme", "/mnt/a"}, liveSide{"nvme", "/mnt/b"}},
+		{"cdm /mnt/a /mnt/a", "", "", liveSide{"cdm", "/mnt/a"}, liveSide{"cdm", "/mnt/a"}},
+		{"a.yaml b.fio /srv", "", "", liveSide{"a.yaml", "/srv"}, liveSide{"b.fio", "/srv"}},
+		{"/srv", "", "iodepth=1", liveSide{"quick", "/srv"}, liveSide{"quick", "/srv"}},
+		{"./quick /srv", "", "", liveSide{"quick", "./quick"}, liveSide{"quick", "/srv"}},
+		{"a.yaml b.yaml", "", "", liveSide{"a.yaml", ""}, liveSide{"b.yaml", ""}}, // loads without storage
+	} {
+		o := liveOptions{suite: c.suite}
+		if c.set != "" {
+			o.setBase = []string{c.set}
+		}
+		base, next, err := o.sides(strings.Fields(c.args))
+		if err != nil || base != c.base || next != c.next {
+			t.Errorf("%s: %v against %v, %v", c.args, base, next, err)
+		}
+	}
+	for _, args := range []string{"", "/srv", "quick", "quick /srv", "/a /b /c", "a.yaml b.yaml c.yaml /srv"} {
+		if _, _, err := (&liveOptions{}).sides(strings.Fields(args)); lab.KindOf(err) != lab.Usage {
+			t.Errorf("%q: %v, want a usage error", args, err)
+		}
+	}
+}
+
+func TestTermsOfALiveComparison(t *testing.T) {
+	got, err := (&liveOptions{confirm: 4}).terms(0.03, 0.05, []string{"read.iops"})
+	if err != nil || got.Pairs != defaultPairs || got.Confirm != 4 || got.Margin != 0.03 || got.Alpha != 0.05 || len(got.Metrics) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, o := range []liveOptions{{pairs: 3}, {confirm: -1}, {budget: -1}} {
+		if _, err := o.terms(0.03, 0.05, nil); lab.KindOf(err) != lab.Usage {
+			t.Errorf("%+v: %v, want a usage error", o, err)
+		}
+	}
+}
+
+// As many claims as metrics that can decide: what one error probability is shared by must be known before anything is measured.
+func TestClaimsOfACell(t *testing.T) {
+	for _, c := range []struct {
+		rw, metrics string
+		want        int
+	}{
+		{"randread", "", 1}, {"write", "", 1}, {"randrw", "", 2}, {"", "", 1}, {"readwrite:4", "", 2}, {"trim", "", 1},
+		{"randread", "read.iops write.iops", 1}, {"randrw", "read.iops write.iops", 2}, {"write", "write.iops cpu.per_io", 2},
+	} {
+		contest := contest{terms: lab.Terms{Metrics: strings.Fields(c.metrics)}}
+		if got := contest.claims(lab.Cell{Params: map[string]string{"rw": c.rw}}); got != c.want {
+			t.Errorf("%s by %q: %d claims, want %d", c.rw, c.metrics, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+//go:build system
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"headroom/internal/compare"
+)
+
+// comparisonsWanted is how often each kind of live comparison is made: scripts/bench asks for the fifty that the docs quote, of
+// which two are made otherwise, to see that the benchmark works.
+const comparisonsWanted = "HEADROOM_LIVE_COMPARISONS"
+
+// directSuite reaches the storage: the first pace is none.
+const directSuite = `version: 1
+name: direct
+title: short random reads past the page cache
+place: directory
+size: 64m
+defaults: {ioengine: psync, direct: 1, bs: 4k, runtime: 400ms, time_based: 1, randrepeat: 0%s}
+jobs:
+  - {name: read, fio: {rw: randread}}
+`
+
+// TestLiveOnRealStorage counts right, wrong and missing verdicts on a file of a real disk, whose other users are part of the test.
+func TestLiveOnRealStorage(t *testing.T) {
+	wanted, whole := 2, false
+	if text := os.Getenv(comparisonsWanted); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted, whole = n, true
+	}
+	for _, c := range []struct {
+		name       string
+		base, next string // paces
+		right      compare.Verdict
+		least      int // right, or undecided with what would have been seen, of 50
+		undecided  bool
+	}{
+		{"the same load against itself", "", "", compare.Same, 45, true},
+		{"20% slower (rate_iops)", "500", "400", compare.Slower, 48, false},
+		{"5% slower (rate_iops)", "500", "475", compare.Slower, 40, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := newArena(t)
+			base, next := a.paced("base", c.base), a.paced("next", c.next)
+			counts := map[compare.Verdict]int{}
+			wrong, good, pairs := 0, 0, 0
+			for range wanted {
+				cell := a.verdict(base, next)
+				counts[cell.Verdict]++
+				switch {
+				case cell.Verdict == c.right, c.undecided && claimsNothing(cell.Verdict) && cell.Why != "":
+					good++
+				case cell.Verdict == compare.Faster || c.right == compare.Same && cell.Verdict == compare.Slower:
+					wrong++
+				}
+				if cell.Change != nil {
+					pairs += cell.Change.N
+				}
+				clearStore(t, a.store)
+			}
+			t.Logf("figure: live, %s, %d times: %v; %d wrong, %.1f pairs on average", c.name, wanted, counts, wrong, float64(pairs)/float64(wanted))
+			if !whole {
+				return // two say nothing of how often
+			}
+			most := 0 // in the wrong direction
+			if c.right == compare.Same {
+				most = wanted / 10
+			}
+			if wrong > most || good*50 < c.least*wanted {
+				t.Errorf("%d wrong, %d as they should be, of %d", wrong, good, wanted)
+			}
+		})
+	}
+}
+
+// claimsNothing is said of a comparison that the machine's other users made impossible, or too coarse.
+func claimsNothing(v compare.Verdict) bool {
+	return v == compare.Undecided || v == compare.Incomparable
+}
+
+// paced is a suite with a pace; empty for none.
+func (a arena) paced(name, pace string) string {
+	a.t.Helper()
+	if pace != "" {
+		pace = ", rate_iops: " + pace
+	}
+	path := filepath.Join(filepath.Dir(a.suite), name+".yaml")
+	if err := os.WriteFile(path, fmt.Appendf(nil, directSuite, pace), 0o644); err != nil {
+		a.t.Fatal(err)
+	}
+	return path
+}
+
+// verdict makes a live comparison of one load and returns what it says.
+func (a arena) verdict(base, next string) compare.Compared {
+	a.t.Helper()
+	cmd := a.command("compare", "--live", "--json", "--confirm", "0", base, next, a.place)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		a.t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	var d compare.Document
+	if err := json.Unmarshal(out, &d); err != nil || len(d.Cells) != 1 {
+		a.t.Fatalf("%v\n%s", err, out)
+	}
+	if d.Cells[0].Verdict == compare.Incomparable {
+		a.t.Logf("incomparable: %s", d.Cells[0].Why)
+	}
+	return d.Cells[0]
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/suite"
+)
+
+// order is that of all repetitions of the run, those included that are kept.
+func (m *measurement) order() []plan.Repetition {
+	return plan.InStages(m.planCells(), orderOf(suite.Order(m.run.Order)), m.run.Seed)
+}
+
+func orderOf(o suite.Order) plan.Order {
+	switch o {
+	case suite.Sequential:
+		return plan.Sequential
+	case suite.Shuffled:
+		return plan.Shuffled
+	default:
+		return plan.Interleaved
+	}
+}
+
+// planCells are the cells as plans see them. A device is filled once and not for every cell that reads, so the cells that
+// need no fill come first and the ones that do after them.
+func (m *measurement) planCells() []plan.Cell {
+	var cells []plan.Cell
+	for _, c := range m.run.Cells {
+		stage := 0
+		if slices.Contains(c.Steps, lab.Fill) {
+			stage = 1
+		}
+		cell := plan.Cell{ID: c.ID, Repetitions: c.Repetitions, Stage: stage}
+		if t := expectedTime(c); t > 0 {
+			cell.Seconds = (t + perRepetition + m.pause()).Seconds()
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+// notKept is the part of an order that an earlier part of the run has not carried out.
+func notKept(order []plan.Repetition, kept []lab.Repetition) []plan.Repetition {
+	return slices.DeleteFunc(slices.Clone(order), func(r plan.Repetition) bool {
+		return slices.ContainsFunc(kept, func(k lab.Repetition) bool { return k.Cell == r.Cell && k.Number == r.Number })
+	})
+}

@@ -1,0 +1,292 @@
+//go:build system
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/target/sshtest"
+)
+
+// TestRemoteScripts runs the sessions that measure another machine: this one, over an sshd of the test's own.
+func TestRemoteScripts(t *testing.T) {
+	runScripts(t, "testdata/remote", sshConfigVariable+"="+sshtest.Start(t).Config)
+}
+
+// remoteSuite takes a few seconds, so that there is time to interfere.
+const remoteSuite = `version: 1
+name: remote
+title: loads for the tests that interfere
+place: directory
+repetitions: 3
+size: 4m
+defaults: {ioengine: psync, bs: 4k, runtime: 3s, time_based: 1, rate_iops: 500}
+jobs:
+  - {name: read, fio: {rw: randread}}
+`
+
+func newRemoteVictim(t *testing.T) (victim, *sshtest.Server) {
+	server := sshtest.Start(t)
+	t.Setenv(sshConfigVariable, server.Config)
+	v := newVictim(t)
+	if err := os.WriteFile(v.suite, []byte(remoteSuite), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return v, server
+}
+
+// measuring starts a run over ssh and waits until it has come to a line of progress.
+func (v victim) measuring(until string) (*exec.Cmd, *bytes.Buffer) {
+	v.t.Helper()
+	cmd := v.command("run", v.suite, v.place, "--on", "ssh://under-test")
+	name := filepath.Join(v.t.TempDir(), "stderr")
+	stderr, err := os.Create(name)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer stderr.Close()
+	cmd.Stderr = stderr
+	v.t.Cleanup(func() {
+		if text, err := os.ReadFile(name); err == nil && v.t.Failed() {
+			v.t.Logf("it said:\n%s", text)
+		}
+	})
+	if err := cmd.Start(); err != nil {
+		v.t.Fatal(err)
+	}
+	wanted := regexp.MustCompile(until)
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		if wanted.Match(text) {
+			return cmd, bytes.NewBuffer(text)
+		}
+	}
+	_ = cmd.Process.Kill()
+	v.t.Fatalf("it does not come to %q", until)
+	return nil, nil
+}
+
+// only is the one run of the store.
+func (v victim) only() *store.Bundle {
+	v.t.Helper()
+	rows, err := store.Open(v.store).List()
+	if err != nil || len(rows) != 1 {
+		v.t.Fatalf("%d runs, %v", len(rows), err)
+	}
+	b, err := store.Open(v.store).Find(rows[0].ID)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return b
+}
+
+func (v victim) repetitions() int {
+	v.t.Helper()
+	n := 0
+	for _, err := range v.only().Repetitions() {
+		if err != nil {
+			v.t.Error(err)
+		}
+		n++
+	}
+	return n
+}
+
+// clean says that nothing of a run is left: no scratch file, no process, no folder of a job.
+func (v victim) clean() {
+	v.t.Helper()
+	if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
+		v.t.Errorf("left in the directory: %v, %v", files, err)
+	}
+	id := v.only().Run.ID
+	if left := processesOf(v.t, id); len(left) != 0 {
+		v.t.Errorf("still running: %v", left)
+	}
+	folders, err := filepath.Glob("/dev/shm/headroom-" + strconv.Itoa(os.Getuid()) + "/" + id + "*")
+	if err != nil || len(folders) != 0 {
+		v.t.Errorf("folders of jobs are left: %v, %v", folders, err)
+	}
+}
+
+func TestARunElsewhereIsInterruptedAndResumed(t *testing.T) {
+	v, _ := newRemoteVictim(t)
+	cmd, _ := v.measuring(`(?m)^1/3  `)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("interrupted: %v", err)
+	}
+	v.clean()
+	if b := v.only(); b.Run.Status != lab.Interrupted || targetOfRun(b.Run) != "ssh://under-test" {
+		t.Errorf("%s on %s", b.Run.Status, targetOfRun(b.Run))
+	}
+	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
+		t.Fatalf("resumed: %v\n%s", err, out)
+	}
+	if n := v.repetitions(); n != 3 || v.only().Run.Status != lab.Complete {
+		t.Errorf("%d repetitions, %s", n, v.only().Run.Status)
+	}
+	v.clean()
+}
+
+func TestARunElsewhereIsKilledAndRestored(t *testing.T) {
+	v, _ := newRemoteVictim(t)
+	cmd, _ := v.measuring(`(?m)^1/3  `)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if len(processesOf(t, v.only().Run.ID)) == 0 {
+		t.Log("the load had ended by itself") // it goes on without headroom, unless it was between two
+	}
+	// A run on another target leaves it alone and says so.
+	if out, err := v.command("run", v.suite, v.place, "--dry-run").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, err := v.command("restore").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "was cut off") {
+		t.Fatalf("restore: %v\n%s", err, out)
+	}
+	v.clean()
+	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
+		t.Fatalf("resumed: %v\n%s", err, out)
+	}
+	v.clean()
+}
+
+// master finds the ssh process that holds the shared connection of a headroom.
+func master(t *testing.T, headroom int) int {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil || len(names) == 0 {
+		t.Fatal("no process is to be seen", err)
+	}
+	for _, n := range names {
+		stat, err := os.ReadFile(n)
+		line, rerr := os.ReadFile(filepath.Join(filepath.Dir(n), "cmdline"))
+		if err != nil || rerr != nil {
+			continue // gone
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) > 1 && fields[1] == strconv.Itoa(headroom) && bytes.Contains(line, []byte("ControlMaster=yes")) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(n)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatal("there is no shared connection")
+	return 0
+}
+
+func TestAConnectionIsCutDuringALoad(t *testing.T) {
+	v, _ := newRemoteVictim(t)
+	cmd, _ := v.measuring(`(?m)^1/3  `)
+	if err := syscall.Kill(master(t, cmd.Process.Pid), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if n := v.repetitions(); n != 3 {
+		t.Errorf("%d repetitions", n)
+	}
+	for r, err := range v.only().Repetitions() {
+		if err != nil || r.Seconds < 2.5 || len(r.Warnings) > 0 && r.Warnings[0].Code == "no-result" {
+			t.Errorf("repetition %d: %.1f s, %+v, %v", r.Number, r.Seconds, r.Warnings, err)
+		}
+	}
+	v.clean()
+}
+
+// A machine that can't be reached any more may go on with the load; what is left there is looked after later.
+func TestATargetIsLostForGood(t *testing.T) {
+	v, server := newRemoteVictim(t)
+	t.Setenv(patienceVariable, "2s")
+	cmd, _ := v.measuring(`(?m)^1/3  `)
+	server.Stop()
+	if err := syscall.Kill(master(t, cmd.Process.Pid), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+	if out, err := v.command("restore").CombinedOutput(); err == nil || !strings.Contains(string(out), "can't be looked after now") {
+		t.Errorf("restore without the target: %v\n%s", err, out)
+	}
+	server.Again(t)
+	if out, err := v.command("restore").CombinedOutput(); err != nil {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+	v.clean()
+	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
+		t.Fatalf("resumed: %v\n%s", err, out)
+	}
+	if n := v.repetitions(); n != 3 {
+		t.Errorf("%d repetitions", n)
+	}
+	v.clean()
+}
+
+// standInForStaticFio is a static program that becomes the installed fio: static builds of fio are not packaged.
+const standInForStaticFio = `package main
+
+import (
+	"os"
+	"syscall"
+)
+
+func main() { panic(syscall.Exec("FIO", os.Args, os.Environ())) }
+`
+
+func TestFioIsBroughtAlong(t *testing.T) {
+	v, _ := newRemoteVictim(t)
+	fio, err := exec.LookPath("fio")
+	if err != nil {
+		t.Skip("fio is not installed")
+	}
+	dir := t.TempDir()
+	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "fio")
+	if err := os.WriteFile(source, []byte(strings.Replace(standInForStaticFio, "FIO", fio, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-o", binary, source)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	args := []string{"run", v.suite, v.place, "--on", "ssh://under-test", "--repeat", "1", "--set", "runtime=300ms", "--bring-fio"}
+	if out, err := v.command(append(args, binary)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for r, err := range v.only().Repetitions() {
+		if err != nil || !strings.HasSuffix(r.Command[0], "-brought/fio") || r.Values["read.iops"] <= 0 {
+			t.Errorf("%+v, %v", r.Command, err)
+		}
+	}
+	v.clean()
+	for _, no := range []string{fio, source, filepath.Join(dir, "missing")} {
+		if out, err := v.command(append(args, no)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--bring-fio "+no) {
+			t.Errorf("%s: %v\n%s", no, err, out)
+		}
+	}
+}

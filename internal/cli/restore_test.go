@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"headroom/internal/factor"
+	"headroom/internal/store"
+)
+
+// The command that puts settings back is killed at each of its steps; the one after it does the rest.
+func TestRestoreKilledAtEachStep(t *testing.T) {
+	dir := t.TempDir()
+	changes := changesDir(store.Open(dir))
+	if err := os.MkdirAll(changes, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	for n := 1; n < 100; n++ {
+		journal := `{"schema":"headroom/changes/v1","id":"RUN1","target":"local"}` + "\n"
+		for i, s := range settings {
+			journal += fmt.Sprintf(`{"seq":%d,"factor":"exec:%d","spots":[{"kind":"file","path":%q,"old":"old","new":"new"}]}`+"\n", i+1, i, s)
+			if err := os.WriteFile(s, []byte("new"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(changes, "RUN1.changes"), []byte(journal), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		restore := func(env ...string) (string, error) {
+			cmd := exec.Command("headroom", "restore", "--store", dir)
+			cmd.Env = append(os.Environ(), env...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			err := cmd.Run()
+			return stderr.String(), err
+		}
+		said, err := restore(dieBefore + "=" + strconv.Itoa(n))
+		ended := err == nil
+		if !ended && !strings.Contains(said, "died before") {
+			t.Fatalf("step %d: it failed instead of dying:\n%s", n, said)
+		}
+		if said, err := restore(); err != nil {
+			t.Errorf("step %d: %v\n%s", n, err, said)
+		}
+		for _, s := range settings {
+			if got, err := os.ReadFile(s); err != nil || string(got) != "old" {
+				t.Errorf("step %d: %s is %q, %v", n, s, got, err)
+			}
+		}
+		if left, err := factor.Pending(changes); err != nil || len(left) != 0 {
+			t.Errorf("step %d: %v, %v", n, left, err)
+		}
+		if ended {
+			if n < 10 {
+				t.Errorf("only %d steps were seen", n-1)
+			}
+			return
+		}
+	}
+	t.Fatal("it never came to an end")
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/report"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/unit"
+)
+
+// rounds is several measurements that take turns for a number of passes that is fixed beforehand: the layers of a survey, the rungs
+// of a ladder.
+type rounds struct {
+	turns
+	passes int
+	notes  []string
+	// level is the name of the level by which a run says which of them it is, from 1.
+	level string
+}
+
+// takeUp makes the measurements out of runs that were interrupted, named by one of them. Of complete ones nothing is left to measure.
+func (s *rounds) takeUp(ctx context.Context, name, maxWrites string) error {
+	named, err := s.store.Find(name)
+	if err != nil {
+		return err
+	}
+	found, err := s.partners(named)
+	if err != nil {
+		return err
+	}
+	number := func(b *store.Bundle) int {
+		n, err := strconv.Atoi(b.Run.Arms[0].Levels[s.level])
+		if err != nil {
+			return 0 // something else
+		}
+		return n
+	}
+	slices.SortFunc(found, func(a, b *store.Bundle) int { return number(a) - number(b) })
+	if len(found) < 2 || number(found[0]) != 1 || number(found[len(found)-1]) != len(found) {
+		return usage(fmt.Sprintf("run %s is no %s of several that are still whole", named.Run.ID, s.level))
+	}
+	complete := !slices.ContainsFunc(found, func(b *store.Bundle) bool { return b.Run.Status != lab.Complete })
+	s.arms = map[string]*measurement{}
+	var beside *measurement
+	for _, b := range found {
+		arm := b.Run.Arms[0].Levels[s.level]
+		m := &measurement{program: s.program, options: runOptions{maxWrites: maxWrites}, store: s.store, target: s.local(), beside: beside, run: b.Run}
+		s.names = append(s.names, arm)
+		s.arms[arm], beside = m, m
+		s.passes = b.Run.Repetitions
+		if complete {
+			continue
+		}
+		if err := m.goOn(ctx, b); err != nil {
+			return err
+		}
+	}
+	if complete {
+		s.passes = 0 // nothing is left to measure
+	}
+	s.doneOf = asDone
+	s.takeKept()
+	return nil
+}
+
+// asDone is a repetition as a fixed number of passes sees it: what was measured decides nothing.
+func asDone(arm string, r lab.Repetition) plan.Done {
+	return plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number, Block: r.Block, Position: r.Position}}
+}
+
+func (s *rounds) setPlan(budget time.Duration) {
+	s.doneOf = asDone
+	s.plan = plan.InRounds(s.first().planCells(), s.names, s.passes, s.budget(budget), s.first().run.Seed)
+}
+
+// seen is a warning that a report of one of the runs would show.
+type seen struct {
+	lab.Warning
+	cell           string
+	repetitions, n int
+}
+
+func warningsOf(b *store.Bundle) ([]seen, error) {
+	s, err := report.Summarize(b.Run, b.Repetitions())
+	if err != nil {
+		return nil, err
+	}
+	var list []seen
+	for _, w := range s.Warnings {
+		list = append(list, seen{Warning: w.Warning})
+	}
+	for _, c := range s.Cells {
+		for _, w := range c.Warnings {
+			list = append(list, seen{Warning: w.Warning, cell: c.ID, repetitions: w.Repetitions, n: c.N})
+		}
+	}
+	return list, nil
+}
+
+// roundsProgress shows what goes on: one line that is painted over on a terminal, a line for each load elsewhere.
+type roundsProgress struct {
+	*rounds
+	width int // 0 when standard error is no terminal
+}
+
+func (s *roundsProgress) tell(arm string, e runner.Event) {
+	line := fmt.Sprintf("%d/%d  %s on %s", len(s.done), s.passes*len(s.names)*len(s.first().run.Cells), e.Doing, s.arms[arm].whereBriefly())
+	switch {
+	case s.width > 0:
+		if e.Left > 0 {
+			line += " (" + unit.Duration(e.Left.Round(time.Second)) + " left)"
+		}
+		fmt.Fprint(s.Stderr, "\r\x1b[K"+fit(line, s.width-1))
+	case e.Ended != nil:
+		fmt.Fprintf(s.Stderr, "%s  %s\n", line, outcomeOf(e.Cell, *e.Ended))
+	case e.Begins && e.Left == 0:
+		fmt.Fprintln(s.Stderr, line)
+	}
+}
+
+func (s *roundsProgress) measured(plan.Repetition) {}
+
+func (s *roundsProgress) end() {
+	if s.width > 0 {
+		fmt.Fprint(s.Stderr, "\r\x1b[K")
+	}
+}
+
+// whereBriefly is the place of a measurement in a line of progress.
+func (m *measurement) whereBriefly() string {
+	if m.place().Kind == lab.NoPlace {
+		return "nothing at all"
+	}
+	return m.place().Path
+}

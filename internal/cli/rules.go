@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/rule"
+)
+
+// ruleRow is a rule in the published JSON document of rules.
+type ruleRow struct {
+	ID       string        `json:"id"`
+	Title    string        `json:"title"`
+	Class    string        `json:"class"`
+	Scope    string        `json:"scope,omitempty"`
+	Severity string        `json:"severity"`
+	Priced   bool          `json:"priced"`
+	Guard    bool          `json:"guard,omitempty"`
+	Applies  string        `json:"applies,omitempty"`
+	When     string        `json:"when"`
+	Because  string        `json:"because,omitempty"`
+	Effects  []rule.Effect `json:"effects,omitempty"`
+	Sources  []rule.Source `json:"sources,omitempty"`
+	Measure  string        `json:"measure,omitempty"`
+	// Metrics that it hurts, the arithmetic where no figure is published, what would change it, and who asks for the opposite.
+	Metrics    []string  `json:"metrics,omitempty"`
+	Derivation string    `json:"derivation,omitempty"`
+	Remedies   []ruleFix `json:"remedies,omitempty"`
+	Conflicts  []string  `json:"conflicts,omitempty"`
+}
+
+// ruleFix is a remedy of a rule, before it is written for a system.
+type ruleFix struct {
+	Set      string `json:"set,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Only     string `json:"only,omitempty"`
+	Reboot   bool   `json:"reboot,omitempty"`
+	Destroys bool   `json:"destroys,omitempty"`
+	Cost     string `json:"cost"`
+}
+
+func (p *program) rulesCommand() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:   "rules",
+		Short: "List the diagnosis rules, or show one",
+		Long: `Lists the rules that doctor asks. A rule is data: a condition over facts, with
+its source. --rules checks a file of your own. docs/doctor.md shows how to
+write one.`,
+		Example: "  headroom rules\n  headroom rules show iommu-strict\n  headroom rules --rules mine.yaml",
+		Args:    between(0, 0, "no argument, or show ID"),
+		RunE: func(*cobra.Command, []string) error {
+			set, err := loadRules(file)
+			if err != nil {
+				return err
+			}
+			return p.listRules(set.Rules())
+		},
+	}
+	c.PersistentFlags().StringVar(&file, "rules", "", "a file of your own rules, listed beside the built-in ones")
+	p.jsonFlag(c)
+	c.AddCommand(p.rulesShowCommand(&file))
+	return c
+}
+
+func (p *program) listRules(rules []rule.Rule) error {
+	if p.json {
+		var rows []ruleRow
+		for _, r := range rules {
+			rows = append(rows, rowOf(r))
+		}
+		return p.printJSON(struct {
+			Schema string    `json:"schema"`
+			Rules  []ruleRow `json:"rules"`
+		}{"headroom/rules/v1", rows})
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tAREA\tEACH\tSEVERITY\tWHAT")
+	for _, r := range rules {
+		title := r.Title
+		if r.Unpriced {
+			title += " (unpriced)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Class, r.Scope, r.Severity, title)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(p.Stdout, fitted(table.String(), columns(p.Stdout))) // a rule is a line; show tells the rest
+	return err
+}
+
+func rowOf(r rule.Rule) ruleRow {
+	row := ruleRow{ID: r.ID, Title: r.Title, Class: r.Class, Scope: r.Scope, Severity: r.Severity, Priced: !r.Unpriced, Guard: r.Guard,
+		Applies: r.Applies, When: r.When, Because: r.Because, Effects: r.Effects, Sources: r.Sources, Measure: r.Measuring(),
+		Metrics: r.Metrics, Derivation: strings.TrimSpace(r.Derivation), Conflicts: r.Conflicts}
+	for _, m := range r.Remedies {
+		row.Remedies = append(row.Remedies, ruleFix{m.Set, strings.TrimSpace(m.Text), m.Only, m.Reboot, m.Destroys, m.Cost})
+	}
+	return row
+}
+
+func (p *program) rulesShowCommand(file *string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a rule: its condition, its effect, its sources and what changes it",
+		Args:  between(1, 1, "the id of a rule"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			set, err := loadRules("")
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var ids []string
+			for _, r := range set.Rules() {
+				ids = append(ids, r.ID+"\t"+r.Title)
+			}
+			return ids, cobra.ShellCompDirectiveNoFileComp
+		},
+		Example: "  headroom rules show iommu-strict",
+		RunE: func(_ *cobra.Command, args []string) error {
+			set, err := loadRules(*file)
+			if err != nil {
+				return err
+			}
+			for _, r := range set.Rules() {
+				if r.ID == args[0] {
+					return p.showRule(r)
+				}
+			}
+			return noRule(args[0], set.Rules())
+		},
+	}
+	p.jsonFlag(c)
+	return c
+}
+
+// noRule names the rules whose id has the name in it, or begins like it: who asks has seen it somewhere.
+func noRule(name string, rules []rule.Rule) error {
+	hints := []string{"headroom rules lists them"}
+	var near []string
+	for _, r := range rules {
+		if strings.Contains(r.ID, name) || len(name) > 4 && strings.HasPrefix(r.ID, name[:5]) {
+			near = append(near, r.ID)
+		}
+	}
+	if len(near) > 0 && name != "" {
+		hints = append([]string{"did you mean " + names(near) + "?"}, hints...)
+	}
+	return usage("there is no rule "+name, hints...)
+}
+
+func (p *program) showRule(r rule.Rule) error {
+	if p.json {
+		return p.printJSON(struct {
+			Schema string    `json:"schema"`
+			Rules  []ruleRow `json:"rules"`
+		}{"headroom/rules/v1", []ruleRow{rowOf(r)}})
+	}
+	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
+	w.line("", r.ID+": "+r.Title)
+	row := func(name, text string) {
+		if text != "" {
+			w.line(fmt.Sprintf("  %-11s", name), text)
+		}
+	}
+	row("area", r.Class)
+	row("asked of", map[bool]string{true: "each " + r.Scope, false: "the machine"}[r.Scope != ""])
+	row("severity", r.Severity)
+	row("applies", r.Applies)
+	row("when", r.When)
+	row("because", r.Because)
+	row("hurts", strings.Join(r.Metrics, ", "))
+	for _, e := range r.Effects {
+		row("published", e.Text+" ("+e.Where+"; "+e.Source.Title+" "+e.Source.URL+")")
+	}
+	row("derived", r.Derivation)
+	for _, m := range r.Remedies {
+		text := m.Text
+		if m.Set != "" {
+			text = strings.TrimSuffix(m.Set+": "+text, ": ")
+		}
+		text += caveats(m.Reboot, m.Destroys)
+		if m.Only != "" {
+			text += " (only if " + m.Only + ")"
+		}
+		row("change", text)
+		row("  cost", m.Cost)
+	}
+	row("conflicts", strings.Join(r.Conflicts, "; "))
+	for i, command := range strings.Split(r.Measuring(), "\n") {
+		row([]string{"measure", ""}[min(i, 1)], command)
+	}
+	for _, s := range r.Sources {
+		row("source", s.Title+" "+s.URL)
+	}
+	if r.Unpriced {
+		row("", "unpriced: nobody's figure was read, so it is asked with --unpriced only")
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// snapshot is everything known of a target now.
+func (p *program) snapshot(ctx context.Context, t target.Target, place lab.Place) (facts.Document, error) {
+	return p.snapshotWithin(ctx, facts.SnapshotLimit, t, place)
+}
+
+// snapshotWithin is a snapshot that may take longer, or must take less.
+func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place) (facts.Document, error) {
+	if limit == facts.SnapshotLimit && t.Name() != here {
+		limit = elsewhereLimit
+	}
+	taken := time.Now()
+	all, err := facts.SnapshotWithin(ctx, limit, t, place)
+	return facts.Document{Schema: facts.DocumentSchema, Target: t.Name(), Taken: taken, Version: p.Version, Facts: all}, err
+}
+
+// elsewhereLimit is the time that a snapshot of another machine takes at most unless asked otherwise: thousands of files come over a
+// network, and may be read by a machine that is emulated.
+const elsewhereLimit = 5 * facts.SnapshotLimit
+
+// frugally makes little garbage from here on, until the function it returns is called: what headroom takes is taken from the
+// machine that is measured. Not while loads run: to collect so often takes processor time, which they feel more.
+func frugally() (restore func()) {
+	const percent = 10 // of garbage beside what lives; the default is as much again
+	before := debug.SetGCPercent(percent)
+	giveBack()
+	return func() { debug.SetGCPercent(before) }
+}
+
+// putAside keeps the first snapshot in the bundle, and gives its memory back before a load starts.
+func (m *measurement) putAside(w *store.Writer) error {
+	defer frugally()()
+	err := w.Facts(storageRole, store.Before, m.before)
+	m.before.Facts = nil
+	giveBack()
+	return err
+}
+
+// compareAfterwards takes the second snapshot of a run, and warns of what somebody changed since the first.
+func (m *measurement) compareAfterwards(ctx context.Context, w *store.Writer) error {
+	defer frugally()()
+	after, err := m.snapshot(ctx, m.target, m.place())
+	if err != nil {
+		return err
+	}
+	giveBack() // what reading took, before comparing and saving take theirs
+	b, err := m.store.Find(m.run.ID)
+	if err != nil {
+		return err
+	}
+	if !m.reboots {
+		err = m.warnOfChanges(b, after)
+	}
+	if err != nil {
+		return err
+	}
+	giveBack()
+	err = w.Facts(storageRole, store.After, after)
+	after.Facts = nil
+	giveBack() // the report comes next
+	return err
+}
+
+// compareWithFirstPart compares the machine of a resumed run with that of its first part; a reboot may lie between.
+func (m *measurement) compareWithFirstPart(ctx context.Context) error {
+	defer frugally()()
+	now, err := m.snapshot(ctx, m.target, m.place())
+	if err != nil {
+		return err
+	}
+	err = m.warnOfChanges(m.resume, now)
+	giveBack()
+	return err
+}
+
+// warnOfChanges says what differs from the first snapshot of the run in b.
+func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
+	m.run.Trust([]string{"settings-changed"})
+	var failed error
+	before := func(yield func(lab.Fact) bool) {
+		for f, err := range b.EachFact(storageRole, store.Before) {
+			if failed = err; err != nil || !yield(f) {
+				return
+			}
+		}
+	}
+	var said []string
+	for _, c := range facts.Changes(before, now.Facts) {
+		name := c.After.Key
+		if c.After.About != "" {
+			name += " of " + c.After.About
+		}
+		said = append(said, fmt.Sprintf("%s: %s, then %s", name, c.Before.Value, c.After.Value))
+	}
+	if len(said) > 0 {
+		m.run.Warnings = append(m.run.Warnings, validity.SettingsChanged(said))
+	}
+	return failed
+}

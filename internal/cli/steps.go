@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+)
+
+// stepsSchema is that of what a dry run prints as JSON.
+const stepsSchema = "headroom/steps/v1"
+
+// steps is everything that an experiment would do, in order.
+type steps struct {
+	Schema string `json:"schema"`
+	// First is what is tried before anything is measured.
+	First  []string    `json:"first,omitempty"`
+	Visits []stepVisit `json:"visits"`
+	// End is what is done at the end, or after an interruption.
+	End []string `json:"end"`
+}
+
+// stepVisit is one visit of an arm.
+type stepVisit struct {
+	Block  int               `json:"block"`
+	Arm    string            `json:"arm"`
+	Levels map[string]string `json:"levels"`
+	Loads  []stepLoad        `json:"loads"`
+}
+
+// stepLoad is one load, and what is done before it.
+type stepLoad struct {
+	Cell    string   `json:"cell"`
+	Did     []string `json:"did,omitempty"`
+	Command string   `json:"command"`
+	// After is what a command has done after it.
+	After []string `json:"after,omitempty"`
+}
+
+// steps goes through the plan as the runner would, were no arm to settle early.
+func (x *experiment) steps(ctx context.Context) (steps, error) {
+	s := steps{Schema: stepsSchema, Visits: []stepVisit{}}
+	for _, t := range x.trials() {
+		s.First = append(s.First, t.text())
+	}
+	e := x.measurement.experiment()
+	preview, err := runner.NewPreview(ctx, e)
+	if err != nil {
+		return s, err
+	}
+	lines := map[string]runner.Lines{}
+	for _, c := range e.Cells {
+		if lines[c.ID], err = preview.Lines(ctx, c); err != nil {
+			return s, err
+		}
+	}
+	var entered map[string]string
+	path, laid := x.filename(), false
+	for block := 1; block <= x.run.Experiment.Blocks; block++ {
+		for _, r := range x.visits.Block(block, nil) {
+			n := len(s.Visits) - 1
+			var did []string
+			if n < 0 || s.Visits[n].Arm != r.Arm || s.Visits[n].Block != block {
+				arm := x.arm(r.Arm)
+				for _, e := range x.entries(entered, arm.Levels) {
+					did = append(did, e.text)
+					laid = laid && !(e.boot && x.forgetful())
+				}
+				entered = arm.Levels
+				s.Visits = append(s.Visits, stepVisit{Block: block, Arm: r.Arm, Levels: arm.Levels})
+				n++
+			}
+			cell := x.cell(r.Cell)
+			for _, step := range cell.Steps {
+				switch {
+				case step == lab.Discard:
+					laid = false
+					did = append(did, "discard "+path)
+				case (step == lab.Layout || step == lab.Fill) && !laid:
+					laid = true
+					did = append(did, runner.Shown(string(step), runner.WriteAllParams(step, x.place().Size), path))
+				}
+			}
+			of := lines[r.Cell]
+			s.Visits[n].Loads = append(s.Visits[n].Loads, stepLoad{Cell: r.Cell, Did: append(did, of.Prepare...), Command: of.Load, After: of.CleanUp})
+		}
+	}
+	for _, e := range x.entries(entered, nil) {
+		if !e.boot {
+			s.End = append(s.End, e.text)
+		}
+	}
+	if x.place().Kind == lab.Directory {
+		s.End = append(s.End, "remove "+path)
+	}
+	return s, nil
+}
+
+// forgetful says whether a directory of the target is empty again after a boot: that of a guest which lives in memory.
+func (x *experiment) forgetful() bool { return fleeting(x.target.Name()) }
+
+func (x *experiment) filename() string {
+	if x.place().Kind == lab.Directory {
+		return runner.ScratchFile(x.place().Path, x.run.ID)
+	}
+	return x.place().Resolved
+}
+
+func (x *experiment) cell(id string) lab.Cell {
+	i := slices.IndexFunc(x.run.Cells, func(c lab.Cell) bool { return c.ID == id })
+	return x.run.Cells[i]
+}
+
+// printSteps is what --dry-run prints.
+func (x *experiment) printSteps(ctx context.Context) error {
+	s, err := x.steps(ctx)
+	if err != nil {
+		return err
+	}
+	if x.json {
+		return x.printJSON(s)
+	}
+	x.preface()
+	if len(s.First) > 0 {
+		fmt.Fprintln(x.Stdout, "at first, and put back at once")
+		x.printEach(s.First)
+	}
+	for _, v := range s.Visits {
+		fmt.Fprintf(x.Stdout, "block %d, arm %s: %s\n", v.Block, v.Arm, x.levelsText(v.Levels))
+		for _, l := range v.Loads {
+			x.printEach(slices.Concat(l.Did, []string{l.Command}, l.After))
+		}
+	}
+	fmt.Fprintln(x.Stdout, "at the end, or when interrupted")
+	x.printEach(s.End)
+	return nil
+}
+
+func (x *experiment) printEach(lines []string) {
+	for _, l := range lines {
+		fmt.Fprintln(x.Stdout, "  "+l)
+	}
+}
+
+// levelsText is an arm in words.
+func (x *experiment) levelsText(levels map[string]string) string {
+	var parts []string
+	for _, c := range x.choices {
+		if level, ok := levels[c.Factor()]; ok && !slices.Contains(parts, c.Factor()+"="+level) {
+			parts = append(parts, c.Factor()+"="+level)
+		}
+	}
+	if len(parts) == 0 {
+		return "everything as found"
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (p *program) sweepCommand() *cobra.Command {
+	var o experimentOptions
+	c := &cobra.Command{
+		Use:   "sweep SUITE [DEVICE or DIR] --factor FACTOR=LEVEL,LEVEL... | sweep FILE.yaml",
+		Short: "Vary one factor: which level is best, and which is enough",
+		Long: `Measures a suite at each level of a factor, and says for each load which level is best, which is
+the smallest that reaches 90% of it, and what the best gains over the baseline.
+
+In each block every level is visited once, in an order drawn for it. A setting of the running machine
+is written down before it is changed, read back after, and put back at the end, after an error, and by
+headroom restore after a crash. What is decided when the machine starts is varied by starting it anew.
+
+headroom factors lists what can be varied, and how it is verified.`,
+		Example: `  headroom sweep quick /srv --factor queue:scheduler=none,mq-deadline,bfq
+  headroom sweep quick /srv --factor job:iodepth=1,4,16,64 --blocks 4
+  headroom sweep quick /srv --factor sysctl:vm.dirty_ratio=5,20,40 --dry-run
+  headroom sweep iothreads.yaml -o iothreads.html`,
+		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
+		ValidArgsFunction: completeSuites,
+		RunE:              func(c *cobra.Command, args []string) error { return p.sweepRun(c, o, args) },
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.factors, "factor", nil, "what to vary: FACTOR=LEVEL,LEVEL")
+	f.StringVar(&o.baseline, "baseline", "", "the level that the others are held against (default: the first)")
+	f.StringVar(&o.share, "share", "", "of the best level's result that is enough (default 90%)")
+	o.flags(c)
+	p.jsonFlag(c)
+	return c
+}
+
+func (p *program) sweepRun(c *cobra.Command, o experimentOptions, args []string) error {
+	id, err := p.experimentRun(c, sweeping, o, args)
+	if err != nil || id == "" {
+		return err
+	}
+	return p.reportExperiment(id, sweeping, o)
+}
+
+// experimentRun measures, unless a saved run is to be shown, and returns the ID of the run to report; empty where there is nothing to
+// report.
+func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptions, args []string) (string, error) {
+	if err := o.check(c); err != nil {
+		return "", err
+	}
+	if _, err := o.format(p.json); err != nil {
+		return "", err // rather now than after the measuring
+	}
+	if o.show != "" {
+		return o.show, nil
+	}
+	x, err := p.vary(c.Context(), kind, o, args)
+	if err != nil || o.dryRun {
+		return "", err
+	}
+	return x.run.ID, nil
+}

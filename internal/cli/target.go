@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/target"
+	"headroom/internal/target/qemu"
+)
+
+// sshConfigVariable names a configuration file for ssh in place of the user's own.
+const sshConfigVariable = "HEADROOM_SSH_CONFIG"
+
+// patienceVariable says how long a lost connection is tried for again.
+const patienceVariable = "HEADROOM_SSH_PATIENCE"
+
+// targetKind is one kind of place where commands run.
+type targetKind struct {
+	// scheme is what its names begin with; form is how they are written.
+	scheme, form string
+	open         func(ctx context.Context, p *program, name string) (target.Target, error)
+}
+
+// targetKinds is the list of them.
+func targetKinds() []targetKind {
+	return []targetKind{
+		{here, "local", func(_ context.Context, p *program, _ string) (target.Target, error) { return p.local(), nil }},
+		{"ssh:", "ssh://[user@]host[:port]", openSSH},
+		{guestScheme, "qemu:FILE", openGuest},
+	}
+}
+
+func openSSH(ctx context.Context, p *program, name string) (target.Target, error) {
+	o, err := target.ParseSSH(name)
+	if err != nil {
+		return nil, err
+	}
+	if config := p.Env(sshConfigVariable); config != "" {
+		o.Args = append([]string{"-F", config}, o.Args...)
+	}
+	if patience := p.Env(patienceVariable); patience != "" {
+		if o.Patience, err = time.ParseDuration(patience); err != nil {
+			return nil, usage(patienceVariable+"="+patience+" is no time", "write something like 10m")
+		}
+	}
+	s := target.NewSSH(o)
+	if err := s.Connect(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// guestScheme begins the name of a guest in QEMU; a description file follows.
+const guestScheme = "qemu:"
+
+func openGuest(ctx context.Context, p *program, name string) (target.Target, error) {
+	p.say("", "starting the guest of "+strings.TrimPrefix(name, guestScheme))
+	g, err := qemu.Open(ctx, name, strings.TrimPrefix(name, guestScheme), jobsFolder())
+	if err != nil {
+		return nil, err // and no guest that is nil in an interface which is not
+	}
+	return g, nil
+}
+
+// fleeting says whether nothing that a target holds outlives the headroom that opened it.
+func fleeting(name string) bool { return strings.HasPrefix(name, guestScheme) }
+
+// openTarget opens a place where commands run; closeTarget gives it back.
+func (p *program) openTarget(ctx context.Context, name string) (target.Target, error) {
+	for _, k := range targetKinds() {
+		if name == k.scheme || k.scheme != here && strings.HasPrefix(name, k.scheme) {
+			return k.open(ctx, p, name)
+		}
+	}
+	return nil, usage(fmt.Sprintf("%q is no target", name), "a target is "+targetForms())
+}
+
+func targetForms() string {
+	var forms []string
+	for _, k := range targetKinds() {
+		forms = append(forms, k.form)
+	}
+	return strings.Join(forms, " or ")
+}
+
+// isTarget says whether an argument names a target and can't be the name of anything else.
+func isTarget(name string) bool {
+	for _, k := range targetKinds() {
+		if name == k.scheme || k.scheme != here && strings.HasPrefix(name, k.scheme) {
+			return true
+		}
+	}
+	return false
+}
+
+// closeTarget gives a target back; what goes wrong there is said, and changes no result.
+func (p *program) closeTarget(t target.Target) {
+	if c, ok := t.(target.Closer); ok {
+		if err := c.Close(); err != nil {
+			p.printError(err)
+		}
+	}
+}
+
+// roleOf splits "[ROLE=]TARGET".
+func roleOf(on string) (role, name string) {
+	if m := regexp.MustCompile(`^([a-z][a-z0-9-]*)=(.*)$`).FindStringSubmatch(on); m != nil {
+		return m[1], m[2]
+	}
+	return "", on
+}
+
+// onlyTarget is the target of --on, of which there is one for now; this machine without the flag.
+func onlyTarget(on []string) (string, error) {
+	if len(on) == 0 {
+		return here, nil
+	}
+	if len(on) > 1 {
+		return "", usage("--on is given more than once; a run has one target for now", "run it on each, then compare the runs")
+	}
+	role, name := roleOf(on[0])
+	if role != "" && role != storageRole {
+		return "", usage(fmt.Sprintf("there is no role %q in a suite of storage jobs", role), "write --on "+name)
+	}
+	return name, nil
+}
+
+// targetOfRun is the name of the target that a run was measured on.
+func targetOfRun(run lab.Run) string {
+	if len(run.Targets) == 0 || run.Targets[0].Target == "" {
+		return here
+	}
+	return run.Targets[0].Target
+}
+
+// targetFor finds out which target the command line, or the run that is to be resumed, means.
+func (p *program) targetFor(o runOptions, s *store.Store) (string, error) {
+	name, err := onlyTarget(o.on)
+	if err != nil || o.resume == "" {
+		return name, err
+	}
+	b, err := s.Find(o.resume)
+	if err != nil {
+		return "", err
+	}
+	was := targetOfRun(b.Run)
+	if len(o.on) > 0 && name != was {
+		return "", usage(fmt.Sprintf("run %s was measured on %s; it can't go on elsewhere", b.Run.ID, was), "headroom run --resume "+o.resume)
+	}
+	return was, nil
+}
+
+const bootIDPath = "/proc/sys/kernel/random/boot_id"
+
+// onThisMachine says whether a target is this machine, also when it was reached over a network. Where it can't be told it is not.
+func onThisMachine(ctx context.Context, t target.Target) bool {
+	if t.Name() == here {
+		return true
+	}
+	own, err := os.ReadFile(bootIDPath)
+	if err != nil {
+		return false
+	}
+	files, err := t.ReadFiles(ctx, bootIDPath)
+	return err == nil && files[bootIDPath].Err == nil && string(files[bootIDPath].Data) == string(own)
+}
+
+// elsewhere is how an error names a target; this machine needs no name.
+func elsewhere(t target.Target) string {
+	if t.Name() == here {
+		return ""
+	}
+	return t.Name()
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+)
+
+// trial is a level that is set once and put back before anything is measured.
+type trial struct{ factor, level string }
+
+func (t trial) text() string { return "try " + t.factor + "=" + t.level }
+
+// trials are all levels of the running machine: one that the kernel does not take, or that takes root, ends the run before its first
+// load and not in the middle. Where machines are started anew, what they take is only known then.
+func (x *experiment) trials() []trial {
+	if x.boots() {
+		return nil
+	}
+	var list []trial
+	for _, c := range x.choices {
+		for _, level := range c.Levels {
+			if t := (trial{c.Factor(), level}); c.Scheme.Class == factor.Live && level != factor.Found && !slices.Contains(list, t) {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
+}
+
+// try sets each level once, and puts it back.
+func (x *experiment) try(ctx context.Context) error {
+	for _, t := range x.trials() {
+		x.tell(runner.Event{Doing: t.text(), Begins: true})
+		if err := x.journal.Change(ctx, x.settings[t.factor], t.level); err != nil {
+			return x.withPossible(err, t)
+		}
+		if err := x.journal.Undo(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withPossible adds to an error what the target says that a setting can be, if that is not what was tried.
+func (x *experiment) withPossible(err error, t trial) error {
+	e, ok := errors.AsType[*lab.Error](err)
+	if possible := x.settings[t.factor].Possible(); ok && len(possible) > 0 && !slices.Contains(possible, t.level) {
+		e.Hints = append(slices.Clone(e.Hints), t.factor+" can be "+strings.Join(possible, ", "))
+	}
+	return err
+}

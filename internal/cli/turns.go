@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+)
+
+// turns is several measurements that go on at the same time, one load after the other, as a plan says. Each is a run of its own
+// with a bundle of its own; they share the ID of the first (lab.Run.Pair), by which they are found again.
+type turns struct {
+	*program
+	store *store.Store
+	// names of the arms, in the order in which they are shown; Repetition.Arm is one of them.
+	names []string
+	arms  map[string]*measurement
+	plan  plan.Plan
+	done  []plan.Done
+	// doneOf is a repetition as the plan sees it.
+	doneOf func(arm string, r lab.Repetition) plan.Done
+}
+
+// onlooker is told what happens.
+type onlooker interface {
+	tell(arm string, e runner.Event)
+	measured(r plan.Repetition)
+	end()
+}
+
+func (c *turns) first() *measurement { return c.arms[c.names[0]] }
+
+// partners are the runs that were measured in turns with one, itself included.
+func (c *turns) partners(of *store.Bundle) ([]*store.Bundle, error) {
+	rows, damaged := c.store.List()
+	var found []*store.Bundle
+	for _, row := range rows {
+		b, err := c.store.Find(row.ID)
+		if err != nil {
+			return nil, errors.Join(err, damaged)
+		}
+		if of.Run.Pair != "" && b.Run.Pair == of.Run.Pair {
+			found = append(found, b)
+		}
+	}
+	return found, nil
+}
+
+// takeKept gives the plan what earlier parts of the runs have measured.
+func (c *turns) takeKept() {
+	for _, arm := range c.names {
+		for _, r := range c.arms[arm].kept {
+			c.done = append(c.done, c.doneOf(arm, r))
+		}
+	}
+}
+
+// budget is a length of time from now on as plans count it, which begin with the first load of all; 0 for none.
+func (c *turns) budget(fromNow time.Duration) float64 {
+	if fromNow == 0 {
+		return 0
+	}
+	seconds := fromNow.Seconds()
+	for _, m := range c.arms {
+		seconds += m.spent()
+	}
+	return seconds
+}
+
+// carryOut measures until the plan has come to its end.
+func (c *turns) carryOut(ctx context.Context, show onlooker) error {
+	sessions := map[string]*runner.Session{}
+	writers := map[string]*store.Writer{}
+	err := c.open(ctx, sessions, writers, show)
+	for err == nil {
+		next, more := c.plan.Next(c.done)
+		if !more {
+			break
+		}
+		var rep lab.Repetition
+		if rep, err = sessions[next.Arm].Repeat(ctx, next); err == nil {
+			c.done = append(c.done, c.doneOf(next.Arm, rep))
+			show.measured(next)
+		}
+	}
+	show.end()
+	return c.close(ctx, sessions, writers, err)
+}
+
+// open begins all runs. After an error those that it began are in the maps, to be closed.
+func (c *turns) open(ctx context.Context, sessions map[string]*runner.Session, writers map[string]*store.Writer, show onlooker) error {
+	for _, arm := range c.names {
+		w, err := c.arms[arm].begin(ctx)
+		if err != nil {
+			return err
+		}
+		writers[arm] = w
+		e := c.arms[arm].experiment()
+		e.Progress = func(e runner.Event) { show.tell(arm, e) }
+		s, err := runner.Open(ctx, e, w)
+		if err != nil {
+			return err
+		}
+		sessions[arm] = s
+	}
+	return nil
+}
+
+// close ends all runs, whatever happened.
+func (c *turns) close(ctx context.Context, sessions map[string]*runner.Session, writers map[string]*store.Writer, err error) error {
+	outcomes := map[string]runner.Outcome{}
+	stuck, failed := false, 0
+	for arm, s := range sessions {
+		outcome, closing := s.Close()
+		outcomes[arm], err = outcome, errors.Join(err, closing)
+		stuck = stuck || outcome.Stuck
+		failed += outcome.Failed
+	}
+	failures := []error{err}
+	for arm, w := range writers {
+		outcome := outcomes[arm]
+		outcome.Stuck = stuck // what one arm's load writes may be on another arm's device
+		failures = append(failures, c.arms[arm].end(ctx, w, outcome, err))
+	}
+	if err = errors.Join(failures...); err != nil && len(c.done) > 0 {
+		fmt.Fprintf(c.Stderr, "%s are kept; go on with: %s\n", plural(len(c.done), "load"), resumeCommand(c.first().run, c.store.ShortID(c.first().run.ID)))
+	}
+	if err == nil && failed == len(c.done) {
+		return &lab.Error{What: "all loads failed", Hints: []string{"headroom show " + c.store.ShortID(c.first().run.ID) + " --raw shows what fio said"}}
+	}
+	return err
+}
+
+func (c *turns) release() {
+	for _, m := range c.arms {
+		m.release()
+	}
+}
+
+// resumeCommand is what to type to go on with an interrupted run.
+func resumeCommand(run lab.Run, id string) string {
+	switch {
+	case run.Experiment != nil:
+		return "headroom " + run.Experiment.Kind + " --resume " + id
+	case run.Pair == "":
+		return "headroom run --resume " + id
+	case run.Arms[0].Levels[layerLevel] != "":
+		return "headroom compare --layers --resume " + id
+	case run.Arms[0].Levels[rungLevel] != "":
+		return "headroom ladder --resume " + id
+	default:
+		return "headroom compare --live --resume " + id
+	}
+}

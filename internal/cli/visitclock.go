@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+)
+
+// visitClock estimates how long an experiment still takes at most: arms that settle are left out, and nobody knows beforehand which.
+// What a visit costs besides its loads, a boot above all, is learnt from those that have ended.
+type visitClock struct {
+	plan   *plan.Visits
+	blocks int
+	loads  map[string]time.Duration // what a load of a cell is expected to take
+	cells  map[string]runner.Cell
+
+	done    []plan.Done
+	visits  int           // that have begun
+	entered time.Duration // what all of them took besides loads
+	ahead   remaining
+}
+
+type remaining struct {
+	visits, repetitions int
+	loads               time.Duration
+	unknown             bool
+}
+
+func newVisitClock(p *plan.Visits, blocks int, cells []runner.Cell, kept []lab.Repetition) *visitClock {
+	c := &visitClock{plan: p, blocks: blocks, loads: map[string]time.Duration{}, cells: map[string]runner.Cell{}}
+	for _, cell := range cells {
+		c.loads[cell.ID] = cell.Expected
+		c.cells[cell.ID] = cell
+	}
+	for _, r := range kept {
+		c.add(c.cells[r.Cell].Cell, r)
+	}
+	c.look()
+	return c
+}
+
+func (c *visitClock) see(e runner.Event) {
+	if e.Ended != nil && e.Cell != nil {
+		c.add(e.Cell.Cell, *e.Ended)
+		c.look()
+	}
+}
+
+func (c *visitClock) add(cell lab.Cell, r lab.Repetition) {
+	d := runner.Done(cell, r)
+	if n := len(c.done); n == 0 || c.done[n-1].Arm != d.Arm || c.done[n-1].Block != d.Block {
+		c.visits++
+	}
+	c.done = append(c.done, d)
+	c.entered += max(0, secondsToDuration(r.Took)-c.loads[cell.ID])
+}
+
+// look counts what the plan still has, were no further arm to settle.
+func (c *visitClock) look() {
+	c.ahead = remaining{}
+	ended := map[string]map[int]bool{}
+	for _, d := range c.done {
+		if ended[d.Cell] == nil {
+			ended[d.Cell] = map[int]bool{}
+		}
+		ended[d.Cell][d.Number] = true
+	}
+	next, more := c.plan.Next(c.done)
+	if !more {
+		return
+	}
+	for block := next.Block; block <= c.blocks; block++ {
+		arm := ""
+		for _, r := range c.plan.Block(block, c.done) {
+			if ended[r.Cell][r.Number] {
+				continue
+			}
+			if r.Arm != arm {
+				arm = r.Arm
+				c.ahead.visits++
+			}
+			c.ahead.repetitions++
+			c.ahead.loads += c.loads[r.Cell]
+			c.ahead.unknown = c.ahead.unknown || c.loads[r.Cell] == 0
+		}
+	}
+}
+
+func (c *visitClock) left(e runner.Event) (time.Duration, bool) {
+	left := c.ahead.loads
+	if e.Cell != nil && e.Ended == nil && !e.Begins {
+		left -= max(0, e.Cell.Expected-e.Left) // what the load in progress has taken
+	}
+	if c.visits == 0 {
+		return left, !c.ahead.unknown
+	}
+	return left + time.Duration(c.ahead.visits)*c.entered/time.Duration(c.visits), !c.ahead.unknown
+}
+
+func (c *visitClock) bound() string { return "of at most" }
+
+// table is nil: arms are compared when the run has ended.
+func (c *visitClock) table() []string { return nil }
+
+func (c *visitClock) count() string {
+	block := 1
+	if n := len(c.done); n > 0 {
+		block = c.done[n-1].Block
+	}
+	return fmt.Sprintf("block %d of %d, %d loads left", block, c.blocks, c.ahead.repetitions)
+}

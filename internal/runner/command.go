@@ -1,0 +1,209 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/command"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+	"headroom/internal/validity"
+)
+
+// execEngine runs any command, in a folder of its own.
+type execEngine struct{}
+
+// commands is what a session knows of the cells that run commands; zero where there are none.
+type commands struct {
+	tools Toolbox
+	// folder that holds those of the cells; empty without a directory.
+	folder string
+	// begun is the cell whose preparation has begun and whose clean-up has not.
+	begun string
+}
+
+// openCommands finds out what the cells that run commands need, and where they are to work.
+func (s *Session) openCommands(ctx context.Context) error {
+	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Command != nil }) {
+		return nil
+	}
+	var cells []lab.Cell
+	for _, c := range s.Cells {
+		cells = append(cells, c.Cell)
+	}
+	var err error
+	if s.commands.tools, err = FindTools(ctx, s.Target, cells); err != nil || s.Place.Kind != lab.Directory {
+		return err
+	}
+	// The kernel tells working directories without links.
+	argv := []string{"readlink", "-f", "--", s.Place.Path}
+	out, err := s.Target.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't find " + s.Place.Path, Target: s.elsewhere(), Command: argv, Output: string(out.Stderr)}
+	}
+	s.commands.folder = WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.RunID)
+	return err
+}
+
+// enterFolder goes to the job's folder ($1), adds folders to the path ($2), and becomes the command.
+const enterFolder = `cd -- "$1" && PATH="$PATH$2" && shift 2 && exec "$@"`
+
+func (execEngine) load(ctx context.Context, s *Session, cell Cell) (load, error) {
+	filled, err := s.filled(ctx, cell)
+	if err != nil {
+		return load{}, err
+	}
+	l := s.commandLoad(cell, filled, filled.Argv)
+	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell
+	return l, nil
+}
+
+// commandLoad is a job that runs one of a cell's argument vectors.
+func (s *Session) commandLoad(cell Cell, filled lab.Command, argv []string) load {
+	env := append([]string{mark + "=" + s.RunID}, environmentOf(cell.Cell, filled.Environment)...)
+	argv = slices.Concat(s.commands.tools.behind(filled.User), argv)
+	folder := s.folderOf(cell)
+	if folder == "" {
+		folder = "." // the job's own
+	}
+	spec := target.JobSpec{Argv: slices.Concat([]string{"sh", "-c", enterFolder, "sh", folder, s.commands.tools.path(filled)}, argv), Env: env}
+	return load{engine: execEngine{}, spec: spec, argv: typed(cell.Cell, argv), timeout: time.Duration(filled.Timeout * float64(time.Second))}
+}
+
+// folderOf is the folder that a cell's commands work in; empty where there is no directory.
+func (s *Session) folderOf(cell Cell) string {
+	if s.commands.folder == "" {
+		return ""
+	}
+	return filepath.Join(s.commands.folder, cell.ID)
+}
+
+// filled is a cell's command with all that only the target knows. The CPUs are counted anew each time: a setting may switch some
+// off.
+func (s *Session) filled(ctx context.Context, cell Cell) (lab.Command, error) {
+	values := map[string]string{command.Job: cell.Job}
+	if folder := s.folderOf(cell); folder != "" {
+		values[command.Dir] = folder
+	}
+	uses := command.Uses(*cell.Command)
+	if slices.Contains(uses, command.CPUs) {
+		out, err := s.Target.Run(ctx, "nproc")
+		if err != nil {
+			return lab.Command{}, err
+		}
+		values[command.CPUs] = strings.TrimSpace(string(out.Stdout))
+	}
+	return command.FillAll(*cell.Command, values), nil
+}
+
+// beginCommand makes the folder of a cell and carries out what is to be done before its command. Without that the command would
+// measure something else, so its failure ends the run.
+func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
+	s.commands.begun = cell.ID
+	filled, err := s.filled(ctx, cell)
+	if err != nil {
+		return err
+	}
+	if folder := s.folderOf(cell); folder != "" {
+		if err := s.makeFolder(ctx, folder, filled.User); err != nil {
+			return err
+		}
+	}
+	for _, argv := range filled.Prepare {
+		done, err := s.runBeside(ctx, cell, filled, argv, "preparing "+cell.Title+": "+argv[0])
+		if err != nil {
+			return err
+		}
+		if done != nil {
+			return &lab.Error{What: "preparing " + cell.Title + " failed", Target: s.elsewhere(), Command: argv, Output: done.Error(),
+				Hints: []string{"headroom suites show prints all its command lines, to try by hand"}}
+		}
+		s.did = append(s.did, lab.ShellQuote(s.commandLoad(cell, filled, argv).argv))
+	}
+	return nil
+}
+
+// runBeside runs what is done before or after a measurement. The first error is how the command failed, the second that it could
+// not be carried out.
+func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, argv []string, doing string) (failed, err error) {
+	l := s.commandLoad(cell, filled, argv)
+	l.doing = doing
+	done, err := s.run(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	defer done.forget(ctx)
+	if done.timedOut {
+		return fmt.Errorf("it was ended after its timeout of %s", unit.Duration(l.timeout)), nil
+	}
+	_, failed = command.Values(lab.Command{Argv: argv}, outcomeOf(done))
+	return failed, nil
+}
+
+// endCommand carries out what is to be done after a cell's command, ends all that still runs, and removes the folder. It does so
+// after an error too, and once. Its warnings taint nothing: what was measured was measured before.
+func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
+	if s.commands.begun != cell.ID || s.outcome.Stuck {
+		return nil
+	}
+	s.commands.begun = ""
+	var warnings []lab.Warning
+	warn := func(err error) {
+		if err != nil {
+			warnings = append(warnings, lab.Warning{Code: "cleanup-failed", Taints: []string{},
+				Text: "cleaning up after it failed: " + err.Error() + "; the next repetition began in a new folder all the same"})
+		}
+	}
+	filled, err := s.filled(ctx, cell)
+	warn(err)
+	for _, argv := range filled.CleanUp {
+		failed, err := s.runBeside(ctx, cell, filled, argv, "cleaning up after "+cell.Title+": "+argv[0])
+		warn(failed)
+		warn(err)
+	}
+	warn(EndProcesses(ctx, s.Target, s.RunID, s.commands.folder))
+	if folder := s.folderOf(cell); folder != "" {
+		warn(removeTree(ctx, s.Target, folder))
+	}
+	return warnings
+}
+
+func (execEngine) raw() (output, messages string) { return "stdout", "stderr" }
+
+func (execEngine) collect(ctx context.Context, job target.Job) (printed, error) {
+	output, err := job.Fetch(ctx, "stdout")
+	if err != nil {
+		return printed{}, err
+	}
+	messages, err := job.Fetch(ctx, "stderr")
+	return printed{output, string(messages)}, err
+}
+
+func outcomeOf(done ended) command.Ended {
+	return command.Ended{ExitCode: done.state.ExitCode, Signal: done.state.Signal, Took: done.state.Ended.Sub(done.state.Started),
+		UserSeconds: done.state.UserSeconds, SystemSeconds: done.state.SystemSeconds, Stdout: done.output, Stderr: []byte(done.messages)}
+}
+
+func (execEngine) read(_ context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
+	outcome := outcomeOf(done)
+	rep.Seconds = outcome.Took.Seconds()
+	values, err := command.Values(*evidence.Cell.Command, outcome)
+	if done.timedOut {
+		values, err = nil, fmt.Errorf("%s was ended after its timeout of %s", done.argv[0],
+			unit.Duration(time.Duration(evidence.Cell.Command.Timeout*float64(time.Second))))
+	}
+	if err != nil {
+		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "command-failed", Taints: []string{"*"},
+			Text: err.Error() + "; nothing of this repetition counts, and headroom show --raw shows all that it printed"})
+	}
+	rep.Values = values
+	return err != nil
+}
+
+// progress of a command is not known.
+func (execEngine) progress([]byte, time.Duration, *Event) {}

@@ -1,0 +1,66 @@
+package runner
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+)
+
+// Preview says what the cells of an experiment would run, and runs none of it.
+type Preview struct{ session *Session }
+
+// Lines are the command lines of one repetition of a cell, as one would type them.
+type Lines struct {
+	// Prepare and CleanUp are what a command has done before and after it.
+	Prepare, CleanUp []string
+	Load             string
+}
+
+// NewPreview looks up what the commands of an experiment need on its target. A tool that is not installed is an error.
+func NewPreview(ctx context.Context, e Experiment) (Preview, error) {
+	s := &Session{Experiment: e}
+	if e.Place.Kind == lab.Directory {
+		s.scratch = ScratchFile(e.Place.Path, e.RunID)
+	}
+	return Preview{s}, s.openCommands(ctx)
+}
+
+// Lines of a cell. How many CPUs there are is what it is now: a setting may change that.
+func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
+	s := p.session
+	if cell.Command == nil {
+		argv := fio.Argv(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch), fio.Options{Filename: s.filename(), Together: s.Place.Members})
+		return Lines{Load: lab.ShellQuote(typed(cell.Cell, argv))}, nil
+	}
+	filled, err := s.filled(ctx, cell)
+	if err != nil {
+		return Lines{}, err
+	}
+	all := func(list [][]string) (lines []string) {
+		for _, argv := range list {
+			lines = append(lines, lab.ShellQuote(s.commandLoad(cell, filled, argv).argv))
+		}
+		return lines
+	}
+	return Lines{Prepare: all(filled.Prepare), Load: all([][]string{filled.Argv})[0], CleanUp: all(filled.CleanUp)}, nil
+}
+
+// typed is an argument vector with the variables that are set for it, as one would type it.
+func typed(cell lab.Cell, argv []string) []string {
+	if len(cell.Environment) == 0 {
+		return argv
+	}
+	return slices.Concat([]string{"env"}, cell.Environment, argv)
+}
+
+// environmentOf a cell's commands: their own, and over it what the arm sets.
+func environmentOf(cell lab.Cell, own map[string]string) []string {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		env = append(env, name+"="+own[name])
+	}
+	return append(env, cell.Environment...)
+}

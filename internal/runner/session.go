@@ -1,0 +1,196 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/validity"
+)
+
+// Session is an experiment while it goes on. Whoever opened it says what to repeat, one after the other, and closes it
+// whatever happens: only then is the place as it was. Two sessions may take turns, on two places or with two savers.
+type Session struct {
+	Experiment
+	saver   Saver
+	outcome Outcome
+	done    []plan.Done
+	boot    string
+	gauges  *facts.Gauges
+	atStart validity.Counters
+	// writtenBefore is how many bytes went to the disks in boots before this one.
+	writtenBefore int64
+	// lastLook are the counters at the last look at the load that goes on.
+	lastLook validity.Counters
+
+	scratch  string // path of the scratch file, once it is announced
+	layout   lab.LayoutState
+	layouts  int
+	previous string // the cell that ran last
+	visit    visited
+	did      []string // before the current load
+	commands commands
+	jobs     int
+	// once is how long the current repetition waited for a layout that all the later ones share.
+	once time.Duration
+}
+
+// Open announces what a kill from now on would leave behind, and takes up what an earlier part of the run has kept. Nothing
+// is written to the place yet.
+func Open(ctx context.Context, e Experiment, saver Saver) (*Session, error) {
+	s := &Session{Experiment: e, saver: saver}
+	if err := s.lookAtMachine(ctx); err != nil {
+		return nil, err
+	}
+	if e.Blank {
+		s.laidOut(discarded, 0)
+	}
+	if err := s.keep(e.Kept); err != nil {
+		return nil, err
+	}
+	if err := s.openCommands(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.announceLeftovers(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+const bootID = "/proc/sys/kernel/random/boot_id"
+
+// Repeat carries out one repetition of a cell and saves it. A load that fails is a result too: what it printed is kept, with a
+// warning that says so. An error says that going on is pointless, or that ctx was cancelled; the repetition is not kept then.
+func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
+	began := time.Now()
+	s.once = 0
+	if s.previous != "" && s.Pause > 0 {
+		s.rest(ctx)
+	}
+	if ctx.Err() != nil {
+		return lab.Repetition{}, cancelled(ctx)
+	}
+	cell, err := s.cell(next.Cell)
+	if err != nil {
+		return lab.Repetition{}, err
+	}
+	// Loads that are too short for a look count as well.
+	if err := s.withinWrites(s.lastLook); err != nil {
+		return lab.Repetition{}, err
+	}
+	s.did = nil
+	if err := s.enter(ctx, cell.Cell, next); err != nil {
+		return lab.Repetition{}, s.stoppedOr(ctx, err)
+	}
+	if err := s.prepare(ctx, cell); err != nil {
+		return lab.Repetition{}, s.stoppedOr(ctx, err)
+	}
+	rep, err := s.measure(ctx, cell, next, began)
+	if err != nil {
+		return lab.Repetition{}, s.stoppedOr(ctx, err)
+	}
+	s.previous = cell.ID
+	return rep, nil
+}
+
+// Close removes what the session made on the place, also after an error. It reports how the run went.
+func (s *Session) Close() (Outcome, error) {
+	err := s.cleanUp()
+	s.outcome.Stuck = s.outcome.Stuck || err != nil
+	return s.outcome, err
+}
+
+// Done is what plans look at: all repetitions that have ended, kept ones included, in their order.
+func (s *Session) Done() []plan.Done { return s.done }
+
+// keep takes up what an earlier part of the run has measured.
+func (s *Session) keep(kept []lab.Repetition) error {
+	s.outcome.Repetitions = slices.Clone(kept)
+	s.outcome.Measured, s.jobs = len(kept), len(kept)
+	for _, r := range kept {
+		if len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" }) {
+			s.outcome.Failed++
+		}
+		if id, err := strconv.Atoi(r.Layout.ID); err == nil {
+			s.layouts = max(s.layouts, id)
+		}
+		cell, err := s.cell(r.Cell)
+		if err != nil {
+			return err
+		}
+		s.done = append(s.done, Done(cell.Cell, r))
+	}
+	return nil
+}
+
+// Done is a repetition as plans see it: of its values only those that the cell is decided by.
+func Done(cell lab.Cell, r lab.Repetition) plan.Done {
+	d := plan.Done{
+		Repetition: plan.Repetition{Cell: r.Cell, Arm: cell.Arm, Number: r.Number, Block: r.Block, Position: r.Position},
+		Values:     map[string]float64{}, Seconds: r.Took,
+	}
+	for _, name := range lab.Deciding(cell.Metrics, cell.Params, r.Values) {
+		d.Values[name] = r.Values[name]
+	}
+	return d
+}
+
+func (s *Session) rest(ctx context.Context) {
+	s.tell(Event{Doing: "pausing"})
+	timer := time.NewTimer(s.Pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (s *Session) cell(id string) (Cell, error) {
+	i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.ID == id })
+	if i < 0 {
+		return Cell{}, &lab.Error{What: fmt.Sprintf("run %s has no cell %q", s.RunID, id)}
+	}
+	return s.Cells[i], nil
+}
+
+// announceLeftovers puts on disk what a kill from now on would leave on the target.
+func (s *Session) announceLeftovers() error {
+	left := lab.Leftovers{Jobs: s.RunID}
+	switch s.Place.Kind {
+	case lab.Directory:
+		s.scratch = ScratchFile(s.Place.Path, s.RunID)
+		left.Scratch = []string{s.scratch}
+	case lab.Device:
+		if s.Claim != nil {
+			left.Devices = []string{s.Place.Resolved}
+		}
+	}
+	if s.commands.folder != "" {
+		left.Folders = []string{s.commands.folder}
+	}
+	return s.saver.Leave(left)
+}
+
+// stoppedOr is err, unless the user has stopped the run: then that is why a step failed, whatever it says. What is left on the target is
+// said all the same.
+func (s *Session) stoppedOr(ctx context.Context, err error) error {
+	if ctx.Err() == nil || s.outcome.Stuck || lab.KindOf(err) == lab.Cancelled {
+		return err
+	}
+	return cancelled(ctx)
+}
+
+func cancelled(ctx context.Context) error {
+	return &lab.Error{Kind: lab.Cancelled, What: "stopped", Err: context.Cause(ctx)}
+}
+
+func (s *Session) tell(e Event) {
+	if s.Progress != nil {
+		s.Progress(e)
+	}
+}

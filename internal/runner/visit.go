@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+)
+
+// Entrance is what was done to make an arm's levels effective.
+type Entrance struct {
+	// Did has a line for each step, as a dry run lists them.
+	Did []string
+	// Booted says that the machine was started anew, so that it has other counters and perhaps another scratch file.
+	Booted bool
+}
+
+// visited is the arm that was entered last, and in which block. A visit that an interruption cut in two is entered again.
+type visited struct {
+	arm   string
+	block int
+}
+
+// enter makes the arm of a repetition effective, unless it is that of the repetition before it.
+func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition) error {
+	visit := visited{cell.Arm, next.Block}
+	if s.Enter == nil || s.visit == visit {
+		return nil
+	}
+	s.visit = visited{}
+	in, err := s.Enter(ctx, cell.Arm)
+	if err != nil {
+		return err
+	}
+	s.did = in.Did
+	if in.Booted {
+		if err := s.afterBoot(ctx); err != nil {
+			return err
+		}
+	}
+	s.visit = visit
+	s.previous = "" // what ran before was in another arm
+	return nil
+}
+
+// afterBoot looks at the machine that came up: its boot, its counters, and whether the scratch file is still there.
+func (s *Session) afterBoot(ctx context.Context) error {
+	s.writtenBefore = s.written(s.lastLook)
+	if err := s.lookAtMachine(ctx); err != nil {
+		return err
+	}
+	s.lastLook = s.atStart
+	if s.layout.Kind != written {
+		return nil // a device keeps what it holds
+	}
+	out, err := s.Target.Run(ctx, "stat", "-c", "%s", "--", s.scratch)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(string(out.Stdout)) != strconv.FormatInt(s.Scratch, 10) {
+		s.layout = lab.LayoutState{}
+	}
+	return nil
+}
+
+// lookAtMachine takes down the boot and the counters as they are now.
+func (s *Session) lookAtMachine(ctx context.Context) error {
+	files, err := s.Target.ReadFiles(ctx, bootID)
+	if err != nil {
+		return err
+	}
+	s.boot = strings.TrimSpace(string(files[bootID].Data))
+	if s.gauges, err = facts.FindGauges(ctx, s.Target, s.Place.Disks); err != nil {
+		return err
+	}
+	s.atStart, err = s.gauges.Read(ctx)
+	return err
+}
