@@ -171,7 +171,7 @@ func (c *contest) takeUp(ctx context.Context, args []string) error {
 			m.beside = c.base()
 		}
 		c.arms[arm] = m
-		if err := m.goOn(ctx, found[arm]); err != nil {
+		if err := m.goOn(ctx, found[arm], found[arm].Run); err != nil {
 			return err
 		}
 		m.run.Terms = &c.terms

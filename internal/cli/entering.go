@@ -118,6 +118,9 @@ func (x *experiment) bootFactor() string {
 func (x *experiment) enter(ctx context.Context, id string) (runner.Entrance, error) {
 	arm := x.arm(id)
 	var in runner.Entrance
+	if x.untouched(arm) {
+		return in, nil
+	}
 	for _, e := range x.entries(x.entered, arm.Levels) {
 		x.tell(runner.Event{Doing: e.text, Begins: true})
 		in.Did = append(in.Did, e.text)
@@ -135,7 +138,7 @@ func (x *experiment) enter(ctx context.Context, id string) (runner.Entrance, err
 // takeDown keeps what the machine is like in an arm of a sweep that it was started anew for, once: kernels differ in more than the
 // version that was asked for.
 func (x *experiment) takeDown(ctx context.Context, arm lab.Arm) error {
-	if x.kind != sweeping || !x.boots() || x.takenDown[arm.ID] {
+	if x.kind != sweeping || !x.boots() || x.takenDown[arm.ID] || arm.Role == referenceArm {
 		return nil
 	}
 	d, err := x.snapshotWithin(ctx, bootedSnapshotLimit, x.target, x.place())

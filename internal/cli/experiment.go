@@ -42,6 +42,8 @@ type experiment struct {
 	// suiteName is what was typed for the suite.
 	suiteName string
 	writer    *store.Writer
+	// reference is measured on another place; nil for none.
+	reference *measurement
 	// takenDown are the arms whose machine was taken down.
 	takenDown map[string]bool
 }
@@ -109,6 +111,9 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	}
 	x.run.Order, x.run.Repetitions, x.run.Budget = "visits", 0, x.options.budget.Seconds()
 	if err := x.ready(ctx); err != nil {
+		return err
+	}
+	if err := x.drawReference(ctx); err != nil {
 		return err
 	}
 	return x.bind(ctx)
@@ -265,6 +270,9 @@ func (x *experiment) visited() []plan.VisitedArm {
 func (x *experiment) preface() {
 	e := x.run.Experiment
 	x.say("", x.where())
+	if x.reference != nil {
+		x.say("reference: ", x.reference.where())
+	}
 	text := fmt.Sprintf("%s in %s, each visited %s at most", plural(len(x.run.Cells)/len(x.run.Arms), "cell"), plural(len(x.run.Arms), "arm"),
 		plural(e.Blocks, "time"))
 	if t := suite.EstimateTime(x.suiteCells(), x.pause()); t > 0 {
@@ -299,7 +307,7 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	if err := x.openJournal(ctx); err != nil {
 		return err
 	}
-	show := x.newProgress(newVisitClock(x.visits, x.run.Experiment.Blocks, x.measurement.experiment().Cells, x.kept))
+	show := x.newProgress(newVisitClock(x.visits, x.run.Experiment.Blocks, x.measurement.experiment().Cells, x.keptOfAll()))
 	x.tell = show.tell
 	w, err := x.tried(ctx)
 	if err != nil {
@@ -307,23 +315,19 @@ func (x *experiment) carryOut(ctx context.Context) error {
 		return errors.Join(err, x.putBack(ctx))
 	}
 	x.writer = w
-	e := x.measurement.experiment()
-	e.Enter, e.Progress = x.enter, show.tell
-	s, err := runner.Open(ctx, e, w)
-	if err != nil {
-		return errors.Join(err, x.putBack(ctx), x.end(ctx, w, runner.Outcome{}, err))
-	}
+	open := sessions{}
+	err = open.open(ctx, x, w, show.tell)
 	for err == nil {
-		next, more := x.visits.Next(s.Done())
+		next, more := x.visits.Next(open.done())
 		if !more {
 			break
 		}
-		_, err = s.Repeat(ctx, next)
+		_, err = open[x.arm(next.Arm).Role].Repeat(ctx, next)
 	}
 	show.end()
-	outcome, closing := s.Close()
+	outcome, closing := open.close()
 	err = errors.Join(err, closing, x.putBack(ctx))
-	if err = errors.Join(err, x.end(ctx, w, outcome, err)); err != nil {
+	if err = errors.Join(err, x.endReference(ctx, err), x.end(ctx, w, outcome, err)); err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", plural(len(outcome.Repetitions), "repetition"),
 				resumeCommand(x.run, x.store.ShortID(x.run.ID)))
@@ -381,7 +385,10 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 		return err
 	}
 	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy}
-	if err := x.goOn(ctx, b); err != nil {
+	if err := x.goOn(ctx, b, ofRole(b.Run, storageRole)); err != nil {
+		return err
+	}
+	if err := x.takeUpReference(ctx, b); err != nil {
 		return err
 	}
 	if x.options.budget > 0 { // from now on; the plan counts from the first load
@@ -404,6 +411,12 @@ func (x *experiment) resumable(b *store.Bundle) error {
 // release gives back what the experiment holds: the device, and a target that must be closed.
 func (x *experiment) release() {
 	x.measurement.release()
+	if r := x.reference; r != nil {
+		r.release()
+		if r.target != x.target {
+			x.closeTarget(r.target)
+		}
+	}
 	x.closeTarget(x.target)
 }
 

@@ -116,6 +116,7 @@ func TestDryRunListsWhatIsDone(t *testing.T) {
 		"environment":     {"sweep", "--factor", "env:LEVEL=1,7"},
 		"sysctl":          {"sweep", "--factor", "sysctl:vm.dirty_expire_centisecs=2900,found,3100"},
 		"queue":           {"sweep", "--factor", "queue:read_ahead_kb=64,256", "--repeat", "2"},
+		"reference":       {"sweep", "--factor", "sysctl:vm.dirty_expire_centisecs=2900,3100", "--reference", t.TempDir()},
 		"ablation": {"ablate", "--setting", "sysctl:vm.dirty_expire_centisecs=2900", "--setting", "queue:read_ahead_kb=64", "--setting", "env:LEVEL=7",
 			"--setting", "job:count=5"},
 	} {

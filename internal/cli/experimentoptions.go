@@ -15,6 +15,8 @@ import (
 type experimentOptions struct {
 	factors  []string
 	baseline string
+	// reference is a place, referenceOn the target it is on.
+	reference, referenceOn string
 	keep     []string
 	commands map[string]lab.SettingCommands
 	on       string
@@ -90,7 +92,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.budget < 0 {
 		return usage("--budget "+o.budget.String()+" is no length of time", "write something like 10m or 1h30m")
 	}
-	settled, why := []string{"factor", "setting", "baseline", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "alone"},
+	settled, why := []string{"factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "alone"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":
@@ -123,6 +125,8 @@ func (o *experimentOptions) fold(e suite.Experiment) {
 		}
 	}
 	fill(&o.baseline, e.Baseline)
+	fill(&o.reference, e.Reference)
+	fill(&o.referenceOn, e.ReferenceOn)
 	fill(&o.margin, percentOr(e.Margin))
 	fill(&o.alpha, percentOr(e.Alpha))
 	fill(&o.share, percentOr(e.Share))

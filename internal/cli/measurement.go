@@ -46,6 +46,9 @@ type measurement struct {
 
 func (m *measurement) place() lab.Place { return m.run.Targets[0].Place }
 
+// role of the target that the measurement is on.
+func (m *measurement) role() string { return m.run.Targets[0].Role }
+
 // A run of storage jobs has one target, and an arm without levels.
 const (
 	storageRole = "storage"

@@ -33,19 +33,22 @@ func (m *measurement) takeUp(ctx context.Context, args []string) error {
 		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status),
 			"a complete one is repeated more with --precision 3% or --budget 10m")
 	}
-	return m.goOn(ctx, b)
+	return m.goOn(ctx, b, b.Run)
 }
 
-// goOn takes up what a run has measured so far, and looks where it was.
-func (m *measurement) goOn(ctx context.Context, b *store.Bundle) error {
+// goOn takes up what a run, or a part of it with some of its cells and targets, has measured so far, and looks where it was.
+func (m *measurement) goOn(ctx context.Context, b *store.Bundle, part lab.Run) error {
 	for rep, err := range b.Repetitions() {
 		if err != nil {
 			return err
 		}
+		if !slices.ContainsFunc(part.Cells, func(c lab.Cell) bool { return c.ID == rep.Cell }) {
+			continue
+		}
 		rep.Latency, rep.Series = nil, nil
 		m.kept = append(m.kept, rep)
 	}
-	m.run, m.resume = b.Run, b
+	m.run, m.resume = part, b
 	m.run.Trust(validity.OfRuns())
 	if err := m.aim(); err != nil {
 		return err

@@ -49,6 +49,9 @@ func (m *measurement) checkRoom(ctx context.Context, place lab.Place) error {
 	}
 	need, what := place.Size, "a scratch file of "+unit.Bytes(float64(place.Size))
 	for other := m.beside; other != nil; other = other.beside {
+		if other.target.Name() != m.target.Name() {
+			continue
+		}
 		shared, err := m.onOneFilesystem(ctx, place, other.place())
 		if err != nil {
 			return err

@@ -58,7 +58,7 @@ func (s *rounds) takeUp(ctx context.Context, name, maxWrites string) error {
 		if complete {
 			continue
 		}
-		if err := m.goOn(ctx, b); err != nil {
+		if err := m.goOn(ctx, b, b.Run); err != nil {
 			return err
 		}
 	}

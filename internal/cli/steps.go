@@ -46,42 +46,44 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 	for _, t := range x.trials() {
 		s.First = append(s.First, t.text())
 	}
-	e := x.measurement.experiment()
-	preview, err := runner.NewPreview(ctx, e)
-	if err != nil {
-		return s, err
-	}
 	lines := map[string]runner.Lines{}
-	for _, c := range e.Cells {
-		if lines[c.ID], err = preview.Lines(ctx, c); err != nil {
+	sides := map[string]*measurement{}
+	for _, side := range x.sides() {
+		sides[side.role()] = side
+		if err := side.preview(ctx, lines); err != nil {
 			return s, err
 		}
 	}
 	var entered map[string]string
-	path, laid := x.filename(), false
+	laid := map[string]bool{} // by role
 	for block := 1; block <= x.run.Experiment.Blocks; block++ {
 		for _, r := range x.visits.Block(block, nil) {
 			n := len(s.Visits) - 1
 			var did []string
 			if n < 0 || s.Visits[n].Arm != r.Arm || s.Visits[n].Block != block {
 				arm := x.arm(r.Arm)
-				for _, e := range x.entries(entered, arm.Levels) {
-					did = append(did, e.text)
-					laid = laid && !(e.boot && x.forgetful())
+				if !x.untouched(arm) {
+					for _, e := range x.entries(entered, arm.Levels) {
+						did = append(did, e.text)
+						if e.boot && x.forgetful() {
+							laid[storageRole] = false
+						}
+					}
+					entered = arm.Levels
 				}
-				entered = arm.Levels
 				s.Visits = append(s.Visits, stepVisit{Block: block, Arm: r.Arm, Levels: arm.Levels})
 				n++
 			}
-			cell := x.cell(r.Cell)
-			for _, step := range cell.Steps {
+			role := x.arm(r.Arm).Role
+			path, size := sides[role].filename(), sides[role].place().Size
+			for _, step := range x.cell(r.Cell).Steps {
 				switch {
 				case step == lab.Discard:
-					laid = false
+					laid[role] = false
 					did = append(did, "discard "+path)
-				case (step == lab.Layout || step == lab.Fill) && !laid:
-					laid = true
-					did = append(did, runner.Shown(string(step), runner.WriteAllParams(step, x.place().Size), path))
+				case (step == lab.Layout || step == lab.Fill) && !laid[role]:
+					laid[role] = true
+					did = append(did, runner.Shown(string(step), runner.WriteAllParams(step, size), path))
 				}
 			}
 			of := lines[r.Cell]
@@ -93,20 +95,40 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 			s.End = append(s.End, e.text)
 		}
 	}
-	if x.place().Kind == lab.Directory {
-		s.End = append(s.End, "remove "+path)
+	for _, side := range x.sides() {
+		if side.place().Kind == lab.Directory {
+			s.End = append(s.End, "remove "+side.filename())
+		}
 	}
 	return s, nil
 }
 
-// forgetful says whether a directory of the target is empty again after a boot: that of a guest which lives in memory.
-func (x *experiment) forgetful() bool { return fleeting(x.target.Name()) }
-
-func (x *experiment) filename() string {
-	if x.place().Kind == lab.Directory {
-		return runner.ScratchFile(x.place().Path, x.run.ID)
+// preview adds the command lines of a side's loads, by cell.
+func (m *measurement) preview(ctx context.Context, lines map[string]runner.Lines) error {
+	e := m.experiment()
+	e.RunID = m.runID()
+	p, err := runner.NewPreview(ctx, e)
+	if err != nil {
+		return err
 	}
-	return x.place().Resolved
+	for _, c := range e.Cells {
+		if lines[c.ID], err = p.Lines(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetful says whether a directory of the target is empty again after a boot: that of a guest which lives in memory.
+func (x *experiment) forgetful() bool {
+	return fleeting(x.target.Name()) && x.place().Kind == lab.Directory
+}
+
+func (m *measurement) filename() string {
+	if m.place().Kind == lab.Directory {
+		return runner.ScratchFile(m.place().Path, m.runID())
+	}
+	return m.place().Resolved
 }
 
 func (x *experiment) cell(id string) lab.Cell {
@@ -129,7 +151,7 @@ func (x *experiment) printSteps(ctx context.Context) error {
 		x.printEach(s.First)
 	}
 	for _, v := range s.Visits {
-		fmt.Fprintf(x.Stdout, "block %d, arm %s: %s\n", v.Block, v.Arm, x.levelsText(v.Levels))
+		fmt.Fprintf(x.Stdout, "block %d, arm %s: %s\n", v.Block, v.Arm, x.armText(v))
 		for _, l := range v.Loads {
 			x.printEach(slices.Concat(l.Did, []string{l.Command}, l.After))
 		}
@@ -143,6 +165,14 @@ func (x *experiment) printEach(lines []string) {
 	for _, l := range lines {
 		fmt.Fprintln(x.Stdout, "  "+l)
 	}
+}
+
+// armText is what an arm has of its own: its levels, or its place.
+func (x *experiment) armText(v stepVisit) string {
+	if x.arm(v.Arm).Role == referenceArm {
+		return x.reference.where()
+	}
+	return x.levelsText(v.Levels)
 }
 
 // levelsText is an arm in words.

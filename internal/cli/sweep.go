@@ -20,6 +20,7 @@ headroom factors lists what can be varied, and how it is verified.`,
 		Example: `  headroom sweep quick /srv --factor queue:scheduler=none,mq-deadline,bfq
   headroom sweep quick /srv --factor job:iodepth=1,4,16,64 --blocks 4
   headroom sweep quick /srv --factor sysctl:vm.dirty_ratio=5,20,40 --dry-run
+  headroom sweep quick /dev/vda --on qemu:guest.yaml --factor guest:iothreads=0,1,2,4 --reference /srv
   headroom sweep iothreads.yaml -o iothreads.html`,
 		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
 		ValidArgsFunction: completeSuites,
@@ -28,6 +29,8 @@ headroom factors lists what can be varied, and how it is verified.`,
 	f := c.Flags()
 	f.StringArrayVar(&o.factors, "factor", nil, "what to vary: FACTOR=LEVEL,LEVEL")
 	f.StringVar(&o.baseline, "baseline", "", "the level that the others are held against (default: the first)")
+	f.StringVar(&o.reference, "reference", "", "a directory or device that the levels are held against, such as the disk of this machine that a guest's disk is kept on")
+	f.StringVar(&o.referenceOn, "reference-on", "", "where the reference is (default local)")
 	f.StringVar(&o.share, "share", "", "of the best level's result that is enough (default 90%)")
 	o.flags(c)
 	p.jsonFlag(c)

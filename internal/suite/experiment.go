@@ -24,6 +24,8 @@ type Experiment struct {
 	Factors []string
 	// Baseline level of a sweep.
 	Baseline string
+	// Reference is a place that the levels of a sweep are held against, and ReferenceOn the target it is on.
+	Reference, ReferenceOn string
 	// Keep are the settings that must stay as they are.
 	Keep []string
 	// Set are fio parameters for every job: "runtime=5s".
@@ -70,7 +72,7 @@ func DecodeExperiment(name string, data []byte, check func(text string) (complai
 
 func (r *reporter) experiment(root *yaml.Node, check func(string) (string, string)) Experiment {
 	var e Experiment
-	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "factors", "settings", "baseline", "keep",
+	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "factors", "settings", "baseline", "reference", "reference_on", "keep",
 		"set", "blocks", "repetitions", "budget", "share", "margin", "alpha", "commands"})
 	if !r.Version(root, entries, formatVersion) {
 		return e
@@ -92,6 +94,10 @@ func (r *reporter) experiment(root *yaml.Node, check func(string) (string, strin
 			settings, e.Factors = en.Value, r.factors(en.Value, check)
 		case "baseline":
 			e.Baseline, _ = r.Scalar(en.Value, en.Key)
+		case "reference":
+			e.Reference, _ = r.Scalar(en.Value, en.Key)
+		case "reference_on":
+			e.ReferenceOn, _ = r.Scalar(en.Value, en.Key)
 		case "keep":
 			e.Keep = r.words(en.Value, en.Key)
 		case "set":

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+)
+
+// referenceArm is the arm of a sweep that is no level: the same suite on another place, such as the disk of this machine that a guest's
+// disk is kept on. It is visited once a block as the levels are, with the load of the baseline. It is the role of its target too.
+const referenceArm = "reference"
+
+// drawReference adds the reference to a new run, if one was asked for.
+func (x *experiment) drawReference(ctx context.Context) error {
+	if x.options.reference == "" {
+		if x.options.referenceOn != "" {
+			return usage("--reference-on "+x.options.referenceOn+" names a target, and no place on it", "add --reference DIR")
+		}
+		return nil
+	}
+	r, err := x.openReference(ctx, x.options.referenceOn)
+	if err != nil {
+		return err
+	}
+	baseline := x.arm(x.run.Experiment.Baseline).Levels
+	r.options = x.options.runOptions()
+	r.options.destroy = "" // that is the consent for the place under test
+	for name, value := range factor.LoadParams(nil, baseline) {
+		r.options.set = append(r.options.set, name+"="+value)
+	}
+	if err := r.draft(ctx, []string{x.suiteName, x.options.reference}); err != nil {
+		return err
+	}
+	r.run.ID, r.run.Targets[0].Role = x.run.ID, referenceArm
+	for i := range r.run.Cells {
+		c := &r.run.Cells[i]
+		c.ID, c.Arm, c.Repetitions = c.ID+"@"+referenceArm, referenceArm, x.options.perVisit()
+		c.Environment = factor.LoadEnvironment(baseline)
+	}
+	if err := x.sameLoads(r.run.Cells); err != nil {
+		return err
+	}
+	if r.target == x.target && r.place().Path == x.place().Path {
+		return usage(fmt.Sprintf("the reference %s is the place under test", x.options.reference))
+	}
+	if err := r.ready(ctx); err != nil {
+		return err
+	}
+	x.run.Experiment.Reference = referenceArm
+	x.run.Arms = append(x.run.Arms, lab.Arm{ID: referenceArm, Role: referenceArm, Levels: map[string]string{}})
+	x.run.Cells = append(x.run.Cells, r.run.Cells...)
+	x.run.Targets = append(x.run.Targets, r.run.Targets[0])
+	return nil
+}
+
+// openReference begins the measurement of the reference on its target, which may be the one under test.
+func (x *experiment) openReference(ctx context.Context, on string) (*measurement, error) {
+	if on == "" {
+		on = here
+	}
+	r := &measurement{program: x.program, store: x.store, target: x.target, beside: x.measurement}
+	if on != x.target.Name() {
+		t, err := x.openTarget(ctx, on)
+		if err != nil {
+			return nil, err
+		}
+		r.target = t
+	}
+	x.reference = r
+	return r, nil
+}
+
+// sameLoads refuses a reference that has not the loads of the levels: a suite can have other ones for a directory than for a device.
+func (x *experiment) sameLoads(cells []lab.Cell) error {
+	shared := func(id string) string { return id[:strings.LastIndex(id, "@")] }
+	for _, c := range cells {
+		if !slices.ContainsFunc(x.run.Cells, func(o lab.Cell) bool { return shared(o.ID) == shared(c.ID) }) {
+			return usage(fmt.Sprintf("the reference %s has a load %s, which the levels have not", x.options.reference, shared(c.ID)))
+		}
+	}
+	return nil
+}
+
+// takeUpReference finds the reference of an interrupted run again.
+func (x *experiment) takeUpReference(ctx context.Context, b *store.Bundle) error {
+	if b.Run.Experiment.Reference == "" {
+		return nil
+	}
+	part := ofRole(b.Run, referenceArm)
+	r, err := x.openReference(ctx, part.Targets[0].Target)
+	if err != nil {
+		return err
+	}
+	if err := r.goOn(ctx, b, part); err != nil {
+		return err
+	}
+	x.run.Cells = b.Run.Cells
+	x.run.Targets = append(x.run.Targets, r.run.Targets[0])
+	return nil
+}
+
+// ofRole is the part of a run that is measured on the target of a role.
+func ofRole(run lab.Run, role string) lab.Run {
+	has := func(arm string) bool {
+		i := slices.IndexFunc(run.Arms, func(a lab.Arm) bool { return a.ID == arm })
+		return i >= 0 && run.Arms[i].Role == role
+	}
+	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return !has(c.Arm) })
+	run.Targets = slices.DeleteFunc(slices.Clone(run.Targets), func(t lab.RunTarget) bool { return t.Role != role })
+	return run
+}
+
+// sides are what the experiment measures on, by role: the place under test, and the reference where there is one.
+func (x *experiment) sides() []*measurement {
+	under := *x.measurement
+	under.run = ofRole(x.run, storageRole)
+	if x.reference == nil {
+		return []*measurement{&under}
+	}
+	return []*measurement{&under, x.reference}
+}
+
+// untouched says whether an arm is on a machine where nothing is varied: whatever is in effect elsewhere stays.
+func (x *experiment) untouched(arm lab.Arm) bool {
+	return arm.Role == referenceArm && x.reference.target != x.target
+}
+
+// sessions are the open sessions of the sides, by role.
+type sessions map[string]*runner.Session
+
+// open begins the sessions of all sides. Those that were opened before an error are in it, to be closed.
+func (s sessions) open(ctx context.Context, x *experiment, w *store.Writer, progress func(runner.Event)) error {
+	var saver runner.Saver = w
+	for _, side := range x.sides() {
+		e := side.experiment()
+		e.Enter, e.Progress, e.RunID = x.enter, progress, side.runID()
+		session, err := runner.Open(ctx, e, saver)
+		if err != nil {
+			return err
+		}
+		s[side.role()] = session
+	}
+	return nil
+}
+
+// done are the repetitions of all sides.
+func (s sessions) done() []plan.Done {
+	var all []plan.Done
+	for _, role := range []string{storageRole, referenceArm} {
+		if session := s[role]; session != nil {
+			all = append(all, session.Done()...)
+		}
+	}
+	return all
+}
+
+// close ends all sessions, and joins how they went.
+func (s sessions) close() (runner.Outcome, error) {
+	var all runner.Outcome
+	var errs []error
+	for _, role := range []string{storageRole, referenceArm} {
+		session := s[role]
+		if session == nil {
+			continue
+		}
+		o, err := session.Close()
+		errs = append(errs, err)
+		all.Measured, all.Failed, all.Stuck = all.Measured+o.Measured, all.Failed+o.Failed, all.Stuck || o.Stuck
+		all.Warnings = append(all.Warnings, o.Warnings...)
+		all.Repetitions = append(all.Repetitions, o.Repetitions...)
+	}
+	return all, errors.Join(errs...)
+}
+
+// runID is what the names of a side's jobs and files are made of: two sides of one run may be on one machine.
+func (m *measurement) runID() string {
+	if m.role() == referenceArm {
+		return m.run.ID + "-" + referenceArm
+	}
+	return m.run.ID
+}
+
+// keptOfAll are the repetitions that an earlier part of the run has saved, of all sides.
+func (x *experiment) keptOfAll() []lab.Repetition {
+	if x.reference == nil {
+		return x.kept
+	}
+	return slices.Concat(x.kept, x.reference.kept)
+}
+
+// endReference leaves the place of the reference clean after a run that ended with runErr, and says what changed on its machine.
+func (x *experiment) endReference(ctx context.Context, runErr error) error {
+	r := x.reference
+	if r == nil {
+		return nil
+	}
+	err := r.leaveClean(ctx)
+	if err == nil && runErr == nil && r.target != x.target {
+		err = r.compareAfterwards(ctx, x.writer)
+	}
+	x.run.Warnings = append(x.run.Warnings, r.run.Warnings...)
+	return err
+}
