@@ -68,7 +68,7 @@ func (m *measurement) bringFio(ctx context.Context, saver runner.Saver) error {
 	if err != nil {
 		return &lab.Error{Kind: lab.Usage, What: "can't read --bring-fio", Err: err}
 	}
-	if err := saver.Leave(lab.Leftovers{Jobs: m.run.ID}); err != nil {
+	if err := saver.Leave(lab.Leftovers{Target: m.target.Name(), Jobs: m.run.ID}); err != nil {
 		return err
 	}
 	name, err := r.Receive(ctx, m.run.ID+"-brought/fio", data, 0o700)

@@ -24,11 +24,7 @@ func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted f
 	abandoned, err := s.Abandoned()
 	errs := []error{err}
 	for _, a := range abandoned {
-		if name := targetOfRun(a.Run); a.Run.Source != lab.Imported && !wanted(name) {
-			fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", s.ShortID(a.Run.ID), name)
-			continue
-		}
-		errs = append(errs, p.clear(ctx, s, a))
+		errs = append(errs, p.clear(ctx, s, a, wanted))
 	}
 	changed, err := p.undoAbandoned(ctx, s, wanted, foreign)
 	return len(abandoned) + changed, errors.Join(append(errs, err)...)
@@ -44,64 +40,45 @@ func (p *program) tidy(ctx context.Context, s *store.Store, on string) {
 	}
 }
 
-func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned) error {
+// clear removes what a run left on those of its targets that are wanted. The run counts as cleared when nothing is left on any.
+func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, wanted func(target string) bool) error {
+	id := s.ShortID(a.Run.ID)
 	if a.Run.Source == lab.Imported {
 		// An import is all or nothing, and its files are still where they came from.
-		fmt.Fprintf(p.Stderr, "import %s was cut off; it was removed, import the files again\n", s.ShortID(a.Run.ID))
+		fmt.Fprintf(p.Stderr, "import %s was cut off; it was removed, import the files again\n", id)
 		return s.Remove(a.Run.ID)
 	}
-	if name := targetOfRun(a.Run); fleeting(name) {
-		fmt.Fprintf(p.Stderr, "run %s was cut off, and its guest %s went with it; go on with: %s\n", s.ShortID(a.Run.ID), name, resumeCommand(a.Run, s.ShortID(a.Run.ID)))
-		return s.Clear(a)
+	var did, later []string
+	var errs []error
+	parts := a.Left.Parts(targetOfRun(a.Run))
+	for _, left := range parts {
+		there := ""
+		if len(parts) > 1 {
+			there = " on " + left.Target
+		}
+		switch {
+		case fleeting(left.Target):
+			did = append(did, "its guest "+left.Target+" went with it")
+		case !wanted(left.Target):
+			later = append(later, left.Target)
+		default:
+			done, err := p.clearTarget(ctx, id, left)
+			for _, d := range done {
+				did = append(did, d+there)
+			}
+			errs = append(errs, err)
+		}
 	}
-	t, err := p.openTarget(ctx, targetOfRun(a.Run))
-	if err != nil {
-		return errors.Join(&lab.Error{What: fmt.Sprintf("run %s was cut off, and what it left on %s can't be looked after now", s.ShortID(a.Run.ID), targetOfRun(a.Run)),
-			Hints: []string{"when the machine can be reached: headroom restore"}}, err)
+	err := errors.Join(errs...)
+	if (err != nil || len(later) > 0) && len(did) > 0 {
+		fmt.Fprintf(p.Stderr, "run %s was cut off: %s\n", id, strings.Join(did, ", "))
 	}
-	defer p.closeTarget(t)
-	kept, ok := t.(target.Leftovers)
-	if !ok {
-		return &lab.Error{What: "what run " + s.ShortID(a.Run.ID) + " left can't be found", Target: t.Name()}
-	}
-	var did []string
-	jobs, err := kept.JobsBelow(ctx, a.Left.Jobs+"-")
 	if err != nil {
 		return err
 	}
-	for _, id := range jobs {
-		if err := kept.ClearJob(ctx, id); err != nil {
-			return err
-		}
-	}
-	if len(jobs) > 0 {
-		did = append(did, "ended its load")
-	}
-	for _, path := range a.Left.Scratch {
-		dir := filepath.Dir(path)
-		if out, err := t.Run(ctx, "test", "-d", dir); err != nil || out.ExitCode != 0 {
-			return &lab.Error{What: fmt.Sprintf("run %s was cut off, and %s, where its scratch file is, is not there now", s.ShortID(a.Run.ID), dir), Target: elsewhere(t), Err: err,
-				Hints: []string{"mount it, then: headroom restore"}}
-		}
-		removed, err := runner.RemoveScratch(ctx, t, path)
-		if err != nil {
-			return err
-		}
-		if removed {
-			did = append(did, "removed "+path)
-		}
-	}
-	for _, folder := range a.Left.Folders {
-		removed, err := runner.RemoveFolder(ctx, t, a.Left.Jobs, folder)
-		if err != nil {
-			return err
-		}
-		if removed {
-			did = append(did, "removed "+folder)
-		}
-	}
-	for _, d := range a.Left.Devices {
-		did = append(did, d+" still holds its test data")
+	if len(later) > 0 {
+		fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", id, strings.Join(later, " and "))
+		return nil
 	}
 	if err := s.Clear(a); err != nil {
 		return err
@@ -109,8 +86,62 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned) 
 	if len(did) == 0 {
 		did = []string{"nothing was left behind"}
 	}
-	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", s.ShortID(a.Run.ID), strings.Join(did, ", "), resumeCommand(a.Run, s.ShortID(a.Run.ID)))
+	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", id, strings.Join(did, ", "), resumeCommand(a.Run, id))
 	return nil
+}
+
+// clearTarget removes what a run left on one target, and says what it did.
+func (p *program) clearTarget(ctx context.Context, id string, left lab.Leftovers) ([]string, error) {
+	t, err := p.openTarget(ctx, left.Target)
+	if err != nil {
+		return nil, errors.Join(&lab.Error{What: fmt.Sprintf("run %s was cut off, and what it left on %s can't be looked after now", id, left.Target),
+			Hints: []string{"when the machine can be reached: headroom restore"}}, err)
+	}
+	defer p.closeTarget(t)
+	kept, ok := t.(target.Leftovers)
+	if !ok {
+		return nil, &lab.Error{What: "what run " + id + " left can't be found", Target: t.Name()}
+	}
+	var did []string
+	jobs, err := kept.JobsBelow(ctx, left.Jobs+"-")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range jobs {
+		if err := kept.ClearJob(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	if len(jobs) > 0 {
+		did = append(did, "ended its load")
+	}
+	for _, path := range left.Scratch {
+		dir := filepath.Dir(path)
+		if out, err := t.Run(ctx, "test", "-d", dir); err != nil || out.ExitCode != 0 {
+			return nil, &lab.Error{What: fmt.Sprintf("run %s was cut off, and %s, where its scratch file is, is not there now", id, dir), Target: elsewhere(t), Err: err,
+				Hints: []string{"mount it, then: headroom restore"}}
+		}
+		removed, err := runner.RemoveScratch(ctx, t, path)
+		if err != nil {
+			return nil, err
+		}
+		if removed {
+			did = append(did, "removed "+path)
+		}
+	}
+	for _, folder := range left.Folders {
+		removed, err := runner.RemoveFolder(ctx, t, left.Jobs, folder)
+		if err != nil {
+			return nil, err
+		}
+		if removed {
+			did = append(did, "removed "+folder)
+		}
+	}
+	for _, d := range left.Devices {
+		did = append(did, d+" still holds its test data")
+	}
+	return did, nil
 }
 
 // changesDir is where the journals of changed settings are kept.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"headroom/internal/factor"
+	"headroom/internal/lab"
 	"headroom/internal/store"
 )
 
@@ -65,4 +66,50 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 		}
 	}
 	t.Fatal("it never came to an end")
+}
+
+// What a run left on several targets is removed from each that can be reached; only then does it count as cleared.
+func TestRestoreOfSeveralTargets(t *testing.T) {
+	for _, c := range []struct {
+		third   string
+		cleared bool
+	}{{here, true}, {"nowhere", false}} {
+		dir := t.TempDir()
+		s := store.Open(dir)
+		run := lab.Run{ID: "ABCDEFGH01", Status: lab.Running, Source: lab.Measured,
+			Targets: []lab.RunTarget{{Role: "a", Target: here}, {Role: "b", Target: here}, {Role: "c", Target: c.third}}}
+		w, err := s.Create(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var scratch []string
+		for i, target := range []string{here, here, c.third} {
+			name := filepath.Join(t.TempDir(), "headroom-ABCDEFGH01.scratch")
+			if err := os.WriteFile(name, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			scratch = append(scratch, name)
+			if err := w.Leave(lab.Leftovers{Target: target, Jobs: "ABCDEFGH01-" + strconv.Itoa(i), Scratch: []string{name}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Abandon(func(*lab.Run) {}); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command("headroom", "restore", "--store", dir).CombinedOutput()
+		if (err == nil) != c.cleared {
+			t.Errorf("%s: %v\n%s", c.third, err, out)
+		}
+		for i, name := range scratch {
+			if _, err := os.Stat(name); os.IsNotExist(err) != (i < 2 || c.cleared) {
+				t.Errorf("%s: scratch file %d: %v", c.third, i, err)
+			}
+		}
+		if !strings.Contains(string(out), "removed "+scratch[0]+" on local") {
+			t.Errorf("%s: it does not say what it removed, and where:\n%s", c.third, out)
+		}
+		if left, err := s.Abandoned(); err != nil || (len(left) == 0) != c.cleared {
+			t.Errorf("%s: still abandoned: %v, %v", c.third, left, err)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -73,5 +74,28 @@ func TestMetricsKnowTheirUnit(t *testing.T) {
 		if got := Metric(name); got != want {
 			t.Errorf("Metric(%q) = %v, want %v", name, got, want)
 		}
+	}
+}
+
+func TestLeftoversOfSeveralTargets(t *testing.T) {
+	var l Leftovers
+	for _, part := range []Leftovers{
+		{Jobs: "R"},
+		{Target: "ssh://a", Jobs: "R"},
+		{Target: "ssh://b", Jobs: "R"},
+		{Target: "ssh://b", Jobs: "R", Scratch: []string{"/b"}}, // known more of
+		{Target: "ssh://b", Jobs: "S"},                          // twice on one target
+		{Jobs: "R", Scratch: []string{"/first"}},
+	} {
+		l = l.With(part)
+	}
+	want := []Leftovers{
+		{Target: "local", Jobs: "R", Scratch: []string{"/first"}},
+		{Target: "ssh://a", Jobs: "R"},
+		{Target: "ssh://b", Jobs: "R", Scratch: []string{"/b"}},
+		{Target: "ssh://b", Jobs: "S"},
+	}
+	if got := l.Parts("local"); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
 	}
 }

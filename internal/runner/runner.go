@@ -28,7 +28,8 @@ type Saver interface {
 	Raw(name string, data []byte) error
 	Repetition(lab.Repetition) error
 	Commit() error
-	// Leave records what would be left behind, before it comes to be.
+	// Leave records what would be left behind, before it comes to be. It replaces what was told of the same target and jobs, and
+	// keeps what was told of others.
 	Leave(lab.Leftovers) error
 }
 

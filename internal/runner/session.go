@@ -160,7 +160,7 @@ func (s *Session) cell(id string) (Cell, error) {
 
 // announceLeftovers puts on disk what a kill from now on would leave on the target.
 func (s *Session) announceLeftovers() error {
-	left := lab.Leftovers{Jobs: s.RunID}
+	left := lab.Leftovers{Target: s.Target.Name(), Jobs: s.RunID}
 	switch s.Place.Kind {
 	case lab.Directory:
 		s.scratch = ScratchFile(s.Place.Path, s.RunID)

@@ -46,8 +46,10 @@ func saveAndDie(dir string, n int) {
 	w, err := s.Create(exampleRun("ABCDEFGH01"))
 	check(err)
 	fmt.Println("created")
-	check(w.Leave(lab.Leftovers{Jobs: "ABCDEFGH01", Scratch: []string{"/srv/.headroom-ABCDEFGH01"}}))
+	check(w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01", Scratch: []string{"/srv/.headroom-ABCDEFGH01"}}))
 	fmt.Println("leaving")
+	check(w.Leave(lab.Leftovers{Target: "ssh://db1", Jobs: "ABCDEFGH01", Scratch: []string{"/data/.headroom-ABCDEFGH01"}}))
+	fmt.Println("leaving there")
 	for i := 1; i <= 3; i++ {
 		check(add(w, i))
 		fmt.Println("committed", i)
@@ -106,6 +108,9 @@ func verifyAfterCrash(t *testing.T, step int, dir, said string) {
 	for _, a := range found {
 		if strings.Contains(said, "leaving") && len(a.Left.Scratch) != 1 {
 			t.Errorf("%s: what it would leave is not known: %+v", where, a.Left)
+		}
+		if strings.Contains(said, "leaving there") && (len(a.Left.Others) != 1 || a.Left.Others[0].Target != "ssh://db1") {
+			t.Errorf("%s: what it would leave elsewhere is not known: %+v", where, a.Left)
 		}
 		if err := s.Clear(a); err != nil {
 			t.Errorf("%s: %v", where, err)

@@ -49,15 +49,24 @@ func (s *Store) Abandoned() ([]Abandoned, error) {
 			continue
 		}
 		a := Abandoned{Run: run, dir: dir}
-		if data, err := os.ReadFile(name); err == nil {
-			_ = json.Unmarshal(data, &a.Left) // cut off in the midst: the id below finds the jobs all the same
-		}
-		if a.Left.Jobs == "" {
-			a.Left.Jobs = run.ID
+		if data, err := os.ReadFile(name); err != nil || json.Unmarshal(data, &a.Left) != nil || a.Left.Jobs == "" {
+			a.Left = anywhere(run) // cut off before it was written, or in the midst
 		}
 		found = append(found, a)
 	}
 	return found, errors.Join(errs...)
+}
+
+// anywhere is what can be looked for when nobody knows what was left: the jobs of the run, on each of its targets.
+func anywhere(run lab.Run) lab.Leftovers {
+	left := lab.Leftovers{Jobs: run.ID}
+	for i, t := range run.Targets {
+		if i == 0 {
+			left.Target = t.Target
+		}
+		left = left.With(lab.Leftovers{Target: t.Target, Jobs: run.ID})
+	}
+	return left
 }
 
 // Clear marks an abandoned run as interrupted, once what it left has been removed.

@@ -3,6 +3,7 @@ package store
 import (
 	"archive/tar"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -291,6 +292,44 @@ func TestANewerBundleIsRefusedWithAdvice(t *testing.T) {
 	var e *lab.Error
 	if !errors.As(err, &e) || len(e.Hints) == 0 || !strings.Contains(err.Error(), "bundle/v9") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A file that was cut off in the midst of being written says nothing; the jobs are then looked for on every target of the run.
+func TestLeftoversThatCannotBeRead(t *testing.T) {
+	s := Open(t.TempDir())
+	run := exampleRun("ABCDEFGH01")
+	run.Targets = []lab.RunTarget{{Role: "a", Target: "local"}, {Role: "b", Target: "ssh://db1"}, {Role: "c", Target: "local"}}
+	w, err := s.Create(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01-a", Scratch: []string{"/srv/x"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Abandon(func(*lab.Run) {}); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(s.runs(), "ABCDEFGH01", activeName)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for length, want := range map[int]string{
+		len(whole):     `{"target":"local","jobs":"ABCDEFGH01-a","scratch":["/srv/x"]}`,
+		len(whole) / 2: `{"target":"local","jobs":"ABCDEFGH01","others":[{"target":"ssh://db1","jobs":"ABCDEFGH01"}]}`,
+		0:              `{"target":"local","jobs":"ABCDEFGH01","others":[{"target":"ssh://db1","jobs":"ABCDEFGH01"}]}`,
+	} {
+		if err := os.WriteFile(name, whole[:length], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.Abandoned()
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%d bytes: %v, %v", length, found, err)
+		}
+		if got, err := json.Marshal(found[0].Left); err != nil || string(got) != want {
+			t.Errorf("%d bytes: %s, %v, want %s", length, got, err, want)
+		}
 	}
 }
 

@@ -137,11 +137,12 @@ func (w *Writer) writeHeader() error {
 	return w.store.writeFile(filepath.Join(w.dir, "run.json"), append(data, '\n'))
 }
 
-// Leave records what would be left behind, before it is: the file is flushed when Leave returns. It is written in
-// place, because the lock is on the file; a crash in the midst of it is recovered by the bundle's id, which all names of
-// leftovers contain.
-func (w *Writer) Leave(left lab.Leftovers) error {
+// Leave records what would be left behind, before it is: the file is flushed when Leave returns. What it was told before of other
+// targets stays. The file is written in place, because the lock is on it; a crash in the midst of that is recovered by the bundle's id,
+// which all names of leftovers contain.
+func (w *Writer) Leave(part lab.Leftovers) error {
 	w.store.atStep("write " + activeName)
+	left := w.left.With(part)
 	data, err := json.Marshal(left)
 	if err != nil {
 		return err
