@@ -140,6 +140,44 @@ func TestAKilledAblationIsPutBack(t *testing.T) {
 	v.nothingLeft("after all kills")
 }
 
+// A sweep that is killed leaves nothing on its reference, whichever of the two was measured.
+func TestAKilledSweepLeavesNothingOnItsReference(t *testing.T) {
+	v := newVictim(t)
+	reference := t.TempDir()
+	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, size: 4m, runtime: 200ms, time_based: 1}}\n"
+	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(6, 6))
+	const kills = 8
+	found := 0
+	for range kills {
+		cmd := v.command("sweep", v.suite, v.place, "--factor", "job:iodepth=1,2", "--reference", reference, "--size", "4m")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500*time.Millisecond + time.Duration(random.IntN(2500))*time.Millisecond)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait() // it was killed
+		if left, err := os.ReadDir(reference); err == nil && len(left) > 0 {
+			found++
+		}
+		if out, err := v.command("restore").CombinedOutput(); err != nil {
+			t.Errorf("restore: %v\n%s", err, out)
+		}
+		if left, err := os.ReadDir(reference); err != nil || len(left) != 0 {
+			t.Fatalf("left on the reference: %v, %v", left, err)
+		}
+		v.nothingLeft("after a kill")
+	}
+	t.Logf("figure: sweeps killed at random moments and restored: %d, of which %d had left a file on the reference", kills, found)
+	if found == 0 {
+		t.Error("no kill came while the reference had a file")
+	}
+}
+
 // A budget ends an experiment before the next block; the first is always finished.
 func TestAnExperimentEndsOnItsBudget(t *testing.T) {
 	v := newVictim(t)

@@ -187,11 +187,14 @@ func contentOf(t *testing.T, path string) string {
 func TestInterruptedAndResumedExperiments(t *testing.T) {
 	const sysctl = "/proc/sys/vm/dirty_expire_centisecs"
 	before := contentOf(t, sysctl)
-	for verb, settings := range map[string][]string{
-		"sweep":  {"--factor", "sysctl:vm.dirty_expire_centisecs=2900,3100"},
-		"ablate": {"--setting", "sysctl:vm.dirty_expire_centisecs=2900", "--setting", "env:LEVEL=1"},
+	reference := t.TempDir()
+	for _, settings := range [][]string{
+		{"sweep", "--factor", "sysctl:vm.dirty_expire_centisecs=2900,3100"},
+		{"sweep", "--factor", "sysctl:vm.dirty_expire_centisecs=2900,3100", "--reference", reference},
+		{"ablate", "--setting", "sysctl:vm.dirty_expire_centisecs=2900", "--setting", "env:LEVEL=1"},
 	} {
 		v := experimentVictim(t)
+		verb, settings := settings[0], settings[1:]
 		v.interrupt(v.command(append([]string{verb, v.suite, v.place, "--blocks", "2"}, settings...)...), "block 1 of 2, ", syscall.SIGINT)
 		if after := contentOf(t, sysctl); after != before {
 			t.Errorf("%s: %s was %q and is %q", verb, sysctl, before, after)
@@ -229,6 +232,9 @@ func TestInterruptedAndResumedExperiments(t *testing.T) {
 		}
 		if after := contentOf(t, sysctl); after != before {
 			t.Errorf("%s: %s was %q and is %q", verb, sysctl, before, after)
+		}
+		if left, err := os.ReadDir(reference); err != nil || len(left) != 0 {
+			t.Errorf("%s: left on the reference: %v, %v", verb, left, err)
 		}
 	}
 }
