@@ -70,13 +70,16 @@ type Terms struct {
 	Alpha float64
 	// Blocks is how many times each arm is visited at most, Fewest how many times at least.
 	Blocks, Fewest int
+	// Pairs is how many pairs of settings are measured at most where effects do not add up, PairsFrom the first block that visits any; 0 while
+	// none does.
+	Pairs, PairsFrom int
 }
 
 // TermsOf are those of a run, with the usual ones where it has none.
 func TermsOf(run lab.Run) Terms {
 	t := Terms{Margin: 0.03, Alpha: 0.05}
 	if e := run.Experiment; e != nil {
-		t = Terms{Margin: e.Margin, Alpha: e.Alpha, Blocks: e.Blocks, Fewest: e.Fewest}
+		t = Terms{Margin: e.Margin, Alpha: e.Alpha, Blocks: e.Blocks, Fewest: e.Fewest, Pairs: e.MostPairs, PairsFrom: e.PairsFrom}
 	}
 	if t.Blocks == 0 {
 		t.Blocks = math.MaxInt32
@@ -104,14 +107,16 @@ func (d Design) Claims() int {
 }
 
 // sums is how many statements there are on whether effects add up: one a setting, one a pair, and two on the whole, for the deciding metrics
-// of all cells. They share an error of the same size, apart from that of the claims.
-func (d Design) sums() int {
-	statements, metrics := len(d.Settings)+2, 0
+// of all cells. They share an error of the same size, apart from that of the claims. Pairs count that may still be measured: which they are
+// is chosen by what was seen of the others.
+func (d Design) sums(mostPairs int) int {
+	pairs, metrics := 0, 0
 	for _, arm := range d.Arms {
 		if len(settingsOf(arm)) == 2 {
-			statements++
+			pairs++
 		}
 	}
+	statements := len(d.Settings) + 2 + max(pairs, mostPairs)
 	for _, c := range d.Cells {
 		metrics += len(c.Metrics)
 	}

@@ -97,11 +97,14 @@ func (e *experiment) last(of number, arm string) int {
 }
 
 // ratio of some arms, as exponents that sum to 0. Blocks after the last visit of the arm that it is about don't count: what was found when
-// the arm was dropped stays found, however long the others go on.
+// the arm was dropped stays found, however long the others go on. Nor do those that were added for the sake of pairs, but for pairs.
 func (e *experiment) ratio(of number, about string, weights map[string]float64, alpha float64) stat.BlockedChange {
 	last := math.MaxInt
 	if about != "" {
 		last = e.last(of, about)
+	}
+	if e.PairsFrom > 0 && about != "" && len(settingsOf(about)) != 2 {
+		last = min(last, e.PairsFrom-1)
 	}
 	return e.change(e.fit(of, last, false), weights, alpha)
 }
@@ -116,7 +119,7 @@ func (e *experiment) change(b *stat.Blocks, weights map[string]float64, alpha fl
 
 // perClaim and perSum are the shares of the error.
 func (e *experiment) perClaim() float64 { return e.Alpha / float64(max(e.Claims(), 1)) }
-func (e *experiment) perSum() float64   { return e.Alpha / float64(max(e.sums(), 1)) }
+func (e *experiment) perSum() float64   { return e.Alpha / float64(max(e.sums(e.Terms.Pairs), 1)) }
 
 // alone is what a setting does to the baseline.
 func (e *experiment) alone(of number, setting int) stat.BlockedChange {

@@ -51,6 +51,15 @@ func Compute(d Design, measured []Measured, t Terms, cost func(setting string) r
 	return out
 }
 
+// SuspectsOf are the pairs of settings of a run, by number from 1, whose interaction is worth measuring; the likeliest come first.
+func SuspectsOf(run lab.Run, repetitions iter.Seq[lab.Repetition]) ([][2]int, error) {
+	design, measured, _, err := Read(run, repetitions)
+	if err != nil {
+		return nil, err
+	}
+	return Compute(design, measured, TermsOf(run), nil).Suspects, nil
+}
+
 // price is one setting in all cells.
 func (e *experiment) price(n int, s Setting) Priced {
 	p := Priced{Setting: s, Number: n, Cells: []Price{}}
@@ -96,10 +105,13 @@ func costText(c rule.Cost) string {
 	return ""
 }
 
+// MostPairs is how many pairs are suspected at most: a pair takes as many blocks as all that came before.
+const MostPairs = 3
+
 // suspects are the pairs of which one is likely to be why effects do not add up: of the settings that do something else in the set than
 // alone, or that one and those that do something at all. Pairs that were measured are none.
 func suspects(d Document) [][2]int {
-	const most = 3
+	const most = MostPairs
 	var odd, active []int
 	measured := func(p [2]int) bool {
 		return slices.ContainsFunc(d.Interactions, func(i Interaction) bool { return slices.Equal(i.Settings, p[:]) })

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"headroom/internal/ablation"
 )
 
 func (p *program) ablateCommand() *cobra.Command {
@@ -13,7 +15,8 @@ func (p *program) ablateCommand() *cobra.Command {
 each alone removed from all of them; and says what each costs or gains, as far as that can be told.
 
 In each block every arm is visited once, and the machine as found twice: what differs between those two
-is noise. Settings that are settled are left out of the blocks that follow. A setting of the running
+is noise. Settings that are settled are left out of the blocks that follow. Where effects do not add up,
+the pairs that are the likeliest reason are measured after that. A setting of the running
 machine is written down before it is changed, read back after, and put back at the end, after an error,
 and by headroom restore after a crash. What is decided when the machine starts is varied by starting it
 anew.`,
@@ -27,6 +30,7 @@ anew.`,
 	f := c.Flags()
 	f.StringArrayVar(&o.factors, "setting", nil, "a setting to price: FACTOR=LEVEL; may be repeated")
 	f.BoolVar(&o.alone, "alone", false, "only add each to the machine as found; halves the time, and says nothing of how they act together")
+	f.IntVar(&o.pairs, "pairs", ablation.MostPairs, "pairs of settings to measure at most where effects do not add up; 0 for none")
 	o.flags(c)
 	p.jsonFlag(c)
 	return c

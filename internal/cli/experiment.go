@@ -39,6 +39,7 @@ type experiment struct {
 	// entered are the levels of the arm that was entered last; nil at first.
 	entered map[string]string
 	tell    func(runner.Event)
+	clock   *visitClock
 	// suiteName is what was typed for the suite.
 	suiteName string
 	writer    *store.Writer
@@ -166,9 +167,15 @@ func firstLevels(choices []factor.Choice) map[string]string {
 
 // terms are those of the experiment as the run keeps them.
 func (x *experiment) terms() (*lab.Experiment, error) {
+	if x.options.pairs < 0 || x.options.pairs > ablation.MostPairs {
+		return nil, usage(fmt.Sprintf("--pairs %d is no number of pairs", x.options.pairs), fmt.Sprintf("write a number from 0 to %d", ablation.MostPairs))
+	}
 	e := &lab.Experiment{Kind: x.kind, Blocks: x.options.blocks, Keep: x.options.keep, Commands: x.options.commands, Margin: 0.03, Alpha: 0.05}
 	if e.Blocks == 0 {
 		e.Blocks = defaultBlocks(x.kind)
+	}
+	if !x.options.alone && len(x.choices) > 2 {
+		e.MostPairs = x.options.pairs
 	}
 	for _, s := range []struct {
 		flag, text string
@@ -221,6 +228,9 @@ func (x *experiment) plan() {
 		settled = settledIn(x.run)
 	}
 	x.visits = plan.InVisits(x.visited(), terms, settled, x.run.Seed)
+	if len(x.run.Experiment.Pairs) > 0 {
+		x.visits = x.pairVisits()
+	}
 }
 
 // settledIn says which arms of an ablation need no further visit. The plan asks again and again after the same repetitions.
@@ -230,13 +240,7 @@ func settledIn(run lab.Run) func([]plan.Done) []string {
 		if names, ok := known[len(done)]; ok {
 			return names
 		}
-		design, measured, _, err := ablation.Read(run, func(yield func(lab.Repetition) bool) {
-			for _, d := range done {
-				if !yield(lab.Repetition{Cell: d.Cell, Number: d.Number, Block: d.Block, Values: d.Values}) {
-					return
-				}
-			}
-		})
+		design, measured, _, err := ablation.Read(run, repetitionsOf(done))
 		if err != nil {
 			return nil // what can't be read is not settled; the report says what is wrong with it
 		}
@@ -307,7 +311,8 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	if err := x.openJournal(ctx); err != nil {
 		return err
 	}
-	show := x.newProgress(newVisitClock(x.visits, x.run.Experiment.Blocks, x.measurement.experiment().Cells, x.keptOfAll()))
+	x.clock = newVisitClock(x.visits, x.measurement.experiment().Cells, x.keptOfAll())
+	show := x.newProgress(x.clock)
 	x.tell = show.tell
 	w, err := x.tried(ctx)
 	if err != nil {
@@ -320,6 +325,9 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	for err == nil {
 		next, more := x.visits.Next(open.done())
 		if !more {
+			if more, err = x.addPairs(open); more {
+				continue
+			}
 			break
 		}
 		_, err = open[x.arm(next.Arm).Role].Repeat(ctx, next)

@@ -33,6 +33,7 @@ type experimentOptions struct {
 	alpha    string
 	share    string
 	alone    bool
+	pairs    int
 	resume   string
 	show     string
 	dryRun   bool
@@ -92,7 +93,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.budget < 0 {
 		return usage("--budget "+o.budget.String()+" is no length of time", "write something like 10m or 1h30m")
 	}
-	settled, why := []string{"factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "alone"},
+	settled, why := []string{"factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "alone", "pairs"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":

@@ -19,6 +19,8 @@ type steps struct {
 	// First is what is tried before anything is measured.
 	First  []string    `json:"first,omitempty"`
 	Visits []stepVisit `json:"visits"`
+	// Then is what may follow, as what was measured decides.
+	Then string `json:"then,omitempty"`
 	// End is what is done at the end, or after an interruption.
 	End []string `json:"end"`
 }
@@ -56,7 +58,7 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 	}
 	var entered map[string]string
 	laid := map[string]bool{} // by role
-	for block := 1; block <= x.run.Experiment.Blocks; block++ {
+	for block := x.visits.First(); block <= x.visits.Last(); block++ {
 		for _, r := range x.visits.Block(block, nil) {
 			n := len(s.Visits) - 1
 			var did []string
@@ -90,6 +92,7 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 			s.Visits[n].Loads = append(s.Visits[n].Loads, stepLoad{Cell: r.Cell, Did: append(did, of.Prepare...), Command: of.Load, After: of.CleanUp})
 		}
 	}
+	s.Then = x.pairsText()
 	for _, e := range x.entries(entered, nil) {
 		if !e.boot {
 			s.End = append(s.End, e.text)
@@ -155,6 +158,9 @@ func (x *experiment) printSteps(ctx context.Context) error {
 		for _, l := range v.Loads {
 			x.printEach(slices.Concat(l.Did, []string{l.Command}, l.After))
 		}
+	}
+	if s.Then != "" {
+		fmt.Fprintln(x.Stdout, s.Then)
 	}
 	fmt.Fprintln(x.Stdout, "at the end, or when interrupted")
 	x.printEach(s.End)

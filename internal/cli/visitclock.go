@@ -12,8 +12,7 @@ import (
 // visitClock estimates how long an experiment still takes at most: arms that settle are left out, and nobody knows beforehand which.
 // What a visit costs besides its loads, a boot above all, is learnt from those that have ended.
 type visitClock struct {
-	plan   *plan.Visits
-	blocks int
+	plan  *plan.Visits
 	loads  map[string]time.Duration // what a load of a cell is expected to take
 	cells  map[string]runner.Cell
 
@@ -29,17 +28,28 @@ type remaining struct {
 	unknown             bool
 }
 
-func newVisitClock(p *plan.Visits, blocks int, cells []runner.Cell, kept []lab.Repetition) *visitClock {
-	c := &visitClock{plan: p, blocks: blocks, loads: map[string]time.Duration{}, cells: map[string]runner.Cell{}}
-	for _, cell := range cells {
-		c.loads[cell.ID] = cell.Expected
-		c.cells[cell.ID] = cell
-	}
+func newVisitClock(p *plan.Visits, cells []runner.Cell, kept []lab.Repetition) *visitClock {
+	c := &visitClock{plan: p, loads: map[string]time.Duration{}, cells: map[string]runner.Cell{}}
+	c.know(cells)
 	for _, r := range kept {
 		c.add(c.cells[r.Cell].Cell, r)
 	}
 	c.look()
 	return c
+}
+
+func (c *visitClock) know(cells []runner.Cell) {
+	for _, cell := range cells {
+		c.loads[cell.ID] = cell.Expected
+		c.cells[cell.ID] = cell
+	}
+}
+
+// follow goes on with another plan, which has other cells besides.
+func (c *visitClock) follow(p *plan.Visits, cells []runner.Cell) {
+	c.plan = p
+	c.know(cells)
+	c.look()
 }
 
 func (c *visitClock) see(e runner.Event) {
@@ -72,7 +82,7 @@ func (c *visitClock) look() {
 	if !more {
 		return
 	}
-	for block := next.Block; block <= c.blocks; block++ {
+	for block := next.Block; block <= c.plan.Last(); block++ {
 		arm := ""
 		for _, r := range c.plan.Block(block, c.done) {
 			if ended[r.Cell][r.Number] {
@@ -110,5 +120,5 @@ func (c *visitClock) count() string {
 	if n := len(c.done); n > 0 {
 		block = c.done[n-1].Block
 	}
-	return fmt.Sprintf("block %d of %d, %d loads left", block, c.blocks, c.ahead.repetitions)
+	return fmt.Sprintf("block %d of %d, %d loads left", block, c.plan.Last(), c.ahead.repetitions)
 }

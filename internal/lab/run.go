@@ -111,6 +111,11 @@ type Experiment struct {
 	// Blocks is how many times all arms are visited at most, Fewest how many times at least.
 	Blocks int `json:"blocks"`
 	Fewest int `json:"fewest,omitempty"`
+	// MostPairs is how many pairs of settings are measured at most where effects do not add up. Pairs are those that were chosen, by the numbers
+	// of their settings from 1, and PairsFrom is the first block that visits them.
+	MostPairs int      `json:"most_pairs,omitempty"`
+	Pairs     [][2]int `json:"pairs,omitempty"`
+	PairsFrom int      `json:"pairs_from,omitempty"`
 	// Share of the best level's result that a level must reach to be enough: 0.9.
 	Share float64 `json:"share,omitempty"`
 	// Keep are the settings that must stay as they are.

@@ -20,6 +20,8 @@ type VisitedArm struct {
 
 // VisitTerms say how long to go on.
 type VisitTerms struct {
+	// First is the number of the first block: 0 or 1, or more for a plan that follows another.
+	First int
 	// Blocks at most, and Fewest before an arm may be left out.
 	Blocks, Fewest int
 	// Budget in seconds, 0 for none; the plan ends before a block that would go beyond it, but not before the first has ended.
@@ -43,7 +45,7 @@ func (p *Visits) Next(done []Done) (Repetition, bool) {
 		perBlock[d.Block] += d.Seconds
 		longest = max(longest, perBlock[d.Block])
 	}
-	for block := 1; block <= p.terms.Blocks; block++ {
+	for block := p.First(); block <= p.Last(); block++ {
 		arms := p.inBlock(block, done)
 		if len(arms) == 0 {
 			return Repetition{}, false
@@ -62,6 +64,12 @@ func (p *Visits) Next(done []Done) (Repetition, bool) {
 	return Repetition{}, false
 }
 
+// First is the number of its first block.
+func (p *Visits) First() int { return max(1, p.terms.First) }
+
+// Last is the number of the last block that the plan can have.
+func (p *Visits) Last() int { return p.First() + p.terms.Blocks - 1 }
+
 // Block is the whole order of one block, as it stands after what was done in those before it.
 func (p *Visits) Block(block int, done []Done) []Repetition {
 	return p.order(block, p.inBlock(block, done))
@@ -74,7 +82,7 @@ func (p *Visits) inBlock(block int, done []Done) []VisitedArm {
 	if p.settled == nil {
 		return open
 	}
-	for look := max(1, p.terms.Fewest) + 1; look <= block && len(open) > 0; look++ {
+	for look := p.First() + max(1, p.terms.Fewest); look <= block && len(open) > 0; look++ {
 		var before []Done
 		for _, d := range done {
 			if d.Block < look {

@@ -57,6 +57,34 @@ func TestABlockVisitsEveryArmOnce(t *testing.T) {
 	}
 }
 
+// A plan that follows another numbers its blocks on from there, and leaves alone what the other has done.
+func TestAPlanFollowsAnother(t *testing.T) {
+	done := all(t, InVisits(threeArms(), VisitTerms{Blocks: 2}, nil, 7))
+	arms := append(threeArms()[:1], VisitedArm{ID: "+1+2", Cells: []Cell{{ID: "read@+1+2", Repetitions: 1}}})
+	p := InVisits(arms, VisitTerms{First: 3, Blocks: 2}, nil, 7)
+	if p.First() != 3 || p.Last() != 4 {
+		t.Errorf("it has the blocks %d to %d", p.First(), p.Last())
+	}
+	counts := map[string]int{}
+	for {
+		next, more := p.Next(done)
+		if !more {
+			break
+		}
+		if next.Block < 3 {
+			t.Fatalf("%+v is in a block of the plan before", next)
+		}
+		counts[next.Arm]++
+		done = append(done, Done{Repetition: next, Seconds: 1})
+	}
+	if counts["baseline"] != 2*3 || counts["+1+2"] != 2 || counts["+1"] != 0 {
+		t.Errorf("visited %v", counts)
+	}
+	if _, more := InVisits(arms, VisitTerms{First: 5, Blocks: 2, Budget: 1}, nil, 7).Next(done); more {
+		t.Error("it begins although the budget is spent")
+	}
+}
+
 // Drift within a block must not favour an arm: each two blocks mirror each other.
 func TestTheSecondBlockTurnsTheOrderRound(t *testing.T) {
 	p := InVisits(threeArms(), VisitTerms{Blocks: 6}, nil, 3)

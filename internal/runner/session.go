@@ -140,6 +140,9 @@ func Done(cell lab.Cell, r lab.Repetition) plan.Done {
 	return d
 }
 
+// Add adds cells to those that can be repeated.
+func (s *Session) Add(cells []Cell) { s.Cells = append(slices.Clone(s.Cells), cells...) }
+
 func (s *Session) rest(ctx context.Context) {
 	s.tell(Event{Doing: "pausing"})
 	timer := time.NewTimer(s.Pause)

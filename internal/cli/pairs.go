@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/ablation"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+)
+
+// addPairs goes on with an ablation that has come to its end and whose effects do not add up: the pairs of settings that are the likeliest
+// reason are measured together, beside the baseline and each of the two alone, in blocks of their own. It says whether there are any.
+func (x *experiment) addPairs(open sessions) (bool, error) {
+	e := x.run.Experiment
+	if x.kind != ablating || e.MostPairs == 0 || len(e.Pairs) > 0 {
+		return false, nil
+	}
+	done := open.done()
+	suspects, err := ablation.SuspectsOf(x.run, repetitionsOf(done))
+	if err != nil {
+		return false, err
+	}
+	suspects = suspects[:min(len(suspects), e.MostPairs)]
+	suspects = slices.DeleteFunc(suspects, func(p [2]int) bool { return !x.canPair(p) })
+	if len(suspects) == 0 {
+		return false, nil
+	}
+	terms := *e
+	terms.Pairs, terms.PairsFrom = suspects, 1
+	for _, d := range done {
+		terms.PairsFrom = max(terms.PairsFrom, d.Block+1)
+	}
+	x.run.Experiment = &terms
+	before := len(x.run.Cells)
+	for _, p := range suspects {
+		x.addPair(p)
+	}
+	plan := x.pairVisits()
+	if _, more := plan.Next(done); !more {
+		return false, nil // no time is left, and the report names the pairs
+	}
+	if err := x.writer.Update(func(r *lab.Run) { r.Experiment, r.Arms, r.Cells = x.run.Experiment, x.run.Arms, x.run.Cells }); err != nil {
+		return false, err
+	}
+	cells := x.measurement.experiment().Cells[before:]
+	open[storageRole].Add(cells)
+	x.visits = plan
+	x.clock.follow(plan, cells)
+	x.tell(runner.Event{Doing: "effects do not add up; " + plural(len(suspects), "pair") + " of settings in further blocks", Begins: true})
+	return true, nil
+}
+
+// repetitionsOf are repetitions as far as plans know them, which is what decides.
+func repetitionsOf(done []plan.Done) func(func(lab.Repetition) bool) {
+	return func(yield func(lab.Repetition) bool) {
+		for _, d := range done {
+			if !yield(lab.Repetition{Cell: d.Cell, Number: d.Number, Block: d.Block, Values: d.Values}) {
+				return
+			}
+		}
+	}
+}
+
+// levelsOf the settings of a pair, both of them.
+func (x *experiment) levelsOf(p [2]int) map[string]string {
+	levels := maps.Clone(x.arm(ablation.Alone(p[0])).Levels)
+	maps.Copy(levels, x.arm(ablation.Alone(p[1])).Levels)
+	return levels
+}
+
+// canPair says whether two settings can be in effect together. Parameters of a command are filled into its arguments when a run is drafted.
+func (x *experiment) canPair(p [2]int) bool {
+	levels := x.levelsOf(p)
+	commands := slices.ContainsFunc(x.run.Cells, func(c lab.Cell) bool { return c.Command != nil })
+	return len(levels) == 2 && !(commands && len(factor.LoadParams(nil, levels)) > 0)
+}
+
+// addPair adds the arm of two settings to the run, with a cell for each of the baseline's.
+func (x *experiment) addPair(p [2]int) {
+	arm := lab.Arm{ID: ablation.Together(p[0], p[1]), Role: storageRole, Levels: x.levelsOf(p)}
+	x.run.Arms = append(slices.Clone(x.run.Arms), arm)
+	for _, c := range x.run.Cells {
+		if c.Arm != ablation.Baseline {
+			continue
+		}
+		c.ID, c.Arm, c.Warnings = strings.TrimSuffix(c.ID, "@"+c.Arm)+"@"+arm.ID, arm.ID, nil
+		if c.Command == nil {
+			c.Params = factor.LoadParams(c.Params, arm.Levels)
+		}
+		c.Environment = factor.LoadEnvironment(arm.Levels)
+		x.run.Cells = append(x.run.Cells, c)
+	}
+}
+
+// pairVisits is the plan of the blocks with pairs: beside each, both of its settings alone and the baseline, since effects are compared within
+// a block; until all are settled.
+func (x *experiment) pairVisits() *plan.Visits {
+	e := x.run.Experiment
+	needs := map[string][]string{} // the arms that a pair is held against
+	for _, p := range e.Pairs {
+		needs[ablation.Together(p[0], p[1])] = append(baselines(), ablation.Alone(p[0]), ablation.Alone(p[1]))
+	}
+	// open are the arms that some pair needs, itself included.
+	open := func(settled []string) []string {
+		var arms []string
+		for pair, others := range needs {
+			if !slices.Contains(settled, pair) {
+				arms = append(append(arms, pair), others...)
+			}
+		}
+		return arms
+	}
+	all := open(nil)
+	arms := slices.DeleteFunc(x.visited(), func(a plan.VisitedArm) bool { return !slices.Contains(all, a.ID) })
+	of := settledIn(x.run)
+	settled := func(done []plan.Done) []string {
+		left := open(of(done))
+		return slices.DeleteFunc(slices.Clone(all), func(arm string) bool { return slices.Contains(left, arm) })
+	}
+	return plan.InVisits(arms, plan.VisitTerms{First: e.PairsFrom, Blocks: e.Blocks, Fewest: e.Fewest, Budget: x.run.Budget}, settled, x.run.Seed)
+}
+
+// baselines are the arms of the baseline's visits in a block.
+func baselines() []string {
+	var names []string
+	for visit := range baselineVisits {
+		names = append(names, ablation.Again(ablation.Baseline, visit+1))
+	}
+	return names
+}
+
+// pairsText says for a dry run what may follow the blocks; empty for nothing.
+func (x *experiment) pairsText() string {
+	if x.run.Experiment.MostPairs == 0 || len(x.run.Experiment.Pairs) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("where effects do not add up: at most %s of settings beside the baseline, in as many blocks again", plural(x.run.Experiment.MostPairs, "pair"))
+}
