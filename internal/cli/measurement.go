@@ -168,6 +168,9 @@ func (m *measurement) experiment() runner.Experiment {
 		RunID: m.run.ID, Target: m.target, Place: m.place(), Machine: facts.Machine(m.run.Targets[0].Facts),
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
 	}
+	if fleeting(m.target.Name()) { // a guest, whose host this machine is
+		e.Host = m.local()
+	}
 	if m.device != nil {
 		e.Claim, e.Blank = m.device, m.device.verdict.Empty
 	}

@@ -16,8 +16,8 @@ const (
 	Count          Unit = "count"
 )
 
-// What an operation costs: CPU time of the load's own process, of the host of a guest (all its threads), and energy of the
-// processors and their memory.
+// What an operation costs: CPU time of the load's own process, CPU time of the whole machine that it runs on (of a guest the one that
+// the guest runs on), and energy of that machine's processors.
 const (
 	CPUPerIO     = "cpu.per_io"
 	HostCPUPerIO = "host_cpu.per_io"

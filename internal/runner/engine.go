@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/validity"
@@ -70,6 +71,8 @@ type ended struct {
 	timedOut bool
 	// during are the machine's counters in the middle of the load; zero when it was too short for a look.
 	during validity.Counters
+	// spent is what the host spent while it ran.
+	spent facts.Spent
 }
 
 // said is everything that was printed, apart from status lines.

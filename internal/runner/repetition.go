@@ -50,6 +50,7 @@ func (s *Session) measure(ctx context.Context, cell Cell, next plan.Repetition, 
 		Cell: cell.Cell, Place: s.Place, Machine: s.Machine, Before: before, During: done.during, After: after,
 	}
 	failed := engine.read(ctx, done, &rep, &evidence)
+	addCosts(rep.Values, done.spent, evidence.IOs())
 	evidence.Repetition = rep
 	rep.Warnings = append(rep.Warnings, validity.Repetition(evidence)...)
 	rep.Warnings = append(rep.Warnings, s.endCommand(ctx, cell)...)
@@ -97,6 +98,10 @@ func (s *Session) run(ctx context.Context, l load) (ended, error) {
 	s.jobs++
 	l.spec.ID = fmt.Sprintf("%s-%d", s.RunID, s.jobs)
 	done := ended{argv: l.argv}
+	before, err := s.meter.Read(ctx)
+	if err != nil {
+		return ended{}, err
+	}
 	job, err := s.Target.Start(ctx, l.spec)
 	if err != nil {
 		return ended{}, err
@@ -104,6 +109,9 @@ func (s *Session) run(ctx context.Context, l load) (ended, error) {
 	done.job = job
 	err = s.await(ctx, &done, l)
 	after := context.WithoutCancel(ctx)
+	if now, failed := s.meter.Read(after); failed == nil { // what can't be read is not known, and costs no result
+		done.spent = s.meter.Between(before, now)
+	}
 	if err != nil || done.timedOut {
 		// The job's processes are gone when Kill returns; of a load that was cancelled nothing is needed any more.
 		if kill := s.kill(after, job, l); kill != nil {

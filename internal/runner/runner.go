@@ -58,7 +58,10 @@ type Experiment struct {
 	Program string
 	Place   lab.Place
 	Machine validity.Machine
-	Cells   []Cell
+	// Host is the machine that the target runs on, where that is another one that can be read: of a guest. Its CPU time is what a
+	// load costs.
+	Host  target.Target
+	Cells []Cell
 	// Plan says what comes next. Only Run asks it; who drives a session has a plan of its own.
 	Plan plan.Plan
 	// Enter makes the levels of an arm effective, by its ID, and says what it does; it is called at the first repetition of each

@@ -22,6 +22,8 @@ type Session struct {
 	done    []plan.Done
 	boot    string
 	gauges  *facts.Gauges
+	// meter is that of the host.
+	meter   *facts.Meter
 	atStart validity.Counters
 	// writtenBefore is how many bytes went to the disks in boots before this one.
 	writtenBefore int64

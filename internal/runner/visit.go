@@ -76,6 +76,9 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 	if s.gauges, err = facts.FindGauges(ctx, s.Target, s.Place.Disks); err != nil {
 		return err
 	}
+	if s.meter, err = facts.FindMeter(ctx, s.host()); err != nil {
+		return err
+	}
 	s.atStart, err = s.gauges.Read(ctx)
 	return err
 }

@@ -661,3 +661,14 @@ func TestRealDocuments(t *testing.T) {
 		}
 	}
 }
+
+// fio leaves the I/Os of a ramp out, and the machine has worked for them.
+func TestIOsOfARamp(t *testing.T) {
+	e := Evidence{Group: fio.Group{IOs: 1000, Seconds: 10, Params: map[string]string{"ramp_time": "5s"}}}
+	if got := e.IOs(); got != 1500 {
+		t.Errorf("%v I/Os", got)
+	}
+	if got := (&Evidence{}).IOs(); got != 0 {
+		t.Errorf("%v I/Os of a load that counts none", got)
+	}
+}

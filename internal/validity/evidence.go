@@ -239,6 +239,10 @@ func portion(share float64) string {
 	return "only " + unit.Percent(share)
 }
 
+// IOs is how many I/Os the load did, of its ramp too, which fio does not count: they are taken to be as fast. 0 when that is not known,
+// as of a command.
+func (e *Evidence) IOs() float64 { return float64(e.Group.IOs) * e.rampFactor() }
+
 // rampFactor is how much longer the load ran than fio counted.
 func (e *Evidence) rampFactor() float64 {
 	if ramp := e.seconds("ramp_time"); ramp > 0 && e.Group.Seconds > 0 {

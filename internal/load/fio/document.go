@@ -119,6 +119,8 @@ type Group struct {
 	Values map[string]float64
 	// Latency by direction (read, write, trim, mixed, sync): the bins of all jobs added.
 	Latency map[string]lab.Histogram
+	// IOs that were counted, of all directions together; those of a ramp are not among them.
+	IOs     int64
 	Seconds float64
 	Start   time.Time
 	// Errors in words, one per failed job. A job that did no I/O at all is one too.

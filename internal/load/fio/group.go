@@ -61,9 +61,9 @@ func (d Document) group(name string, jobs []Job) Group {
 			g.Errors = append(g.Errors, text)
 		}
 	}
-	ios := g.addDirections()
+	g.IOs = g.addDirections()
 	g.addSync()
-	g.addCPU(ios)
+	g.addCPU()
 	if g.Seconds > 0 {
 		g.Values["elapsed"] = g.Seconds
 	}
@@ -242,7 +242,7 @@ func (g *Group) addSync() {
 
 // addCPU adds up the CPU time of the jobs. fio prints percentages of the run time; with group_reporting that is the
 // summed run time of all members, which makes the percentage an average over them.
-func (g *Group) addCPU(ios int64) {
+func (g *Group) addCPU() {
 	var user, system float64
 	for _, j := range g.Jobs {
 		seconds := j.RunSeconds
@@ -257,8 +257,8 @@ func (g *Group) addCPU(ios int64) {
 	}
 	g.Values["cpu.user"] = user / g.Seconds
 	g.Values["cpu.system"] = system / g.Seconds
-	if ios > 0 {
-		g.Values["cpu.per_io"] = (user + system) / float64(ios)
+	if g.IOs > 0 {
+		g.Values[lab.CPUPerIO] = (user + system) / float64(g.IOs)
 	}
 }
 

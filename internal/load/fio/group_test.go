@@ -53,6 +53,9 @@ func TestGroupsOfJobs(t *testing.T) {
 			t.Errorf("%s is %v, want %v", metric, got, want)
 		}
 	}
+	if groups[0].IOs != 2000 {
+		t.Errorf("%d I/Os", groups[0].IOs)
+	}
 	if few.Histogram.Counts[0] != 75 {
 		t.Error("adding up has changed a job's own bins")
 	}

@@ -1,0 +1,72 @@
+package facts
+
+import (
+	"context"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// Meter reads what a whole machine has spent since it was started, every program on it and the kernel together. It is read just before
+// a load and just after it, never while one runs.
+type Meter struct {
+	target target.Target
+	files  []string
+}
+
+// Reading is what a Meter showed at one moment.
+type Reading struct {
+	time time.Time
+	cpu  validity.CPUTimes
+}
+
+// Spent is what was spent between two readings. What is not known is 0.
+type Spent struct {
+	// CPUSeconds of all cores together.
+	CPUSeconds float64
+}
+
+// FindMeter looks for what a machine counts.
+func FindMeter(ctx context.Context, t target.Target) (*Meter, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &Meter{target: t, files: []string{statPath}}, nil
+}
+
+// Read reads all of it in one round trip. What can't be read is not known; the error says that the machine can't be reached.
+func (m *Meter) Read(ctx context.Context) (Reading, error) {
+	if err := ctx.Err(); err != nil {
+		return Reading{}, err
+	}
+	now := time.Now()
+	files, err := m.target.ReadFiles(ctx, m.files...)
+	if err != nil {
+		return Reading{}, &lab.Error{What: "can't read how much CPU time the machine has spent", Target: elsewhere(m.target), Err: err}
+	}
+	r := Reading{time: now}
+	r.cpu, _ = parseStat(files[statPath].Data)
+	return r, nil
+}
+
+// Between is what was spent from one reading to a later one.
+func (m *Meter) Between(before, after Reading) Spent {
+	return Spent{CPUSeconds: busySeconds(before.cpu, after.cpu)}
+}
+
+// fewestTicks is the least busy time that is told. The kernel cuts each of the five columns off to a tick in both readings, so that their
+// sum is off by up to five ticks either way, one or so as a rule: of twenty that is a twentieth, of fewer soon as much as levels differ by.
+const fewestTicks = 20
+
+// busySeconds is the CPU time that was spent. A guest's time is inside user and nice already. Steal is none of it: another machine
+// had the CPU. Source: proc_stat(5).
+func busySeconds(before, after validity.CPUTimes) float64 {
+	busy := func(t validity.CPUTimes) float64 { return t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ }
+	spent := busy(after) - busy(before)
+	if before == (validity.CPUTimes{}) || spent < fewestTicks/float64(ticksPerSecond) {
+		return 0
+	}
+	return spent
+}

@@ -1,0 +1,92 @@
+package facts
+
+import (
+	"math"
+	"runtime"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"headroom/internal/target"
+)
+
+// readingOf reads a machine whose files are these.
+func readingOf(t *testing.T, m *machine, files map[string]string) (*Meter, Reading) {
+	t.Helper()
+	for name, text := range files {
+		m.files[inside(name)] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
+	}
+	meter, err := FindMeter(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := meter.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return meter, r
+}
+
+func emptyMachine() *machine { return &machine{files: fstest.MapFS{}, closed: map[string]bool{}} }
+
+// Idle, iowait and steal are no time that was spent, and a guest's time stands in user or nice already.
+func TestCPUTimeThatWasSpent(t *testing.T) {
+	const before = "cpu  1000 0 500 90000 50 0 10 5 800 0\ncpu0 1000 0 500 90000 50 0 10 5 800 0\n"
+	for name, c := range map[string]struct {
+		after string
+		want  float64
+	}{
+		"busy":          {"cpu  1300 10 600 90500 80 2 20 50 1050 3\n", 4.22},
+		"waiting":       {"cpu  1000 0 500 95000 4050 0 10 305 800 0\n", 0},
+		"twenty ticks":  {"cpu  1011 0 510 90000 50 0 10 5 800 0\n", 0.21},
+		"fewer":         {"cpu  1009 0 510 90000 50 0 10 5 800 0\n", 0},
+		"older kernel":  {"cpu  2000 0 500 90000\n", 9.90},
+		"started anew":  {"cpu  100 0 50 9000 5 0 1 0 0 0\n", 0},
+		"nothing there": {"intr 5\n", 0},
+	} {
+		m := emptyMachine()
+		_, first := readingOf(t, m, map[string]string{statPath: before})
+		meter, last := readingOf(t, m, map[string]string{statPath: c.after})
+		if got := meter.Between(first, last).CPUSeconds; math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v s, want %v s", name, got, c.want)
+		}
+		if got := meter.Between(Reading{}, last).CPUSeconds; got != 0 {
+			t.Errorf("%s: %v s since nobody knows when", name, got)
+		}
+	}
+}
+
+// The kernel charges what this test burns to this machine, and no more than there is.
+func TestTheMeterOfThisMachine(t *testing.T) {
+	meter, err := FindMeter(t.Context(), target.NewLocal(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, own := time.Now(), ownCPU(t)
+	before, err := meter.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ownCPU(t)-own < 0.5 {
+	}
+	after, err := meter.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, most := ownCPU(t)-own, float64(runtime.NumCPU())*time.Since(began).Seconds()
+	spent := meter.Between(before, after).CPUSeconds
+	// By ticks a process can be charged less or more than it used.
+	if spent < own/2 || spent > most+0.1*float64(runtime.NumCPU()) {
+		t.Errorf("the machine spent %.2f s; this test alone %.2f s, and there were %.2f s of all cores", spent, own, most)
+	}
+}
+
+func ownCPU(t *testing.T) float64 {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}

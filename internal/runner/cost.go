@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// host is the machine whose CPU time a load costs: the target itself, unless it runs on another one.
+func (s *Session) host() target.Target {
+	if s.Host != nil {
+		return s.Host
+	}
+	return s.Target
+}
+
+// addCosts adds to the values of a load what an I/O of it cost the host. Nothing is added of a load whose I/Os are not counted.
+func addCosts(values map[string]float64, spent facts.Spent, ios float64) {
+	if values == nil || ios <= 0 {
+		return
+	}
+	for metric, v := range map[string]float64{lab.HostCPUPerIO: spent.CPUSeconds} {
+		if v > 0 {
+			values[metric] = v / ios
+		}
+	}
+}
