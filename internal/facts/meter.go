@@ -13,19 +13,23 @@ import (
 // a load and just after it, never while one runs.
 type Meter struct {
 	target target.Target
+	energy []energyCounter
 	files  []string
 }
 
 // Reading is what a Meter showed at one moment.
 type Reading struct {
-	time time.Time
-	cpu  validity.CPUTimes
+	time   time.Time
+	cpu    validity.CPUTimes
+	energy []int64
 }
 
 // Spent is what was spent between two readings. What is not known is 0.
 type Spent struct {
 	// CPUSeconds of all cores together.
 	CPUSeconds float64
+	// Joules of all processors together.
+	Joules float64
 }
 
 // FindMeter looks for what a machine counts.
@@ -33,7 +37,11 @@ func FindMeter(ctx context.Context, t target.Target) (*Meter, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &Meter{target: t, files: []string{statPath}}, nil
+	m := &Meter{target: t, energy: energyCounters(reader{t.FS()}), files: []string{statPath}}
+	for _, c := range m.energy {
+		m.files = append(m.files, c.file)
+	}
+	return m, nil
 }
 
 // Read reads all of it in one round trip. What can't be read is not known; the error says that the machine can't be reached.
@@ -44,16 +52,16 @@ func (m *Meter) Read(ctx context.Context) (Reading, error) {
 	now := time.Now()
 	files, err := m.target.ReadFiles(ctx, m.files...)
 	if err != nil {
-		return Reading{}, &lab.Error{What: "can't read how much CPU time the machine has spent", Target: elsewhere(m.target), Err: err}
+		return Reading{}, &lab.Error{What: "can't read what the machine has spent", Target: elsewhere(m.target), Err: err}
 	}
-	r := Reading{time: now}
+	r := Reading{time: now, energy: microjoules(m.energy, files)}
 	r.cpu, _ = parseStat(files[statPath].Data)
 	return r, nil
 }
 
 // Between is what was spent from one reading to a later one.
 func (m *Meter) Between(before, after Reading) Spent {
-	return Spent{CPUSeconds: busySeconds(before.cpu, after.cpu)}
+	return Spent{CPUSeconds: busySeconds(before.cpu, after.cpu), Joules: joules(m.energy, before.energy, after.energy, after.time.Sub(before.time))}
 }
 
 // fewestTicks is the least busy time that is told. The kernel cuts each of the five columns off to a tick in both readings, so that their

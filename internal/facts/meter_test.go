@@ -11,12 +11,17 @@ import (
 	"headroom/internal/target"
 )
 
-// readingOf reads a machine whose files are these.
-func readingOf(t *testing.T, m *machine, files map[string]string) (*Meter, Reading) {
-	t.Helper()
+// put writes files of a machine.
+func (m *machine) put(files map[string]string) {
 	for name, text := range files {
 		m.files[inside(name)] = &fstest.MapFile{Data: []byte(text), Mode: 0o444}
 	}
+}
+
+// readingOf reads a machine that has these files, too.
+func readingOf(t *testing.T, m *machine, files map[string]string) (*Meter, Reading) {
+	t.Helper()
+	m.put(files)
 	meter, err := FindMeter(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)

@@ -130,6 +130,8 @@ func openMetricsName(quantity string, u lab.Unit) (name, unit, help string) {
 		return sanitize(quantity) + "_per_second", "per_second", help
 	case u == lab.PerOperation:
 		return sanitize(quantity) + "_seconds_per_operation", "seconds_per_operation", help
+	case u == lab.JoulesPerOp:
+		return sanitize(quantity) + "_joules_per_operation", "joules_per_operation", help
 	case u == lab.Share:
 		return sanitize(quantity) + "_ratio", "ratio", help
 	default:

@@ -412,3 +412,36 @@ func TestSerialNumbersAreHidden(t *testing.T) {
 		t.Errorf("writing changed the summary itself: %s", path)
 	}
 }
+
+// What an I/O costs is in every export of the numbers, in its unit.
+func TestCostsAreExported(t *testing.T) {
+	run, repetitions := fixture(t, "measured")
+	s, err := Summarize(run, func(yield func(lab.Repetition, error) bool) {
+		for r, err := range repetitions {
+			if r.Values != nil {
+				r.Values[lab.HostCPUPerIO], r.Values[lab.EnergyPerIO] = 5e-6, 2e-4
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, wants := range map[string][]string{
+		"csv":         {"host_cpu.per_io,s/op,lower,0.000005,", "energy.per_io,J/op,lower,0.0002,"},
+		"openmetrics": {"# UNIT headroom_host_cpu_seconds_per_operation seconds_per_operation\n", "# UNIT headroom_energy_joules_per_operation joules_per_operation\n"},
+		"json":        {`"energy.per_io": {`, `"unit": "J/op"`, `"host_cpu.per_io": {`},
+	} {
+		text := written(t, format, []Summary{s}, Options{})
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s has nothing of %q", format, want)
+			}
+		}
+	}
+	if got := figure(lab.Metric(lab.EnergyPerIO).Unit, 2e-4) + " " + figure(lab.Metric(lab.HostCPUPerIO).Unit, 5e-6); got != "200 µJ/op 5.00 µs/op" {
+		t.Errorf("people read %q", got)
+	}
+}

@@ -19,7 +19,7 @@ func addCosts(values map[string]float64, spent facts.Spent, ios float64) {
 	if values == nil || ios <= 0 {
 		return
 	}
-	for metric, v := range map[string]float64{lab.HostCPUPerIO: spent.CPUSeconds} {
+	for metric, v := range map[string]float64{lab.HostCPUPerIO: spent.CPUSeconds, lab.EnergyPerIO: spent.Joules} {
 		if v > 0 {
 			values[metric] = v / ios
 		}
