@@ -193,7 +193,7 @@ func (x *experiment) terms() (*lab.Experiment, error) {
 	for _, c := range x.choices {
 		e.Factors = append(e.Factors, lab.Varied{Factor: c.Factor(), Levels: c.Levels, Needs: c.Scheme.Needs})
 	}
-	return e, nil
+	return e, x.options.limitIn(e)
 }
 
 // bind finds the live settings on the target, and takes down their levels as they are found.

@@ -32,6 +32,7 @@ type experimentOptions struct {
 	margin   string
 	alpha    string
 	share    string
+	limit    string
 	alone    bool
 	pairs    int
 	resume   string
@@ -93,7 +94,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.budget < 0 {
 		return usage("--budget "+o.budget.String()+" is no length of time", "write something like 10m or 1h30m")
 	}
-	settled, why := []string{"factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "alone", "pairs"},
+	settled, why := []string{"factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "limit", "alone", "pairs"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":
@@ -131,6 +132,7 @@ func (o *experimentOptions) fold(e suite.Experiment) {
 	fill(&o.margin, percentOr(e.Margin))
 	fill(&o.alpha, percentOr(e.Alpha))
 	fill(&o.share, percentOr(e.Share))
+	fill(&o.limit, e.Limit)
 	if e.On != "" && (o.on == "" || o.on == "local") {
 		o.on = e.On
 	}

@@ -19,6 +19,7 @@ headroom restore after a crash. What is decided when the machine starts is varie
 headroom factors lists what can be varied, and how it is verified.`,
 		Example: `  headroom sweep quick /srv --factor queue:scheduler=none,mq-deadline,bfq
   headroom sweep quick /srv --factor job:iodepth=1,4,16,64 --blocks 4
+  headroom sweep quick /srv --factor job:rate_iops=1k,2k,4k,8k,16k --limit p99=2ms
   headroom sweep quick /srv --factor sysctl:vm.dirty_ratio=5,20,40 --dry-run
   headroom sweep quick /dev/vda --on qemu:guest.yaml --factor guest:iothreads=0,1,2,4 --reference /srv
   headroom sweep iothreads.yaml -o iothreads.html`,
@@ -32,6 +33,7 @@ headroom factors lists what can be varied, and how it is verified.`,
 	f.StringVar(&o.reference, "reference", "", "a directory or device that the levels are held against, such as the disk of this machine that a guest's disk is kept on")
 	f.StringVar(&o.referenceOn, "reference-on", "", "where the reference is (default local)")
 	f.StringVar(&o.share, "share", "", "of the best level's result that is enough (default 90%)")
+	f.StringVar(&o.limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")
 	o.flags(c)
 	p.jsonFlag(c)
 	return c

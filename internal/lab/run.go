@@ -118,6 +118,10 @@ type Experiment struct {
 	PairsFrom int      `json:"pairs_from,omitempty"`
 	// Share of the best level's result that a level must reach to be enough: 0.9.
 	Share float64 `json:"share,omitempty"`
+	// Limit is a latency in seconds that the Quantile ("p99") of a load is to stay within, where the levels are more and more load; 0
+	// where none was asked for.
+	Limit    float64 `json:"limit,omitempty"`
+	Quantile string  `json:"quantile,omitempty"`
 	// Keep are the settings that must stay as they are.
 	Keep []string `json:"keep,omitempty"`
 	// Commands are those of exec: factors, by their names.

@@ -46,13 +46,7 @@ func writeSweepCSV(w io.Writer, d *sweep.Document, o Options) error {
 			harmful := slices.ContainsFunc(c.Harm, func(h sweep.Harm) bool { return h.Level == p.Level })
 			row = append(row, oneOrNone(p.Level == c.Top), oneOrNone(slices.Contains(c.BestSet, p.Level)), oneOrNone(p.Level == c.SmallestForShare), oneOrNone(harmful),
 				oneOrNone(c.AtCeiling))
-			for _, metric := range costMetrics() {
-				text := ""
-				if cost, ok := p.Costs[metric]; ok {
-					text = out.number(cost.Value)
-				}
-				row = append(row, text)
-			}
+			row = append(row, out.costs(p.Costs)...)
 			out.write(append(row, strings.Join(p.Warnings, " ")))
 		}
 	}
@@ -61,7 +55,7 @@ func writeSweepCSV(w io.Writer, d *sweep.Document, o Options) error {
 
 func writeCurvesCSV(out *sheetTable, d *sweep.Document, o Options) error {
 	titles := []string{"factor", "level", "cell", "job", "direction", "rate", "offered", "reached", "reached_lo", "reached_hi", "mean", "mean_lo", "mean_hi",
-		"quantile", "tail", "tail_lo", "tail_hi"}
+		"quantile", "tail", "tail_lo", "tail_hi", "limit", "within", "cpu_per_io", "host_cpu_per_io", "energy_per_io"}
 	if !o.NoHeader {
 		out.write(titles)
 	}
@@ -70,7 +64,8 @@ func writeCurvesCSV(out *sheetTable, d *sweep.Document, o Options) error {
 			row := []string{d.Factor, p.Level, c.Cell, c.Job, c.Direction, c.Rate, out.optional(p.Offered)}
 			row = append(row, out.estimated(p.Reached)...)
 			row = append(append(row, out.estimated(p.Mean)...), c.Quantile)
-			out.write(append(row, out.estimated(p.Tail)...))
+			row = append(append(row, out.estimated(p.Tail)...), out.within(&c, p)...)
+			out.write(append(row, out.costs(p.Costs)...))
 		}
 	}
 	return out.flush()
@@ -94,6 +89,27 @@ func oneOrNone(v bool) string {
 		return "1"
 	}
 	return "0"
+}
+
+// costs of an operation, in the order of costMetrics.
+func (t *sheetTable) costs(costs map[string]sweep.Cost) []string {
+	var texts []string
+	for _, metric := range costMetrics() {
+		text := ""
+		if cost, ok := costs[metric]; ok {
+			text = t.number(cost.Value)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// within is the limit of latency, and whether the tail at a level stays below it.
+func (t *sheetTable) within(c *sweep.Curve, p sweep.CurvePoint) []string {
+	if c.Limit == nil || p.Tail == nil {
+		return []string{"", ""}
+	}
+	return []string{t.number(c.Limit.Seconds), oneOrNone(p.Tail.Value <= c.Limit.Seconds)}
 }
 
 func (t *sheetTable) optional(v *float64) string {

@@ -102,6 +102,9 @@ func markdownCurves(out *bufio.Writer, d *sweep.Document) {
 				value, spread := estimatedTexts(one.unit, one.of)
 				cells = append(cells, joinNonEmpty(value, spread))
 			}
+			if c.Limit != nil && c.Limit.Level == p.Level {
+				cells[2] += " ← within " + unit.Latency(c.Limit.Seconds)
+			}
 			writeMarkdownRow(out, append([]string{p.Level}, cells...))
 		}
 	}

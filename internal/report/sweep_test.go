@@ -101,7 +101,7 @@ func byRate() sweep.Document {
 			reached := min(offered, 9800)
 			mean := 1 / (10000 - reached) * math.Exp(0.03*r.NormFloat64())
 			in.Measured = append(in.Measured, sweep.Measured{Level: level, Cell: "open", Block: b, Values: map[string]float64{
-				"read.iops": reached, "read.latency.mean": mean, "read.latency.p99": math.Log(100) * mean}})
+				"read.iops": reached, "read.latency.mean": mean, "read.latency.p99": math.Log(100) * mean, lab.HostCPUPerIO: 1e-5 + 0.02/reached, lab.EnergyPerIO: 0.1 / reached}})
 		}
 	}
 	return sweep.Analyze(in)
@@ -173,6 +173,23 @@ func TestSweepCSVReads(t *testing.T) {
 		if len(lines) != want {
 			t.Errorf("%s: %d lines, want %d", name, len(lines), want)
 		}
+	}
+}
+
+// A line for each level says whether its tail is within the limit, and what an I/O costs there.
+func TestCurvesInASheet(t *testing.T) {
+	lines, err := csv.NewReader(strings.NewReader(writtenSweep(t, byRate(), "csv", Options{}))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(line int, title string) string { return lines[line][slices.Index(lines[0], title)] }
+	for i, want := range []string{"1", "1", "1", "1", "1", "0", "0", "0"} {
+		if at(i+1, "limit") != "0.002" || at(i+1, "within") != want || at(i+1, "cpu_per_io") != "" {
+			t.Errorf("%v", lines[i+1])
+		}
+	}
+	if !strings.HasPrefix(at(1, "host_cpu_per_io"), "0.00003") || !strings.HasPrefix(at(1, "energy_per_io"), "0.0001") {
+		t.Errorf("costs %v", lines[1])
 	}
 }
 

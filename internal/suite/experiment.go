@@ -36,6 +36,8 @@ type Experiment struct {
 	// Share of the best level that is enough, Margin within which two levels are the same, Alpha the risk of any wrong claim; as
 	// shares of 1.
 	Share, Margin, Alpha float64
+	// Limit of latency that a load is to stay within, as after --limit.
+	Limit string
 	// Commands are those of exec: factors, by their names.
 	Commands map[string]lab.SettingCommands
 	// Text is the file as it was read.
@@ -73,11 +75,11 @@ func DecodeExperiment(name string, data []byte, check func(text string) (complai
 func (r *reporter) experiment(root *yaml.Node, check func(string) (string, string)) Experiment {
 	var e Experiment
 	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "factors", "settings", "baseline", "reference", "reference_on", "keep",
-		"set", "blocks", "repetitions", "budget", "share", "margin", "alpha", "commands"})
+		"set", "blocks", "repetitions", "budget", "share", "margin", "alpha", "limit", "commands"})
 	if !r.Version(root, entries, formatVersion) {
 		return e
 	}
-	factors, settings := (*yaml.Node)(nil), (*yaml.Node)(nil)
+	var factors, settings, limit *yaml.Node
 	for _, en := range entries {
 		switch en.Key {
 		case "experiment":
@@ -114,6 +116,8 @@ func (r *reporter) experiment(root *yaml.Node, check func(string) (string, strin
 			e.Margin = r.share(en.Value, en.Key)
 		case "alpha":
 			e.Alpha = r.share(en.Value, en.Key)
+		case "limit":
+			limit, e.Limit = en.Value, r.limit(en.Value, en.Key)
 		case "commands":
 			e.Commands = r.settingCommands(en.Value)
 		}
@@ -123,6 +127,8 @@ func (r *reporter) experiment(root *yaml.Node, check func(string) (string, strin
 		r.At(settings, "write factors: with the levels of each", "a sweep has factors, not settings")
 	case e.Kind == "ablate" && factors != nil:
 		r.At(factors, "write settings: with one level each", "an ablation has settings, not factors")
+	case e.Kind == "ablate" && limit != nil:
+		r.At(limit, "take it out, or sweep a load", "an ablation has no limit of latency")
 	case e.Kind != "" && factors == nil && settings == nil:
 		r.At(root, "add factors: [\"queue:scheduler=none,mq-deadline\"], or settings: of an ablation", "the experiment varies nothing")
 	}
@@ -167,6 +173,18 @@ func (r *reporter) share(n *yaml.Node, what string) float64 {
 		return 0
 	}
 	return f
+}
+
+func (r *reporter) limit(n *yaml.Node, what string) string {
+	v, ok := r.Scalar(n, what)
+	if !ok {
+		return ""
+	}
+	if _, _, err := ParseLimit(v); err != nil {
+		r.At(n, "", "%s: %s", what, err)
+		return ""
+	}
+	return v
 }
 
 func (r *reporter) settingCommands(n *yaml.Node) map[string]lab.SettingCommands {

@@ -44,6 +44,7 @@ repetitions: 2
 budget: 30m
 share: 0.8
 margin: 2%
+limit: p99.9=2ms
 alpha: 1%
 commands:
   profile: {apply: [tuned-adm, profile, "{level}"], verify: [cat, /etc/tuned/active_profile], undo: [tuned-adm, profile, "{old}"]}
@@ -55,7 +56,7 @@ commands:
 	want := Experiment{
 		Kind: "sweep", Suite: "nvme", Place: "/dev/nvme1n1", On: "ssh://root@db1", Factors: []string{"queue:scheduler=none,mq-deadline"},
 		Baseline: "none", Keep: []string{"cmdline:numa=off"}, Set: []string{"runtime=5s"}, Blocks: 6, Repetitions: 2, Budget: 30 * time.Minute,
-		Share: 0.8, Margin: 0.02, Alpha: 0.01, Text: text,
+		Share: 0.8, Margin: 0.02, Alpha: 0.01, Limit: "p99.9=2ms", Text: text,
 		Commands: map[string]lab.SettingCommands{"profile": {Apply: []string{"tuned-adm", "profile", "{level}"},
 			Verify: []string{"cat", "/etc/tuned/active_profile"}, Undo: []string{"tuned-adm", "profile", "{old}"}}},
 	}

@@ -198,15 +198,11 @@ func (in *Input) point(r *row, i, top int, costs []*row) Point {
 		if !cost.measured(i) {
 			continue
 		}
-		v, b := cost.level(i, alone)
-		if p.Costs == nil {
-			p.Costs = map[string]Cost{}
-		}
-		one := Cost{Value: v, Bounds: b}
-		if i != in.Baseline {
+		p.Costs = cost.among(p.Costs, i)
+		if one := p.Costs[cost.metric]; i != in.Baseline {
 			one.ToBaseline = cost.published(cost.estimate(i, in.Baseline, alone))
+			p.Costs[cost.metric] = one
 		}
-		p.Costs[cost.metric] = one
 	}
 	return p
 }

@@ -39,6 +39,8 @@ type CurvePoint struct {
 	Reached *Estimated `json:"reached,omitempty"`
 	Mean    *Estimated `json:"mean,omitempty"`
 	Tail    *Estimated `json:"tail,omitempty"`
+	// Costs of an operation, reads and writes together, by metric.
+	Costs map[string]Cost `json:"costs,omitempty"`
 }
 
 // Estimated is the geometric mean of N blocks with its interval.
@@ -76,14 +78,14 @@ func setsThePace(factor string) bool {
 	return slices.Contains([]string{"job:rate", "job:rate_iops", "job:thinktime"}, factor)
 }
 
-// isLoad says whether levels of the factor are more and more load.
-func isLoad(factor string) bool {
+// IsLoad says whether levels of the factor are more and more load.
+func IsLoad(factor string) bool {
 	return setsThePace(factor) || slices.Contains([]string{"job:iodepth", "job:numjobs"}, factor)
 }
 
 // curves of all cells and directions.
 func curves(in *Input) []Curve {
-	if !isLoad(in.Factor) {
+	if !IsLoad(in.Factor) {
 		return nil
 	}
 	var out []Curve
@@ -104,6 +106,7 @@ func curves(in *Input) []Curve {
 				l, okL := values[lab.Latency(direction, "mean")]
 				return x / l, okX && okL && l > 0
 			})
+			r.costs = in.costs(c)
 			if !slices.ContainsFunc(r.rate.values, func(v map[int]float64) bool { return len(v) > 0 }) {
 				continue
 			}
@@ -120,7 +123,10 @@ func curves(in *Input) []Curve {
 }
 
 // curveRows are what a curve is made of.
-type curveRows struct{ rate, mean, tail, power *row }
+type curveRows struct {
+	rate, mean, tail, power *row
+	costs                   []*row
+}
 
 func (in *Input) fill(c *Curve, r curveRows, points, pairs float64) {
 	c.Confidence = points
@@ -129,6 +135,11 @@ func (in *Input) fill(c *Curve, r curveRows, points, pairs float64) {
 		if p.Offered != nil && p.Reached != nil {
 			kept := p.Reached.Value >= *p.Offered/(1+in.Settings.Margin)
 			p.KeptUp = &kept
+		}
+		for _, cost := range r.costs {
+			if cost.measured(i) {
+				p.Costs = cost.among(p.Costs, i)
+			}
 		}
 		c.Points = append(c.Points, p)
 	}
@@ -150,6 +161,16 @@ func (in *Input) fill(c *Curve, r curveRows, points, pairs float64) {
 			c.Knee.ToldApart = true
 		}
 	}
+}
+
+// among adds what an operation costs at a level.
+func (r *row) among(costs map[string]Cost, level int) map[string]Cost {
+	if costs == nil {
+		costs = map[string]Cost{}
+	}
+	v, b := r.level(level, alone)
+	costs[r.metric] = Cost{Value: v, Bounds: b}
+	return costs
 }
 
 func (r *row) estimated(level int, confidence float64) *Estimated {

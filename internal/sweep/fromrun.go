@@ -17,7 +17,7 @@ type Known struct {
 	Ceilings map[string][]ceiling.Ceiling
 	// Facts by the ID of the arm, where arms differ in them (kernels).
 	Facts map[string][]lab.Fact
-	// Settings for what the run's experiment does not say: the limit of load curves.
+	// Settings for what the run's experiment does not say: a limit of latency where it names none.
 	Settings Settings
 }
 
@@ -30,6 +30,9 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 	}
 	in := Input{Run: run.ID, Factor: factorName(e.Factors), Settings: known.Settings, Baseline: -1}
 	in.Settings.Margin, in.Settings.Alpha, in.Settings.Share, in.Settings.Anytime = e.Margin, e.Alpha, e.Share, run.Anytime
+	if e.Limit > 0 {
+		in.Settings.Limit, in.Settings.Quantile = e.Limit, e.Quantile
+	}
 	at := in.takeArms(run, known)
 	if in.Baseline < 0 {
 		return Input{}, &lab.Error{What: fmt.Sprintf("run %s has no arm %q, which should be the baseline of its levels", run.ID, e.Baseline)}

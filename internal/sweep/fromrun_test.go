@@ -110,6 +110,30 @@ func TestTheFactorsOwnParameterIsNone(t *testing.T) {
 	}
 }
 
+// The limit that was settled is read at again, whatever would be taken without one.
+func TestTheLimitOfARun(t *testing.T) {
+	run, reps := sweepRun("job:iodepth", "1", "4")
+	for i := range reps {
+		reps[i].Values["read.latency.p99"], reps[i].Values["read.latency.p99.9"] = 1e-6, 1e-4*reps[i].Values["read.iops"]
+	}
+	other := Known{Settings: Settings{Limit: 1, Quantile: "p99"}}
+	if in, err := FromRun(run, sequence(reps, nil), other); err != nil || in.Settings.Limit != 1 || in.Settings.Quantile != "p99" {
+		t.Errorf("%+v, %v", in.Settings, err)
+	}
+	run.Experiment.Limit, run.Experiment.Quantile = 0.015, "p99.9"
+	in, err := FromRun(run, sequence(reps, nil), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Analyze(in)
+	if len(d.Cells) == 0 || len(d.Curves) != 2 || d.Curves[0].Quantile != "p99.9" {
+		t.Fatalf("%+v", d)
+	}
+	if l := d.Curves[0].Limit; l.Seconds != 0.015 || l.Level != "1" || len(l.Exceeding) != 0 {
+		t.Errorf("limit %+v", l)
+	}
+}
+
 func TestFromRunRefuses(t *testing.T) {
 	run, reps := sweepRun("sysctl:x", "1", "2")
 	broken := errors.New("the segment is cut off")
