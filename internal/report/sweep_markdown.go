@@ -49,6 +49,7 @@ func writeSweepMarkdown(w io.Writer, d *sweep.Document, _ Options) error {
 		writeMarkdownRow(out, cells)
 	}
 	markdownCurves(out, d)
+	markdownCosts(out, d)
 	out.WriteString("\n")
 	notes := slices.Concat(harmTexts(d), d.Notes)
 	for _, m := range sweepMarks(d) {

@@ -41,6 +41,9 @@ type sweepPage struct {
 	LinesReading string
 	Lines        []sweepLine
 	More         []sweepLine
+	CostTitles   []string
+	Costs        []costLine
+	CostsFolded  bool
 	Harm         []string
 	Marks        []sweepPageMark
 	Notes        []string
@@ -131,6 +134,8 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 		p.LinesTitle, p.LinesReading = "Latency over load", "Points are levels, with the interval of their latency; both scales are logarithmic. Dashed: the limit."
 	}
 	p.Groups = pageGroups(d)
+	p.CostTitles, p.Costs = costTitles(), costLines(d)
+	p.CostsFolded = len(p.Costs) > mostHeat
 	if d.Chain != nil {
 		for _, k := range d.Chain.Kernels {
 			p.Chain = append(p.Chain, pageKernel(d, k))

@@ -49,6 +49,7 @@ func writeSweepTable(w io.Writer, d *sweep.Document, o Options) error {
 	for i := range d.Curves {
 		out.curve(d, &d.Curves[i])
 	}
+	out.costs(d)
 	out.line("")
 	for i, text := range harmTexts(d) {
 		if i == mostHarm {

@@ -203,7 +203,7 @@ func TestWhatASweepSays(t *testing.T) {
 		"few blocks": {"no level of guest:iothreads can be told to be a better single choice than another: 2 blocks say nothing of noise", "undecided in 54"},
 		"kernel": {"6.2.16 is faster than 6.1.0-28-amd64: +10", "(another branch); likely because 6.2.16 lacks a fix: of spec_rstack_overflow", "6.2.16 does not know of it",
 			"6.4.16 is slower than 6.3.13", "longterm to 2027-12", "end of life"},
-		"rate":    {"randread 4k: up to 6.00k IOPS with read p99 within 2.00 ms, at job:rate_iops=6000; knee at 5000"},
+		"rate":    {"randread 4k: up to 6.00k IOPS with read p99 within 2.00 ms, at job:rate_iops=6000; knee at 5000", "hat an I/O costs", "CPU of the host", "30.0 µs/op", "100 µJ/op"},
 		"same":    {"queue:scheduler makes no difference of more than 3% to any of 4 numbers"},
 		"word":    {"the baseline, queue:scheduler=none, is the best single choice", "bfq is worse than none in 4 loads: +40"},
 		"nothing": {"sysctl:vm.swappiness: nothing was measured at two levels of it"},
@@ -219,6 +219,9 @@ func TestWhatASweepSays(t *testing.T) {
 				}
 			}
 		}
+	}
+	if text := writtenSweep(t, all["suite"], "table", Options{Width: 80}); strings.Contains(text, "what an I/O costs") {
+		t.Errorf("a table lists what 81 loads cost at each level\n%s", text)
 	}
 	if text := writtenSweep(t, all["suite"], "table", Options{Width: 80}); !strings.Contains(text, "randread 2k       1   1   1     4   4   4     8   8   8") ||
 		!strings.Contains(text, "mean 2k          +52%  +52%  +52%    +357%") || !strings.Contains(text, "read 1m          ·^  ·^") {
