@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +21,7 @@ import (
 	"headroom/internal/load/fio"
 	"headroom/internal/report"
 	"headroom/internal/suite"
+	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -27,6 +30,10 @@ const (
 	rungLevel  = "rung"
 	kindLevel  = "kind"
 	belowLevel = "below"
+	// of a guest's disk: what it is to the guest, and what QEMU keeps its data in
+	interfaceLevel = "interface"
+	queuesLevel    = "queues"
+	backingLevel   = "backing"
 )
 
 // ladderOptions are the flags of ladder.
@@ -42,6 +49,7 @@ type ladderOptions struct {
 	alpha  float64
 	resume string
 	dryRun bool
+	guests []string
 }
 
 // defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where loads vary by 2%.
@@ -62,6 +70,11 @@ It finds the rungs under one PLACE (default: the working directory) itself.
 Several places are the rungs, in that order; "null" is the null device, and
 devices with commas between them are loaded at the same time.
 
+With --guest the disks of a guest in QEMU are rungs above: those without storage
+behind them, then the others. Where one falls short of what it lies on, the
+answer says whether virtio itself does. Blank images of the guest are made in
+the directory that the ladder climbs to, without a name, and filled.
+
 Devices are only read, whatever is on them. In directories a scratch file is
 made, read, and removed.`,
 		Example: `  headroom ladder /srv
@@ -69,11 +82,12 @@ made, read, and removed.`,
   headroom ladder null /dev/sdb /dev/drbd0 /srv
   headroom ladder /srv --dry-run
   headroom ladder /srv --passes 12 --margin 3%
+  headroom ladder /srv --guest qemu:guest.yaml
   headroom ladder --resume last`,
 		Args: between(0, many, "places, from the bottom up"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
-				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha", "dry-run"} {
+				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha", "guest", "dry-run"} {
 					if c.Flags().Changed(name) {
 						return usage("--"+name+" can't be changed when a ladder is resumed", "leave it out: the runs say what was settled")
 					}
@@ -92,6 +106,7 @@ made, read, and removed.`,
 	f.DurationVar(&o.budget, "budget", 0, "begin no pass that would end later than this, like 10m; with --resume from now on")
 	f.StringVar(&o.margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin), "how much a rung may stay below what is expected of it")
 	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability that any verdict is wrong")
+	f.StringArrayVar(&o.guests, "guest", nil, "a guest whose disks are rungs too: qemu:FILE; may be repeated")
 	f.StringVar(&o.resume, "resume", "", "go on with an interrupted ladder, named by one of its runs, or show a complete one again")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print every command, their order and the time they take, and do nothing")
 	p.jsonFlag(c)
@@ -104,6 +119,9 @@ type ascent struct {
 	rounds
 	options ladderOptions
 	margin  float64
+	guests  []*climbedGuest
+	// images is the folder in which guests' blank images are made.
+	images string
 }
 
 func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) error {
@@ -123,12 +141,16 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 	case o.resume != "" && len(args) > 0:
 		return usage("--resume takes the rungs from the runs", "headroom ladder --resume "+o.resume)
 	}
-	if !o.dryRun {
-		p.tidy(ctx, st, here)
+	if err := checkGuests(o.guests); err != nil {
+		return err
 	}
+	if !o.dryRun {
+		s.tidyAll(ctx)
+	}
+	s.images, s.openGuest = os.TempDir(), s.startGuest
 	defer s.release()
 	if o.resume != "" {
-		err = s.takeUp(ctx, o.resume, "")
+		err = s.takeUp(ctx, o.resume)
 	} else {
 		err = s.draw(ctx, args)
 	}
@@ -140,7 +162,7 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 		if o.dryRun {
 			return s.printPlan()
 		}
-		s.preface()
+		s.preface(ctx)
 		if err := s.carryOut(ctx, &roundsProgress{rounds: &s.rounds, width: columns(s.Stderr)}); err != nil {
 			return err
 		}
@@ -158,7 +180,11 @@ func (s *ascent) draw(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(rungs) < 2 {
+	ofGuests, err := s.guestRungs(ctx, rungs)
+	if err != nil {
+		return err
+	}
+	if rungs = append(rungs, ofGuests...); len(rungs) < 2 {
 		return usage("one rung is no ladder", "name a directory or device that lies on disks, or several places from the bottom up")
 	}
 	if s.options.seed == 0 {
@@ -172,7 +198,11 @@ func (s *ascent) draw(ctx context.Context, args []string) error {
 	var beside *measurement
 	for i, r := range rungs {
 		arm := strconv.Itoa(i + 1)
-		m := &measurement{program: s.program, store: s.store, target: s.local(), beside: beside,
+		t, err := s.reach(ctx, r.on())
+		if err != nil {
+			return err
+		}
+		m := &measurement{program: s.program, store: s.store, target: t, beside: beside,
 			options: runOptions{seed: s.options.seed, set: s.options.set}}
 		if s.options.label != "" {
 			m.options.label = s.options.label + " " + arm
@@ -192,7 +222,7 @@ func (s *ascent) draw(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return nil
+	return s.checkImages(ctx)
 }
 
 // share is how many bytes each job of each rung reads: as many everywhere, and no more than the smallest rung has.
@@ -244,7 +274,10 @@ func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
 		if n := r.apart(); n > 1 {
 			c.Params["numjobs"], c.Params["offset_increment"] = strconv.Itoa(n), strconv.FormatInt(step, 10)
 		}
-		if place.Kind != lab.Directory {
+		switch {
+		case r.disk != nil && r.disk.Blank():
+			c.Steps = []lab.Step{lab.Fill, lab.Load} // it was made for the guest; what was never written is read without storage
+		case place.Kind != lab.Directory:
 			c.Steps = []lab.Step{lab.Load} // nothing is prepared where something may be kept
 		}
 		switch {
@@ -259,14 +292,24 @@ func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
 	if r.below > 0 {
 		run.Arms[0].Levels[belowLevel] = strconv.Itoa(r.below)
 	}
+	if r.disk != nil {
+		maps.Copy(run.Arms[0].Levels, diskLevels(*r.disk))
+	}
 	run.Terms = &lab.Terms{Margin: s.margin, Alpha: s.options.alpha}
 }
 
-func (s *ascent) preface() {
+func (s *ascent) preface(ctx context.Context) {
 	for _, arm := range s.names {
 		s.say("", fmt.Sprintf("rung %s  %s", arm, rungOf(s.arms[arm].run).Name))
 	}
 	s.say("  ", s.effort())
+	for _, name := range slices.Sorted(maps.Keys(s.opened)) {
+		if t, ok := s.opened[name].(target.Caveats); ok {
+			for _, text := range t.Caveats(ctx) {
+				s.say("  ", name+": "+text)
+			}
+		}
+	}
 }
 
 // effort is what the ladder costs.
@@ -298,7 +341,9 @@ func (s *ascent) report() error {
 		}
 		step := stepOf(b.Run)
 		steps = append(steps, step)
-		terms.CPUs = processors(b.Run)
+		if step.Kind != ladder.Guest {
+			terms.CPUs = processors(b.Run)
+		}
 		for r, err := range b.Repetitions() {
 			if err != nil {
 				return err
@@ -358,6 +403,11 @@ func stepOf(run lab.Run) ladder.Step {
 	if n, err := strconv.Atoi(run.Arms[0].Levels[belowLevel]); err == nil {
 		step.Below = n - 1
 	}
+	if step.Kind == ladder.Guest {
+		levels := run.Arms[0].Levels
+		step.Like = levels[interfaceLevel] + ", " + levels[queuesLevel]
+		return step // the links of its disks are emulated too, so that they bound nothing
+	}
 	machine := ceiling.NewMachine(run.Targets[0])
 	for _, c := range run.Cells {
 		step.Ceilings[c.ID] = machine.Of(c.Params)
@@ -379,7 +429,14 @@ func rungOf(run lab.Run) ladder.Rung {
 			r.Jobs = n
 		}
 	}
+	if name := targetOfRun(run); name != here {
+		r.Target = name
+	}
 	switch {
+	case r.Kind == ladder.Guest:
+		r.Places, r.CPUs = []string{place.Resolved}, processors(run)
+		r.Interface, r.Backing = run.Arms[0].Levels[interfaceLevel], run.Arms[0].Levels[backingLevel]
+		r.Name = filepath.Base(place.Path) + " in " + filepath.Base(strings.TrimPrefix(r.Target, guestScheme))
 	case place.Members != nil:
 		r.Places, r.Jobs = slices.Clone(place.Members), len(place.Members)
 		first, last := strings.TrimPrefix(r.Places[0], "/dev/"), strings.TrimPrefix(r.Places[r.Jobs-1], "/dev/")

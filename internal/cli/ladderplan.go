@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"headroom/internal/lab"
@@ -25,6 +26,9 @@ func (s *ascent) printPlan() error {
 			params, _ := suite.StepLoad(lab.Layout)
 			params["size"] = fmt.Sprint(place.Size)
 			fmt.Fprintf(s.Stdout, "  layout, once:\n    %s\n", lab.ShellQuote(fio.Argv(string(lab.Layout), params, fio.Options{Filename: filename})))
+		}
+		if slices.ContainsFunc(m.run.Cells, func(c lab.Cell) bool { return slices.Contains(c.Steps, lab.Fill) }) {
+			fmt.Fprintf(s.Stdout, "  fill, once:\n    %s\n", runner.Shown(string(lab.Fill), runner.WriteAllParams(lab.Fill, 0), filename))
 		}
 		for _, c := range m.run.Cells {
 			fmt.Fprintf(s.Stdout, "  %s: %v\n    %s\n", c.ID, c.Steps,

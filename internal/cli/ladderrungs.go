@@ -9,6 +9,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
+	"headroom/internal/target/qemu"
 	"headroom/internal/unit"
 )
 
@@ -22,6 +23,17 @@ type rung struct {
 	jobs int
 	// below is the number, from 1, of the rung that it lies on; 0 for none.
 	below int
+	// guest whose disk it is; nil for what is on this machine.
+	guest *climbedGuest
+	disk  *qemu.Disk
+}
+
+// on is the name of the target that it is measured on.
+func (r rung) on() string {
+	if r.guest == nil {
+		return here
+	}
+	return r.guest.name
 }
 
 // stands says that a rung lies on others.

@@ -30,11 +30,11 @@ func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted f
 	return len(abandoned) + changed, errors.Join(append(errs, err)...)
 }
 
-// tidy recovers what can be recovered on this machine and on a target, empty for all of them, and says what can't: that is no
+// tidy recovers what can be recovered on this machine and on targets, one that is empty for all of them, and says what can't: that is no
 // reason not to go on. Every command that adds a run does this first. It does not keep anybody waiting for a machine that has nothing to
 // do with the command.
-func (p *program) tidy(ctx context.Context, s *store.Store, on string) {
-	wanted := func(name string) bool { return on == "" || name == here || name == on }
+func (p *program) tidy(ctx context.Context, s *store.Store, on ...string) {
+	wanted := func(name string) bool { return name == here || slices.Contains(on, "") || slices.Contains(on, name) }
 	if _, err := p.recoverAbandoned(ctx, s, wanted, factor.Report); err != nil {
 		p.printError(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/store"
+	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -23,6 +24,38 @@ type rounds struct {
 	notes  []string
 	// level is the name of the level by which a run says which of them it is, from 1.
 	level string
+	// openGuest starts a guest; nil where none is measured.
+	openGuest func(ctx context.Context, name string) (target.Target, error)
+	// opened are the targets of the measurements, by name.
+	opened map[string]target.Target
+}
+
+// reach opens a target for all measurements on it.
+func (s *rounds) reach(ctx context.Context, name string) (target.Target, error) {
+	if t := s.opened[name]; t != nil {
+		return t, nil
+	}
+	open := s.openTarget
+	if fleeting(name) && s.openGuest != nil {
+		open = s.openGuest
+	}
+	t, err := open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if s.opened == nil {
+		s.opened = map[string]target.Target{}
+	}
+	s.opened[name] = t
+	return t, nil
+}
+
+// release gives back the devices, then the targets on which they are.
+func (s *rounds) release() {
+	s.turns.release()
+	for _, t := range s.opened {
+		s.closeTarget(t)
+	}
 }
 
 // takeUp makes the measurements out of runs that were interrupted, named by one of them. Of complete ones nothing is left to measure.
@@ -52,6 +85,11 @@ func (s *rounds) takeUp(ctx context.Context, name, maxWrites string) error {
 	for _, b := range found {
 		arm := b.Run.Arms[0].Levels[s.level]
 		m := &measurement{program: s.program, options: runOptions{maxWrites: maxWrites}, store: s.store, target: s.local(), beside: beside, run: b.Run}
+		if !complete {
+			if m.target, err = s.reach(ctx, targetOfRun(b.Run)); err != nil {
+				return err
+			}
+		}
 		s.names = append(s.names, arm)
 		s.arms[arm], beside = m, m
 		s.passes = b.Run.Repetitions
@@ -137,6 +175,9 @@ func (s *roundsProgress) end() {
 func (m *measurement) whereBriefly() string {
 	if m.place().Kind == lab.NoPlace {
 		return "nothing at all"
+	}
+	if m.target.Name() != here {
+		return m.place().Path + " of " + m.target.Name()
 	}
 	return m.place().Path
 }

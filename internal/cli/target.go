@@ -61,8 +61,13 @@ func openSSH(ctx context.Context, p *program, name string) (target.Target, error
 const guestScheme = "qemu:"
 
 func openGuest(ctx context.Context, p *program, name string) (target.Target, error) {
+	return p.openGuestWith(ctx, name, os.TempDir())
+}
+
+// openGuestWith starts a guest whose blank images are made in a folder.
+func (p *program) openGuestWith(ctx context.Context, name, images string) (target.Target, error) {
 	p.say("", "starting the guest of "+strings.TrimPrefix(name, guestScheme))
-	g, err := qemu.Open(ctx, name, strings.TrimPrefix(name, guestScheme), jobsFolder())
+	g, err := qemu.OpenWith(ctx, name, strings.TrimPrefix(name, guestScheme), jobsFolder(), images)
 	if err != nil {
 		return nil, err // and no guest that is nil in an interface which is not
 	}

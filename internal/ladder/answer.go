@@ -58,6 +58,10 @@ func shortest(cells []Cell, with func(Verdict) bool) *Cell {
 func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 	text := fmt.Sprintf("%s: %s %s of %s (%s of %s)", c.Title, subject(r), c.Reached.percent(), c.Expected.From,
 		amount(c.Unit, *c.Center), amount(c.Unit, c.Expected.Value))
+	why := saturated(r, c, cpus)
+	if r.Kind == Guest {
+		return text + "; " + strings.Join(append([]string{causeText(d, r, c)}, why...), "; ")
+	}
 	if c.Verdict == AtCeiling {
 		share := "they share"
 		if r.Kind != Together {
@@ -65,15 +69,6 @@ func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 		}
 		return text + fmt.Sprintf("; that is %s of what %s can carry (%s), which %s", unit.Percent(*c.Share), c.Ceiling.Limiter,
 			amount(c.Unit, c.Ceiling.Value), share)
-	}
-	var why []string
-	if c.CPU != nil {
-		switch {
-		case cpus > 0 && *c.CPU >= near*float64(cpus):
-			why = append(why, fmt.Sprintf("the load itself takes %.1f of the machine's %d processors, which is what holds it", *c.CPU, cpus))
-		case *c.CPU >= near*float64(r.Jobs):
-			why = append(why, fmt.Sprintf("each of its %s takes a whole processor, which is what holds it", plural(r.Jobs, "process")))
-		}
 	}
 	if r.Kind == Together && eachAtItsCeiling(d, c) {
 		why = append(why, "each alone reaches its own ceiling, so that what they share is less than the sum of them")
@@ -85,6 +80,23 @@ func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 		why = append(why, "no ceiling is known that would explain it")
 	}
 	return text + "; " + strings.Join(why, "; ")
+}
+
+// saturated says where the load's own processes have no processor left; nothing where they have.
+func saturated(r *Rung, c *Cell, cpus int) []string {
+	whose := "machine"
+	if r.Kind == Guest {
+		whose, cpus = "guest", r.CPUs
+	}
+	switch {
+	case c.CPU == nil:
+		return nil
+	case cpus > 0 && *c.CPU >= near*float64(cpus):
+		return []string{fmt.Sprintf("the load itself takes %.1f of the %s's %d processors, which is what holds it", *c.CPU, whose, cpus)}
+	case *c.CPU >= near*float64(r.Jobs):
+		return []string{fmt.Sprintf("each of its %s takes a whole processor, which is what holds it", plural(r.Jobs, "process"))}
+	}
+	return nil
 }
 
 // eachAtItsCeiling says whether all rungs that an expectation comes from are at a ceiling of their own in a cell.

@@ -27,7 +27,8 @@ type Step struct {
 	// Below is the place, from 0, of the rung that a volume or a file system lies on, on as many drives and loaded by as many jobs;
 	// -1 for none.
 	Below int
-	// Like is the same for drives that should be as fast as each other: model and size; empty for none.
+	// Like is the same for drives that should be as fast as each other: model and size; and for disks of a guest between which only
+	// what lies behind them differs. Empty for none.
 	Like string
 	// Ceilings from the facts of the machine, by cell.
 	Ceilings map[string][]ceiling.Ceiling
@@ -51,7 +52,7 @@ type Measured struct {
 type Terms struct {
 	Margin, Alpha float64
 	Passes        int
-	// CPUs of the machine; 0 when that is not known.
+	// CPUs of the machine that is not a guest; 0 when that is not known.
 	CPUs int
 }
 
@@ -81,6 +82,7 @@ func Climb(steps []Step, loads []Load, measured []Measured, warnings []Warning, 
 	var logs [][][]float64 // by rung and load
 	for i, s := range steps {
 		rung := s.Rung
+		rung.twin = twin(steps, i)
 		rung.Cells = make([]Cell, 0, len(loads))
 		var ofRung [][]float64
 		for _, l := range loads {
@@ -95,9 +97,14 @@ func Climb(steps []Step, loads []Load, measured []Measured, warnings []Warning, 
 	}
 	for i := range d.Rungs {
 		for j := range d.Rungs[i].Cells {
-			d.Rungs[i].Cells[j].decide(logs[i][j], terms.Margin, stat.FamilyWise(terms.Alpha, d.Claims))
+			cell := &d.Rungs[i].Cells[j]
+			cell.decide(logs[i][j], terms.Margin, stat.FamilyWise(terms.Alpha, d.Claims))
+			if cell.Verdict == Short && steps[i].explained(cell) {
+				cell.Verdict = AtCeiling
+			}
 		}
 	}
+	c.blame(&d)
 	d.Answer = answer(&d, terms.CPUs)
 	return d
 }
@@ -165,6 +172,9 @@ func (c *climb) judge(rung int, l Load) (cell Cell, logs []float64) {
 // that a null device does not move bound nothing.
 func (c *climb) ceilings(rung int, cell, metric string) []ceiling.Ceiling {
 	all := slices.Clone(c.steps[rung].Ceilings[cell])
+	if c.steps[rung].Kind == Guest {
+		return append(all, c.emulationCeiling(rung, cell, metric)...)
+	}
 	if c.steps[rung].Kind.bare() || lab.Metric(metric).Unit != lab.PerSecond {
 		return all
 	}
@@ -180,6 +190,9 @@ func (c *climb) ceilings(rung int, cell, metric string) []ceiling.Ceiling {
 	return all
 }
 
+// explained says whether a rate is at a ceiling that accounts for what it lacks. What a guest's disk lacks is decided by intervals (blame).
+func (s Step) explained(c *Cell) bool { return s.Kind != Guest && c.Share != nil && *c.Share >= near }
+
 // decide judges by an interval of the confidence that is left for one claim of all.
 func (c *Cell) decide(logs []float64, margin, confidence float64) {
 	if c.Expected == nil {
@@ -193,8 +206,6 @@ func (c *Cell) decide(logs []float64, margin, confidence float64) {
 	}
 	c.Reached.Lo, c.Reached.Hi = &change.Lo, &change.Hi
 	switch {
-	case change.Hi < 1-margin && c.Share != nil && *c.Share >= near:
-		c.Verdict = AtCeiling
 	case change.Hi < 1-margin:
 		c.Verdict = Short
 	case change.Lo >= 1-margin:

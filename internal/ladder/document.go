@@ -13,6 +13,8 @@ type Document struct {
 	// Rungs in the order in which they were climbed.
 	Rungs  []Rung `json:"rungs"`
 	Answer Answer `json:"answer"`
+	// Guests say of each disk of a guest whether the same storage does less through it, and what takes the rest; none without guests.
+	Guests []Through `json:"guests,omitempty"`
 	// Margin is how much a rung may stay below what is expected of it, as a share of that.
 	Margin float64 `json:"margin"`
 	// Alpha bounds the probability that any of the Claims (cells with an expectation) is wrong.
@@ -29,7 +31,8 @@ type Document struct {
 type Kind string
 
 // The kinds, from the bottom up. Memory and Null say what the machine does without any storage; a Drive is a whole disk; Together are
-// several devices at the same time; a Volume is a device made of others (md, LVM, dm-crypt, DRBD); Files are a file system.
+// several devices at the same time; a Volume is a device made of others (md, LVM, dm-crypt, DRBD); Files are a file system; Guest is a
+// disk of a virtual machine, measured inside it.
 const (
 	Memory   Kind = "memory"
 	Null     Kind = "null"
@@ -37,6 +40,7 @@ const (
 	Together Kind = "together"
 	Volume   Kind = "volume"
 	Files    Kind = "filesystem"
+	Guest    Kind = "guest"
 )
 
 // bare says that a rung has no storage, so that nothing is expected of it but that it shows what the machine can do.
@@ -48,6 +52,13 @@ type Rung struct {
 	// Places are the devices or the directory; several for Together, none for a null engine.
 	Places []string `json:"places"`
 	Kind   Kind     `json:"kind"`
+	// Target that it was measured on; empty for this machine.
+	Target string `json:"target,omitempty"`
+	// Interface of a guest's disk (nvme, virtio-blk, virtio-scsi), and what QEMU keeps its data in (null, memory, image, file).
+	Interface string `json:"interface,omitempty"`
+	Backing   string `json:"backing,omitempty"`
+	// CPUs of a guest; 0 for the machine that the ladder stands on.
+	CPUs int `json:"cpus,omitempty"`
 	// Filesystem of a directory.
 	Filesystem string `json:"filesystem,omitempty"`
 	// Disks under it, by the kernel's names, where they are known.
@@ -57,6 +68,8 @@ type Rung struct {
 	// Run is the ID of the run that holds what was measured here.
 	Run   string `json:"run"`
 	Cells []Cell `json:"cells"`
+	// twin is the rung of a guest's disk without storage that this one is held beside, by its place from 0; -1 for none.
+	twin int
 }
 
 // Cell is the rate of one load at one rung.
@@ -80,6 +93,8 @@ type Cell struct {
 	// Reached is the rate as a share of what was expected in the same pass, with an interval that decides.
 	Reached *Interval `json:"reached,omitempty"`
 	Verdict Verdict   `json:"verdict"`
+	// Cause says what a guest's disk falls short by; empty for all others.
+	Cause Cause `json:"cause,omitempty"`
 	// CPU is how many processors the load's own processes took; what the kernel does in threads of its own is not in it.
 	CPU *float64 `json:"cpu,omitempty"`
 	// Warnings are the codes of those that taint the rate.

@@ -19,6 +19,9 @@ func (c *climb) expected(rung int, cell, metric string) (from string, rungs []in
 	if s.Below >= 0 {
 		return c.steps[s.Below].Name, []int{s.Below}, c.series(s.Below, cell, metric)
 	}
+	if s.Kind == Guest {
+		return "", nil, nil // its disks have names of their own
+	}
 	if rungs = c.drivesUnder(rung); len(rungs) > 0 {
 		return "the sum of its drives, each alone", rungs, c.over(rungs, cell, metric, sum)
 	}
@@ -40,7 +43,7 @@ func (c *climb) alike(rung int) []int {
 func (c *climb) alone(rung int) []int {
 	var found []int
 	for _, place := range c.steps[rung].Places {
-		i := slices.IndexFunc(c.steps, func(s Step) bool { return len(s.Places) == 1 && s.Places[0] == place })
+		i := slices.IndexFunc(c.steps, func(s Step) bool { return s.Kind != Guest && len(s.Places) == 1 && s.Places[0] == place })
 		if i < 0 {
 			return nil
 		}

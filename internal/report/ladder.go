@@ -16,6 +16,12 @@ func WriteLadder(w io.Writer, d ladder.Document, o Options) error {
 	out := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
 	all := ladderMarks(&d)
 	out.wrapped(strong, joinNonEmpty(d.Answer.Text, codeSigns(all, answerCodes(&d))), 0)
+	for _, t := range d.Guests {
+		if d.Answer.Rung == nil || *d.Answer.Rung != t.Rung || d.Answer.Cell != t.Cell {
+			out.line("")
+			out.wrapped(plain, t.Text, 0)
+		}
+	}
 	left := map[string]bool{}
 	for i := range d.Rungs[0].Cells {
 		for _, name := range out.ladderTable(&d, i, all) {
@@ -113,15 +119,23 @@ func answerCodes(d *ladder.Document) []string {
 	return codes
 }
 
-// verdictWord says a verdict in a table.
-func verdictWord(v ladder.Verdict) string {
-	switch v {
+// verdictWord says a verdict in a table, of a guest's disk with what it is due to.
+func verdictWord(r *ladder.Rung, c *ladder.Cell) string {
+	switch c.Verdict {
 	case ladder.AtCeiling:
 		return "at ceiling"
 	case ladder.Unexpected:
 		return ""
 	}
-	return string(v)
+	switch c.Cause {
+	case ladder.Emulation:
+		return string(c.Verdict) + ": " + r.Interface
+	case ladder.Storage:
+		return string(c.Verdict) + ": storage"
+	case ladder.Both:
+		return string(c.Verdict) + ": both"
+	}
+	return string(c.Verdict)
 }
 
 // ladderTable shows one load on all rungs, and returns the columns for which there was no room.
@@ -164,7 +178,7 @@ func (p *paragraphs) ladderTable(d *ladder.Document, load int, all []mark) (left
 		bounds.cells, promised.cells = append(bounds.cells, between), append(promised.cells, expected)
 		share.cells, limiter.cells = append(share.cells, ceiling), append(limiter.cells, what)
 		reached.cells, interval.cells = append(reached.cells, part), append(interval.cells, within)
-		verdict.cells = append(verdict.cells, verdictWord(c.Verdict))
+		verdict.cells = append(verdict.cells, verdictWord(r, c))
 	}
 	p.line("")
 	p.wrapped(strong, joinNonEmpty(first.Title+", "+metricName(first.Metric), codeSigns(all, shared)), 0)
@@ -182,6 +196,9 @@ func (p *paragraphs) ladderTable(d *ladder.Document, load int, all []mark) (left
 func rungTitle(r *ladder.Rung) string {
 	if r.Kind == ladder.Files || r.Kind == ladder.Memory {
 		return fmt.Sprintf("%s (%s)", r.Name, r.Filesystem)
+	}
+	if r.Kind == ladder.Guest {
+		return fmt.Sprintf("%s (%s, %s)", r.Name, r.Interface, r.Backing)
 	}
 	return r.Name
 }
@@ -207,6 +224,10 @@ func sharedMarks(d *ladder.Document, load int) []string {
 func ladderReading(d *ladder.Document) string {
 	text := fmt.Sprintf("Ceiling is the share of the tightest one known. Promised is what the rungs below do in the same pass: of drives their equals, of several together the sum of each alone, of what lies "+
 		"over them the rung below with as many jobs. Short is what stays below that by more than %g%% for sure, at a ceiling or not", 100*d.Margin)
+	if len(d.Guests) > 0 {
+		text += ". Promised to a guest's disk is what its data lies on, to one without storage what the other disks lie on; it falls short by its interface (virtio, NVMe) where " +
+			"one without storage does too, and its ceiling is that one"
+	}
 	if d.Claims > 0 {
 		text += fmt.Sprintf("; all %s of %d passes hold together with %s", countOf(d.Claims, "verdict"), d.Passes, confidenceDigits(1-d.Alpha))
 	}

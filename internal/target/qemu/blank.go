@@ -31,3 +31,12 @@ func (g *Guest) MadeBlank(ctx context.Context, device string) (bool, error) {
 	}
 	return false, nil
 }
+
+// Stored says whether a disk's data lies on storage of this machine, rather than in memory or nowhere.
+func (d Disk) Stored() bool { return d.Backing == onImage || d.Backing == onFile }
+
+// Blank says whether a disk is made for the guest with room for data, which must be written before reading it says anything.
+func (d Disk) Blank() bool { return d.Backing == onImage || d.Backing == onMemory }
+
+// BlankImage says whether an image is made for a disk in a folder of this machine.
+func (d Disk) BlankImage() bool { return d.Backing == onImage }

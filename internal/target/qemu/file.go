@@ -385,7 +385,7 @@ func (r *reader) disk(n *yaml.Node) Disk {
 }
 
 // cached says whether QEMU's cache and way of asking the host matter to a disk.
-func (d Disk) cached() bool { return d.Backing == onImage || d.Backing == onFile }
+func (d Disk) cached() bool { return d.Stored() }
 
 // takes are the settings that a disk has. Memory is a file to QEMU as well, but one without direct access before Linux 6.6.
 func (d Disk) takes() []string {

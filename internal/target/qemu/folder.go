@@ -155,9 +155,9 @@ func quoteSSH(path string) string {
 	return quoted + `"`
 }
 
-// blankDisks opens an image for each disk that needs one. They have no name in any folder, so that nothing is left of them
+// blankDisks opens an image for each disk that needs one, in a folder or in memory. They have no name in any folder, so that nothing is left of them
 // whatever ends headroom; QEMU opens them by the number of the file that it inherits.
-func blankDisks(disks []Disk) (files []*os.File, paths []string, err error) {
+func blankDisks(disks []Disk, folder string) (files []*os.File, paths []string, err error) {
 	for _, d := range disks {
 		var f *os.File
 		switch d.Backing {
@@ -173,7 +173,7 @@ func blankDisks(disks []Disk) (files []*os.File, paths []string, err error) {
 				f = os.NewFile(uintptr(fd), d.Name)
 			}
 		default:
-			f, err = os.OpenFile(os.TempDir(), os.O_RDWR|unix.O_TMPFILE, 0o600)
+			f, err = os.OpenFile(folder, os.O_RDWR|unix.O_TMPFILE, 0o600)
 		}
 		if err == nil {
 			files = append(files, f)

@@ -46,7 +46,12 @@ type bootable struct{ kernel, initrd string }
 // Open reads the description of a guest and starts it. folder is where the guest's own folder is made; it should lie in memory. name is
 // what the user calls the guest: "qemu:FILE". The guest lives until Close, or until this process ends in whatever way.
 func Open(ctx context.Context, name, file, folder string) (*Guest, error) {
-	g, err := prepare(ctx, name, file, folder)
+	return OpenWith(ctx, name, file, folder, os.TempDir())
+}
+
+// OpenWith is Open with the folder that blank images are made in, where they have no name.
+func OpenWith(ctx context.Context, name, file, folder, images string) (*Guest, error) {
+	g, err := prepare(ctx, name, file, folder, images)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +62,7 @@ func Open(ctx context.Context, name, file, folder string) (*Guest, error) {
 }
 
 // prepare makes all that a guest needs before its first start.
-func prepare(ctx context.Context, name, file, folder string) (*Guest, error) {
+func prepare(ctx context.Context, name, file, folder, images string) (*Guest, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the guest's description", Err: err}
@@ -85,19 +90,19 @@ func prepare(ctx context.Context, name, file, folder string) (*Guest, error) {
 		return nil, err
 	}
 	g.SSH = target.NewSSH(target.SSHOptions{Name: name, Destination: hostAlias, Args: []string{"-F", filepath.Join(g.dir, sshConfigFile)}})
-	if err := g.equip(ctx); err != nil {
+	if err := g.equip(ctx, images); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
 }
 
 // equip makes the keys and the disks, and finds out what carries the guest out.
-func (g *Guest) equip(ctx context.Context) error {
+func (g *Guest) equip(ctx context.Context, images string) error {
 	var err error
 	if g.keys, err = newKeys(ctx, g.dir); err != nil {
 		return err
 	}
-	if g.blank, g.paths, err = blankDisks(g.file.Disks); err != nil {
+	if g.blank, g.paths, err = blankDisks(g.file.Disks, images); err != nil {
 		return err
 	}
 	var k kernel

@@ -395,7 +395,7 @@ func TestProbeNoticesAHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := describe(t, "qemu: "+standIn+"\n")
-	g, err := prepare(t.Context(), "qemu:"+file, file, guests(t))
+	g, err := prepare(t.Context(), "qemu:"+file, file, guests(t), os.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/target"
+	"headroom/internal/target/qemu"
+	"headroom/internal/unit"
+)
+
+// climbedGuest is a virtual machine whose disks are rungs.
+type climbedGuest struct {
+	// name of the target: "qemu:FILE".
+	name string
+	file qemu.File
+}
+
+// checkGuests refuses at once what is no guest.
+func checkGuests(names []string) error {
+	for i, name := range names {
+		if !fleeting(name) {
+			return usage(fmt.Sprintf("--guest %s is no guest that could be started", name), "write --guest qemu:FILE; docs/guests.md says what is in the file")
+		}
+		if slices.Contains(names[:i], name) {
+			return usage("--guest " + name + " stands twice")
+		}
+	}
+	return nil
+}
+
+// tidyAll mends what killed runs have left on this machine and in the guests that are meant.
+func (s *ascent) tidyAll(ctx context.Context) {
+	names := append([]string{here}, s.options.guests...)
+	if s.options.resume != "" {
+		// What can't be found is said when it is taken up.
+		if b, err := s.store.Find(s.options.resume); err == nil {
+			found, _ := s.partners(b)
+			for _, partner := range found {
+				if name := targetOfRun(partner.Run); !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	s.tidy(ctx, s.store, names...)
+}
+
+// guestRungs are the disks of the guests: of each those without storage behind them, then the others. The guests are started when the
+// host's own rungs are known to be possible.
+func (s *ascent) guestRungs(ctx context.Context, host []rung) ([]rung, error) {
+	for _, r := range host {
+		if r.kind == ladder.Files {
+			s.images = r.place.Path // the highest: the same storage through the guest
+		}
+	}
+	var all []rung
+	for _, name := range s.options.guests {
+		t, err := s.reach(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		rungs, err := s.disksOf(ctx, t, s.guest(name), host)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rungs...)
+	}
+	return all, nil
+}
+
+// guest that was started, by the name of its target; nil for none.
+func (s *ascent) guest(name string) *climbedGuest {
+	i := slices.IndexFunc(s.guests, func(g *climbedGuest) bool { return g.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.guests[i]
+}
+
+// startGuest reads what a guest is, and starts it when it can serve as rungs.
+func (s *ascent) startGuest(ctx context.Context, name string) (target.Target, error) {
+	path := strings.TrimPrefix(name, guestScheme)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the guest's description", Err: err}
+	}
+	g := &climbedGuest{name: name}
+	if g.file, err = qemu.Decode(path, text); err != nil {
+		return nil, err
+	}
+	switch {
+	case g.file.Image != "":
+		return nil, usage(path+" starts from an image, whose own system names its disks, so that they can't be told apart from here",
+			"leave image: out, and name a kernel: headroom makes the guest's file system")
+	case len(g.file.Disks) == 0:
+		return nil, usage(path+" has no disks, so that there is nothing to climb to", `add disks: [{name: data, kind: virtio-blk, size: 4g}, {name: none, kind: virtio-blk, size: 4g, backing: "null"}]`)
+	}
+	s.guests = append(s.guests, g)
+	if err := s.checkImages(ctx); err != nil {
+		return nil, err
+	}
+	return s.openGuestWith(ctx, name, s.images)
+}
+
+// checkImages makes sure that all images of the guests can be filled beside the scratch files: QEMU stops a guest whose image can't grow.
+func (s *ascent) checkImages(ctx context.Context) error {
+	need := int64(0)
+	for _, g := range s.guests {
+		for _, d := range g.file.Disks {
+			if d.BlankImage() {
+				need += d.Size
+			}
+		}
+	}
+	if need == 0 {
+		return nil
+	}
+	what := "the blank images of the guests (" + unit.Bytes(float64(need)) + ")"
+	images, err := facts.ResolvePlace(ctx, s.local(), s.images)
+	if err != nil {
+		return err
+	}
+	for _, arm := range s.names {
+		m := s.arms[arm]
+		if m.target.Name() != here {
+			continue
+		}
+		shared, err := m.onOneFilesystem(ctx, images, m.place())
+		if err != nil {
+			return err
+		}
+		if shared {
+			need += m.place().Size
+		}
+	}
+	space, err := facts.Free(ctx, s.local(), s.images)
+	if err != nil {
+		return err
+	}
+	if space.Available < need+spare {
+		return &lab.Error{What: fmt.Sprintf("%s and scratch files need %s in %s, where %s are free", what, unit.Bytes(float64(need)), s.images, unit.Bytes(float64(space.Available))),
+			Hints: []string{"make the guest's disks smaller"}}
+	}
+	return nil
+}
+
+// disksOf are the rungs of one guest.
+func (s *ascent) disksOf(ctx context.Context, t target.Target, g *climbedGuest, host []rung) ([]rung, error) {
+	top := 0 // the rung of the host that disks without storage are held against
+	for i, r := range host {
+		if r.kind != ladder.Memory && r.kind != ladder.Null {
+			top = i + 1
+		}
+	}
+	var bare, stored []rung
+	highest := 0
+	for i := range g.file.Disks {
+		d := &g.file.Disks[i]
+		path := "/dev/disk/by-id/" + d.Name
+		place, err := facts.ResolvePlace(ctx, t, path)
+		if err != nil {
+			return nil, err
+		}
+		r := rung{name: d.Name + " of " + g.name, kind: ladder.Guest, place: place, guest: g, disk: d}
+		if !d.Stored() {
+			bare = append(bare, r)
+			continue
+		}
+		if r.below, err = s.under(ctx, d, host); err != nil {
+			return nil, err
+		}
+		highest = max(highest, r.below)
+		stored = append(stored, r)
+	}
+	slices.SortStableFunc(bare, func(a, b rung) int { return strings.Compare(b.disk.Backing, a.disk.Backing) }) // null, then memory
+	if highest == 0 {
+		highest = top
+	}
+	for i := range bare {
+		bare[i].below = highest
+	}
+	rungs := append(bare, stored...)
+	for i := range rungs {
+		// As much in flight as on what it is held against.
+		on := rungs[i].below
+		if on == 0 {
+			on = top
+		}
+		rungs[i].jobs = 1
+		if on > 0 {
+			rungs[i].jobs = host[on-1].jobs
+		}
+	}
+	return rungs, nil
+}
+
+// under is the number, from 1, of the rung of the host that the data of a guest's disk lies on; 0 for none.
+func (s *ascent) under(ctx context.Context, d *qemu.Disk, host []rung) (int, error) {
+	data, err := s.dataOf(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	m := measurement{program: s.program, target: s.local()}
+	for i := len(host) - 1; i >= 0; i-- {
+		r := host[i]
+		if r.kind == ladder.Memory || r.kind == ladder.Null || r.place.Members != nil {
+			continue
+		}
+		same := r.place.Kind == lab.Device && data.Kind == lab.Device && r.place.Resolved == data.Resolved
+		if !same {
+			if same, err = m.onOneFilesystem(ctx, r.place, data); err != nil {
+				return 0, err
+			}
+		}
+		if !same && r.place.Kind == lab.Device {
+			on, known, err := facts.Stacked(ctx, s.local(), r.place, data)
+			if err != nil {
+				return 0, err
+			}
+			same = on && known
+		}
+		if same {
+			return i + 1, nil
+		}
+	}
+	s.notes = append(s.notes, fmt.Sprintf("the guest's disk %s lies on %s, which lies on no rung here, so that nothing is promised to it", d.Name, data.Path))
+	return 0, nil
+}
+
+// dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
+func (s *ascent) dataOf(ctx context.Context, d *qemu.Disk) (lab.Place, error) {
+	if d.BlankImage() {
+		return facts.ResolvePlace(ctx, s.local(), s.images)
+	}
+	file, err := filepath.EvalSymlinks(d.File)
+	if err != nil {
+		return lab.Place{}, &lab.Error{What: "can't find the data of the guest's disk " + d.Name, Err: err}
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return lab.Place{}, &lab.Error{What: "can't find the data of the guest's disk " + d.Name, Err: err}
+	}
+	if info.Mode().IsRegular() {
+		file = filepath.Dir(file)
+	}
+	return facts.ResolvePlace(ctx, s.local(), file)
+}
+
+// diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees of them and that
+// QEMU serves them with.
+func diskLevels(d qemu.Disk) map[string]string {
+	queues := "as QEMU has them"
+	if d.Queues > 0 {
+		queues = strconv.Itoa(d.Queues)
+	}
+	return map[string]string{interfaceLevel: d.Kind, backingLevel: d.Backing, queuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
+}
+
+// takeUp goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must have the same disks.
+func (s *ascent) takeUp(ctx context.Context, name string) error {
+	b, err := s.store.Find(name)
+	if err != nil {
+		return err
+	}
+	found, err := s.partners(b)
+	if err != nil {
+		return err
+	}
+	number := 0
+	for _, b := range found {
+		levels := b.Run.Arms[0].Levels
+		if n, err := strconv.Atoi(levels[rungLevel]); err == nil && n > number && levels[kindLevel] == string(ladder.Files) {
+			number, s.images = n, b.Run.Targets[0].Place.Path
+		}
+	}
+	if err := s.rounds.takeUp(ctx, name, ""); err != nil {
+		return err
+	}
+	for _, arm := range s.names {
+		run := s.arms[arm].run
+		g := s.guest(targetOfRun(run))
+		if g == nil {
+			continue
+		}
+		disk := filepath.Base(run.Targets[0].Place.Path)
+		same := slices.ContainsFunc(g.file.Disks, func(d qemu.Disk) bool {
+			levels := maps.Clone(run.Arms[0].Levels)
+			maps.Copy(levels, diskLevels(d))
+			return d.Name == disk && maps.Equal(levels, run.Arms[0].Levels)
+		})
+		if !same {
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("the disk %s of %s is another than the one that run %s was on", disk, g.name, run.ID),
+				Hints: []string{"undo what was changed in the guest's file, or start a new ladder"}}
+		}
+	}
+	return s.checkImages(ctx)
+}

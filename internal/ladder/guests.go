@@ -1,0 +1,179 @@
+package ladder
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+)
+
+// Cause says what a disk of a guest loses of what the host's storage does.
+type Cause string
+
+// The causes. Emulation is what virtio or NVMe costs as QEMU carries it out, whatever lies behind the disk; Storage is the way from QEMU to
+// the data, and what holds it. Unclear is the one where it can't be told.
+const (
+	Emulation Cause = "emulation"
+	Storage   Cause = "storage"
+	Both      Cause = "both"
+	Unclear   Cause = "unclear"
+)
+
+// Through is what one load does on the same storage through a guest.
+type Through struct {
+	// Rung of the guest's disk by its place from 0, and the cell.
+	Rung int    `json:"rung"`
+	Cell string `json:"cell,omitempty"`
+	// Verdict and Cause are those of the cell; the verdict alone where it holds for all loads.
+	Verdict Verdict `json:"verdict"`
+	Cause   Cause   `json:"cause,omitempty"`
+	Text    string  `json:"text"`
+}
+
+// withoutStorage says that a guest's disk has no storage behind it, so that what it lacks is lost on the way to QEMU.
+func (r *Rung) withoutStorage() bool {
+	return r.Kind == Guest && (r.Backing == "null" || r.Backing == "memory")
+}
+
+// twin is the rung of a disk of the same guest that differs from one in nothing but that no storage lies behind it; -1 for none. Of several
+// the first, which is one that is backed by nothing at all if there is one.
+func twin(steps []Step, rung int) int {
+	s := steps[rung]
+	if s.Kind != Guest || s.withoutStorage() {
+		return -1
+	}
+	return slices.IndexFunc(steps, func(o Step) bool {
+		return o.withoutStorage() && o.Target == s.Target && o.Like != "" && o.Like == s.Like
+	})
+}
+
+// emulationCeiling is what the same guest does on a disk without storage.
+func (c *climb) emulationCeiling(rung int, cell, metric string) []ceiling.Ceiling {
+	i := twin(c.steps, rung)
+	if i < 0 {
+		return nil
+	}
+	rates := c.series(i, cell, metric)
+	if len(rates) == 0 {
+		return nil
+	}
+	v := average(rates).Ratio
+	return []ceiling.Ceiling{{Metric: metric, Value: v, Most: math.Inf(1), Limiter: c.steps[i].Name,
+		Derivation: fmt.Sprintf("measured on %s, behind which there is no storage: %s", c.steps[i].Name, amount(lab.Metric(metric).Unit, v))}}
+}
+
+// blame says of each disk of a guest that falls short whether a disk without storage in the same guest does too.
+func (c *climb) blame(d *Document) {
+	for i := range d.Rungs {
+		r := &d.Rungs[i]
+		if r.Kind != Guest {
+			continue
+		}
+		for j := range r.Cells {
+			cell := &r.Cells[j]
+			switch {
+			case !cell.Verdict.falls():
+			case r.withoutStorage():
+				cell.Cause = Emulation
+			case r.twin < 0:
+				cell.Cause = Unclear
+			default:
+				cell.Cause = causeOf(cell, &d.Rungs[r.twin].Cells[j], d.Margin)
+			}
+		}
+	}
+	d.Guests = c.through(d)
+}
+
+// causeOf decides by the intervals of both disks, which hold together with all others of the ladder.
+func causeOf(disk, bare *Cell, margin float64) Cause {
+	switch {
+	case bare.Expected == nil || !slices.Equal(bare.Expected.Rungs, disk.Expected.Rungs):
+		return Unclear
+	case bare.Verdict == Reaches:
+		return Storage
+	case bare.Verdict.falls() && *disk.Reached.Hi < *bare.Reached.Lo*(1-margin):
+		return Both
+	case bare.Verdict.falls():
+		return Emulation
+	}
+	return Unclear
+}
+
+// bareOf is the rung of a disk without storage that a cell of a guest's disk was decided by, and its cell; nil for none.
+func bareOf(d *Document, r *Rung, c *Cell) (*Rung, *Cell) {
+	if r.twin < 0 {
+		return nil, nil
+	}
+	bare := &d.Rungs[r.twin]
+	i := slices.IndexFunc(bare.Cells, func(o Cell) bool { return o.Cell == c.Cell })
+	return bare, &bare.Cells[i]
+}
+
+// causeText says what a guest's disk that falls short loses it by.
+func causeText(d *Document, r *Rung, c *Cell) string {
+	itself := r.Interface + " itself"
+	if r.withoutStorage() {
+		return "there is no storage behind it, so it is " + itself + ", as QEMU carries it out"
+	}
+	bare, other := bareOf(d, r, c)
+	if bare == nil {
+		return "whether it is " + itself + " or the storage behind it can't be told: the guest has no disk with the same kind, queues and iothreads, and with backing null or memory"
+	}
+	switch c.Cause {
+	case Storage:
+		return fmt.Sprintf("it is the storage behind it: %s is enough, for %s %s", itself, subject(bare), other.Reached.percent())
+	case Emulation:
+		return fmt.Sprintf("it is %s: %s %s as well, with no storage behind it", itself, subject(bare), other.Reached.percent())
+	case Both:
+		return fmt.Sprintf("it is %s (%s %s, with no storage behind it), and the storage behind it takes more", itself, subject(bare), other.Reached.percent())
+	}
+	text := "whether it is " + itself + " or the storage behind it can't be told: "
+	switch {
+	case other.Center == nil:
+		return text + "no load on " + bare.Name + " ended well"
+	case other.Expected == nil || !slices.Equal(other.Expected.Rungs, c.Expected.Rungs):
+		return text + bare.Name + " is held against another rung"
+	}
+	return text + openText(d, bare, other)
+}
+
+// through has an entry for each load that is not as fast through a guest, and one for a disk that all loads are as fast on. A disk without
+// storage is told of where no other is that it explains.
+func (c *climb) through(d *Document) []Through {
+	var list []Through
+	explains := map[int]bool{}
+	for i := range d.Rungs {
+		explains[d.Rungs[i].twin] = true
+	}
+	for i := range d.Rungs {
+		r := &d.Rungs[i]
+		if r.Kind != Guest || r.withoutStorage() && explains[i] {
+			continue
+		}
+		reaching, from := []string{}, ""
+		for j := range r.Cells {
+			cell := &r.Cells[j]
+			t := Through{Rung: i, Cell: cell.Cell, Verdict: cell.Verdict, Cause: cell.Cause}
+			switch {
+			case cell.Verdict.falls():
+				t.Text = fallText(d, r, cell, c.terms.CPUs)
+			case cell.Verdict == Undecided:
+				t.Text = "whether a guest loses anything can't be told: " + openText(d, r, cell)
+			case cell.Verdict == Reaches:
+				reaching, from = append(reaching, cell.Title), cell.Expected.From
+				continue
+			default:
+				continue
+			}
+			list = append(list, t)
+		}
+		if len(reaching) > 0 {
+			list = append(list, Through{Rung: i, Verdict: Reaches, Text: fmt.Sprintf("%s does what %s does in %s", r.Name, from, strings.Join(reaching, ", "))})
+		}
+	}
+	return list
+}
