@@ -224,14 +224,15 @@ func sharedMarks(d *ladder.Document, load int) []string {
 func ladderReading(d *ladder.Document) string {
 	text := fmt.Sprintf("Ceiling is the share of the tightest one known. Promised is what the rungs below do in the same pass: of drives their equals, of several together the sum of each alone, of what lies "+
 		"over them the rung below with as many jobs. Short is what stays below that by more than %g%% for sure, at a ceiling or not", 100*d.Margin)
-	if len(d.Guests) > 0 {
-		text += ". Promised to a guest's disk is what its data lies on, to one without storage what the other disks lie on; it falls short by its interface (virtio, NVMe) where " +
-			"one without storage does too, and its ceiling is that one"
-	}
 	if d.Claims > 0 {
 		text += fmt.Sprintf("; all %s of %d passes hold together with %s", countOf(d.Claims, "verdict"), d.Passes, confidenceDigits(1-d.Alpha))
 	}
-	return text + ". Intervals of rates hold with " + confidenceDigits(0.95) + " each."
+	text += ". Intervals of rates hold with " + confidenceDigits(0.95) + " each."
+	if len(d.Guests) > 0 {
+		text += " Promised to a guest's disk is what its data lies on, to one without storage what the others lie on. Where one without storage falls short too, it is the interface " +
+			"(virtio, NVMe); else the storage behind it."
+	}
+	return text
 }
 
 func countOf(n int, noun string) string {

@@ -72,3 +72,65 @@ func TestALadderIsTold(t *testing.T) {
 		t.Log("\n" + b.String())
 	}
 }
+
+// throughGuest is a file system, and two disks of a guest over it: one that lacks something by virtio, one that does not.
+func throughGuest() ladder.Document {
+	places := []ladder.Rung{{Name: "/srv", Filesystem: "ext4", Kind: ladder.Files, Places: []string{"/srv"}, Run: "FS"}}
+	for _, disk := range [][2]string{{"none", "null"}, {"data", "image"}} {
+		places = append(places, ladder.Rung{Name: disk[0] + " in guest.yaml", Kind: ladder.Guest, Target: "qemu:/etc/guest.yaml", Interface: "virtio-blk", Backing: disk[1],
+			Places: []string{"/dev/vda"}, Run: disk[0]})
+	}
+	rates := map[string][]float64{"read": {3e9, 9e9, 1e9}, "randread": {4e8, 1e8, 1e8}}
+	var steps []ladder.Step
+	var measured []ladder.Measured
+	for i, r := range places {
+		r.Jobs = 1
+		s := ladder.Step{Rung: r, Below: -1}
+		if r.Kind == ladder.Guest {
+			s.Below, s.Like = 0, "virtio-blk"
+		}
+		steps = append(steps, s)
+		for block := 1; block <= 6; block++ {
+			for cell, of := range rates {
+				v := of[i] * (1 + 0.002*float64((block+i)%3))
+				measured = append(measured, ladder.Measured{Rung: i, Cell: cell, Block: block, Values: map[string]float64{"read.bandwidth": v, "read.iops": v / 4096}})
+			}
+		}
+	}
+	loads := []ladder.Load{{Title: "read 1m q8", Cell: lab.Cell{ID: "read", Params: map[string]string{"rw": "read", "bs": "1m"}}},
+		{Title: "randread 4k q1", Cell: lab.Cell{ID: "randread", Params: map[string]string{"rw": "randread", "bs": "4k"}}}}
+	warnings := []ladder.Warning{{Rung: 2, Warning: lab.Warning{Code: "emulated-guest", Text: "the guest is emulated"}}}
+	return ladder.Climb(steps, loads, measured, warnings, nil, ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: 6})
+}
+
+// The rungs of a guest are told apart from the host's, each load has its cause, and nothing is said twice.
+func TestALadderThroughAGuestIsTold(t *testing.T) {
+	for _, width := range []int{80, 160} {
+		var b strings.Builder
+		if err := WriteLadder(&b, throughGuest(), Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		unwrapped := strings.Join(strings.Fields(b.String()), " ")
+		for _, w := range []string{"randread 4k q1: none in guest.yaml reaches 25%", "so it is virtio-blk itself, as QEMU carries it out",
+			"read 1m q8: data in guest.yaml reaches 33%", "it is the storage behind it: virtio-blk itself is enough, for none in guest.yaml reaches 30",
+			"short: virtio-blk", "short: storage", "emulated-guest: the guest is emulated"} {
+			if !strings.Contains(unwrapped, w) {
+				t.Errorf("at %d nothing of %q in\n%s", width, w, b.String())
+			}
+		}
+		for _, w := range []string{"none in guest.yaml (virtio-blk, null)", "data in guest.yaml (virtio-blk, image)"} {
+			if width == 160 && !strings.Contains(unwrapped, w) || !strings.Contains(unwrapped, w[:len("none in guest.yaml (virtio-blk, ")]) {
+				t.Errorf("at %d nothing of %q in\n%s", width, w, b.String())
+			}
+		}
+		if n := strings.Count(unwrapped, "read 1m q8: data in guest.yaml reaches"); n != 1 {
+			t.Errorf("said %d times:\n%s", n, b.String())
+		}
+		for line := range strings.Lines(b.String()) {
+			if columns(strings.TrimRight(line, "\n")) > width {
+				t.Errorf("wider than the terminal of %d: %q", width, line)
+			}
+		}
+		t.Log("\n" + b.String())
+	}
+}
