@@ -50,6 +50,7 @@ type ladderOptions struct {
 	resume string
 	dryRun bool
 	guests []string
+	on     []string
 }
 
 // defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where loads vary by 2%.
@@ -83,11 +84,12 @@ made, read, and removed.`,
   headroom ladder /srv --dry-run
   headroom ladder /srv --passes 12 --margin 3%
   headroom ladder /srv --guest qemu:guest.yaml
+  headroom ladder /srv --on ssh://db1
   headroom ladder --resume last`,
 		Args: between(0, many, "places, from the bottom up"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
-				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha", "guest", "dry-run"} {
+				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha", "guest", "on", "dry-run"} {
 					if c.Flags().Changed(name) {
 						return usage("--"+name+" can't be changed when a ladder is resumed", "leave it out: the runs say what was settled")
 					}
@@ -106,6 +108,8 @@ made, read, and removed.`,
 	f.DurationVar(&o.budget, "budget", 0, "begin no pass that would end later than this, like 10m; with --resume from now on")
 	f.StringVar(&o.margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin), "how much a rung may stay below what is expected of it")
 	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability that any verdict is wrong")
+	f.StringArrayVar(&o.on, "on", nil, "the machine whose storage it is: ssh://[user@]host[:port] (default local)")
+	completeFlag(c, "on", targetNames)
 	f.StringArrayVar(&o.guests, "guest", nil, "a guest whose disks are rungs too: qemu:FILE; may be repeated")
 	f.StringVar(&o.resume, "resume", "", "go on with an interrupted ladder, named by one of its runs, or show a complete one again")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print every command, their order and the time they take, and do nothing")
@@ -119,7 +123,9 @@ type ascent struct {
 	rounds
 	options ladderOptions
 	margin  float64
-	guests  []*climbedGuest
+	// base is the machine that the ladder stands on.
+	base   target.Target
+	guests []*climbedGuest
 	// images is the folder in which guests' blank images are made.
 	images string
 }
@@ -142,6 +148,9 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 		return usage("--resume takes the rungs from the runs", "headroom ladder --resume "+o.resume)
 	}
 	if err := checkGuests(o.guests); err != nil {
+		return err
+	}
+	if _, err := o.machine(); err != nil {
 		return err
 	}
 	if !o.dryRun {
@@ -170,10 +179,31 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 	return s.report()
 }
 
+// machine is the name of the target that the ladder stands on.
+func (o ladderOptions) machine() (string, error) {
+	name, err := onlyTarget(o.on)
+	switch {
+	case err != nil || name == here:
+		return name, err
+	case fleeting(name):
+		return "", usage("a ladder stands on a machine with storage, and "+name+" is a guest", "its disks are rungs with --guest "+name)
+	case len(o.guests) > 0:
+		return "", usage("guests are started on this machine, so they are no rungs over "+name, "leave out --guest, or climb there: run headroom on that machine")
+	}
+	return name, nil
+}
+
 // draw makes a run for each rung.
 func (s *ascent) draw(ctx context.Context, args []string) error {
 	su, err := loadSuite(s.options.suite)
 	if err != nil {
+		return err
+	}
+	on, err := s.options.machine()
+	if err != nil {
+		return err
+	}
+	if s.base, err = s.reach(ctx, on); err != nil {
 		return err
 	}
 	rungs, err := s.rungs(ctx, args)
@@ -198,11 +228,7 @@ func (s *ascent) draw(ctx context.Context, args []string) error {
 	var beside *measurement
 	for i, r := range rungs {
 		arm := strconv.Itoa(i + 1)
-		t, err := s.reach(ctx, r.on())
-		if err != nil {
-			return err
-		}
-		m := &measurement{program: s.program, store: s.store, target: t, beside: beside,
+		m := &measurement{program: s.program, store: s.store, target: s.targetOf(r), beside: beside,
 			options: runOptions{seed: s.options.seed, set: s.options.set}}
 		if s.options.label != "" {
 			m.options.label = s.options.label + " " + arm

@@ -303,3 +303,51 @@ func TestLadderInterruptedAndResumed(t *testing.T) {
 		}
 	}
 }
+
+// A ladder stands on a machine that is reached over ssh, which is this one: two drives together, and it goes on there.
+func TestLadderStandsOnAnotherMachine(t *testing.T) {
+	v, _ := newRemoteVictim(t)
+	r := rack{arena: arena{victim: v}, suite: filepath.Join(t.TempDir(), "rungs.yaml")}
+	if err := os.WriteFile(r.suite, []byte(ladderSuite), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() != 0 {
+		t.Skip("loop devices are made by root")
+	}
+	first, second := r.drive(), r.drive()
+	const on = "ssh://under-test"
+	code, stderr := r.cutOff(syscall.SIGINT, "ladder", first+","+second, "--on", on, "--suite", r.suite, "--passes", "3", "--set", "runtime=300ms", "--size", "8m")
+	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
+		t.Errorf("exit code %d, want 130\n%s", code, stderr)
+	}
+	out, err := r.command("ladder", "--resume", "last", "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d ladder.Document
+	if err := json.Unmarshal(out, &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Rungs) != 6 || d.Rungs[5].Kind != ladder.Together || !slices.Equal(d.Rungs[5].Places, []string{first, second}) {
+		t.Fatalf("%+v", d.Rungs)
+	}
+	for _, rung := range d.Rungs {
+		if rung.Target != on || rung.Cells[0].N != 3 {
+			t.Errorf("%s on %s was measured %d times", rung.Name, rung.Target, rung.Cells[0].N)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--on", on}, "climb to what on " + on},
+		{[]string{"srv", "--on", on}, "srv is on " + on},
+		{[]string{"/srv", "--on", on, "--guest", "qemu:x"}, "guests are started on this machine"},
+		{[]string{"/srv", "--on", "qemu:x"}, "with --guest qemu:x"},
+		{[]string{"--resume", "last", "--on", on}, "--on can't be changed"},
+	} {
+		if out, err := r.command(append([]string{"ladder"}, c.args...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("%v: %v, nothing of %q in\n%s", c.args, err, c.want, out)
+		}
+	}
+}

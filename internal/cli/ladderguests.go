@@ -41,6 +41,10 @@ func checkGuests(names []string) error {
 // tidyAll mends what killed runs have left on this machine and in the guests that are meant.
 func (s *ascent) tidyAll(ctx context.Context) {
 	names := append([]string{here}, s.options.guests...)
+	for _, on := range s.options.on {
+		_, name := roleOf(on)
+		names = append(names, name)
+	}
 	if s.options.resume != "" {
 		// What can't be found is said when it is taken up.
 		if b, err := s.store.Find(s.options.resume); err == nil {

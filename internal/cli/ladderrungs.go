@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
+	"headroom/internal/target"
 	"headroom/internal/target/qemu"
 	"headroom/internal/unit"
 )
@@ -23,17 +25,17 @@ type rung struct {
 	jobs int
 	// below is the number, from 1, of the rung that it lies on; 0 for none.
 	below int
-	// guest whose disk it is; nil for what is on this machine.
+	// guest whose disk it is; nil for what is on the machine that the ladder stands on.
 	guest *climbedGuest
 	disk  *qemu.Disk
 }
 
-// on is the name of the target that it is measured on.
-func (r rung) on() string {
+// targetOf is where a rung is measured.
+func (s *ascent) targetOf(r rung) target.Target {
 	if r.guest == nil {
-		return here
+		return s.base
 	}
-	return r.guest.name
+	return s.opened[r.guest.name]
 }
 
 // stands says that a rung lies on others.
@@ -59,6 +61,9 @@ const (
 
 // rungs finds them under one place, or takes several as they were named.
 func (s *ascent) rungs(ctx context.Context, args []string) ([]rung, error) {
+	if err := s.checkPaths(args); err != nil {
+		return nil, err
+	}
 	if len(args) > 1 {
 		return s.named(ctx, args)
 	}
@@ -114,6 +119,25 @@ func (s *ascent) rungs(ctx context.Context, args []string) ([]rung, error) {
 	return rungs, s.stack(ctx, rungs)
 }
 
+// checkPaths refuses what would be looked for from the working directory of another machine.
+func (s *ascent) checkPaths(args []string) error {
+	name := elsewhere(s.base)
+	if name == "" {
+		return nil
+	}
+	if len(args) == 0 {
+		return usage("climb to what on "+name+"? no working directory is known there", "headroom ladder /srv --on "+name)
+	}
+	for _, arg := range args {
+		for path := range strings.SplitSeq(arg, ",") {
+			if path != nullWord && !filepath.IsAbs(path) {
+				return usage(fmt.Sprintf("%s is on %s, where no working directory is known", path, name), "write the whole path: /srv")
+			}
+		}
+	}
+	return nil
+}
+
 // look finds what lies under a place, which may be several devices.
 func (s *ascent) look(ctx context.Context, arg string) (lab.Place, []facts.Level, error) {
 	top, err := s.resolve(ctx, arg)
@@ -121,12 +145,12 @@ func (s *ascent) look(ctx context.Context, arg string) (lab.Place, []facts.Level
 		if err != nil {
 			return top, nil, err
 		}
-		levels, err := facts.Levels(ctx, s.local(), top)
+		levels, err := facts.Levels(ctx, s.base, top)
 		return top, levels, err
 	}
 	var all []facts.Level
 	for _, member := range top.Members {
-		levels, err := facts.Levels(ctx, s.local(), lab.Place{Kind: lab.Device, Path: member, Resolved: member})
+		levels, err := facts.Levels(ctx, s.base, lab.Place{Kind: lab.Device, Path: member, Resolved: member})
 		if err != nil {
 			return top, nil, err
 		}
@@ -141,9 +165,9 @@ func (s *ascent) look(ctx context.Context, arg string) (lab.Place, []facts.Level
 
 // resolve takes commas for several devices, unless there is something of that name.
 func (s *ascent) resolve(ctx context.Context, arg string) (lab.Place, error) {
-	place, err := facts.ResolvePlace(ctx, s.local(), arg)
+	place, err := facts.ResolvePlace(ctx, s.base, arg)
 	if err != nil && strings.Contains(arg, ",") {
-		return resolveTogether(ctx, s.local(), arg)
+		return resolveTogether(ctx, s.base, arg)
 	}
 	return place, err
 }
@@ -151,9 +175,9 @@ func (s *ascent) resolve(ctx context.Context, arg string) (lab.Place, error) {
 // bare are the rungs without storage: memory, and the null device, alone and for as many jobs as there are drives.
 func (s *ascent) bare(ctx context.Context, drives int) ([]rung, error) {
 	var rungs []rung
-	place, err := facts.ResolvePlace(ctx, s.local(), memoryFolder)
+	place, err := facts.ResolvePlace(ctx, s.base, memoryFolder)
 	if err == nil && place.Filesystem == "tmpfs" {
-		space, err := facts.Free(ctx, s.local(), memoryFolder)
+		space, err := facts.Free(ctx, s.base, memoryFolder)
 		if err != nil {
 			return nil, err
 		}
@@ -177,19 +201,19 @@ func (s *ascent) bare(ctx context.Context, drives int) ([]rung, error) {
 
 // null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it would stay.
 func (s *ascent) null(ctx context.Context, jobs int) (rung, error) {
-	if place, err := facts.ResolvePlace(ctx, s.local(), nullDevice); err == nil && place.Kind == lab.Device {
+	if place, err := facts.ResolvePlace(ctx, s.base, nullDevice); err == nil && place.Kind == lab.Device {
 		return rung{name: nullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
 	}
 	return rung{name: "fio's null engine", kind: ladder.Null, place: lab.Place{Kind: lab.NoPlace}, jobs: jobs}, nil
 }
 
 func (s *ascent) device(ctx context.Context, kind ladder.Kind, path string, jobs int) (rung, error) {
-	place, err := facts.ResolvePlace(ctx, s.local(), path)
+	place, err := facts.ResolvePlace(ctx, s.base, path)
 	return rung{name: path, kind: kind, place: place, jobs: jobs}, err
 }
 
 func (s *ascent) group(ctx context.Context, paths string) (rung, error) {
-	place, err := resolveTogether(ctx, s.local(), paths)
+	place, err := resolveTogether(ctx, s.base, paths)
 	return rung{name: paths, kind: ladder.Together, place: place, jobs: len(place.Members)}, err
 }
 
@@ -303,7 +327,7 @@ func (s *ascent) on(ctx context.Context, lower, upper rung, next bool) (bool, er
 	case lower.kind == ladder.Together:
 		return len(upper.place.Disks) > 0 && slices.Equal(lower.place.Disks, upper.place.Disks), nil
 	}
-	on, known, err := facts.Stacked(ctx, s.local(), lower.place, upper.place)
+	on, known, err := facts.Stacked(ctx, s.base, lower.place, upper.place)
 	if err == nil && !known && next {
 		s.notes = append(s.notes, fmt.Sprintf("the kernel does not say what %s lies on; it is taken to be %s, which was named before it", upper.name, lower.name))
 		return true, nil

@@ -39,14 +39,16 @@ func resolveTogether(ctx context.Context, t target.Target, names string) (lab.Pl
 // claimMembers holds each of the devices that are loaded at the same time.
 func (m *measurement) claimMembers(ctx context.Context) ([]*device, error) {
 	var held []*device
-	for _, path := range strings.Split(m.place().Path, ",") {
+	for i, path := range strings.Split(m.place().Path, ",") {
 		place, err := facts.ResolvePlace(ctx, m.target, path)
 		if err == nil {
 			var d *device
 			if d, err = m.hold(ctx, place); err == nil {
-				// As for one device: loads are given the kernel's own name of what was inspected.
-				m.run.Targets[0].Place.Members[len(held)] = d.claim.Identity().Device
-				held = append(held, d)
+				if d != nil { // not one of another machine
+					// As for one device: loads are given the kernel's own name of what was inspected.
+					m.run.Targets[0].Place.Members[i] = d.claim.Identity().Device
+					held = append(held, d)
+				}
 				continue
 			}
 		}

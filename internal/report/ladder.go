@@ -39,6 +39,9 @@ func WriteLadder(w io.Writer, d ladder.Document, o Options) error {
 	if len(left) > 0 {
 		out.wrapped(faint, "Left out for want of room: "+strings.Join(sorted(left), " and ")+"; --json has all.", 0)
 	}
+	for _, line := range elsewhereLines(&d) {
+		out.wrapped(faint, line, 0)
+	}
 	var ids []string
 	for _, r := range d.Rungs {
 		id := r.Run
@@ -49,6 +52,26 @@ func WriteLadder(w io.Writer, d ladder.Document, o Options) error {
 	}
 	out.wrapped(plain, "saved as "+strings.Join(ids, ", ")+"; once more: headroom ladder --resume "+ids[0], 2)
 	return out.out.Flush() // keeps the first error of all writes
+}
+
+// elsewhereLines say which rungs were not measured on this machine.
+func elsewhereLines(d *ladder.Document) []string {
+	var targets []string
+	names := map[string][]string{}
+	for _, r := range d.Rungs {
+		if r.Target != "" && !slices.Contains(targets, r.Target) {
+			targets = append(targets, r.Target)
+		}
+		names[r.Target] = append(names[r.Target], r.Name)
+	}
+	var lines []string
+	for _, t := range targets {
+		if len(names[t]) == len(d.Rungs) {
+			return []string{"Measured on " + t + "."}
+		}
+		lines = append(lines, "Measured on "+t+": "+strings.Join(names[t], ", ")+".")
+	}
+	return lines
 }
 
 func sorted(set map[string]bool) []string {
