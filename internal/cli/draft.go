@@ -92,7 +92,7 @@ func (m *measurement) ready(ctx context.Context) error {
 	if m.before, err = m.snapshot(ctx, m.target, m.place()); err != nil {
 		return err
 	}
-	m.run.Targets[0].Facts = facts.Brief(m.before.Facts)
+	m.run.Targets[0].Facts = withEmulation(m.target, facts.Brief(m.before.Facts))
 	if err := m.warnOfOthers(ctx); err != nil {
 		return err
 	}

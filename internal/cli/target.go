@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +73,18 @@ func (p *program) openGuestWith(ctx context.Context, name, images string) (targe
 		return nil, err // and no guest that is nil in an interface which is not
 	}
 	return g, nil
+}
+
+// withEmulation adds what QEMU knows of a guest and the guest itself may have been too slow to say: that its processor is a program. Every
+// report of it must say so.
+func withEmulation(t target.Target, all []lab.Fact) []lab.Fact {
+	const key = "vm.emulated"
+	g, ok := t.(*qemu.Guest)
+	if !ok || g.Accelerator() != qemu.Emulation {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(f lab.Fact) bool { return f.Key == key })
+	return append(all, lab.Fact{Key: key, Value: "on", Source: "QEMU's -accel"})
 }
 
 // fleeting says whether nothing that a target holds outlives the headroom that opened it.
