@@ -24,6 +24,16 @@ const (
 	EnergyPerIO  = "energy.per_io"
 )
 
+// How the loads of several targets that were started together kept together, in seconds: how far apart the first and the last of them
+// started and how far that may be wrong, when the first and the last was done after the first start, and how long all were running.
+const (
+	TogetherApart     = "together.apart"
+	TogetherUnsure    = "together.unsure"
+	TogetherFirstDone = "together.first_done"
+	TogetherLastDone  = "together.last_done"
+	TogetherSeconds   = "together.seconds"
+)
+
 // Better says which way a metric improves.
 type Better string
 
@@ -68,6 +78,7 @@ type MetricInfo struct {
 // Metric describes a metric by its name, "direction.quantity[.part]":
 //
 //	read.iops, write.bandwidth, read.latency.mean, sync.latency.p99, read.submit_latency.mean,
+//	together.apart, together.first_done, … (seconds),
 //	cpu.user, cpu.system (shares of one core, summed over jobs), cpu.per_io, host_cpu.per_io, energy.per_io, elapsed
 //
 // An unknown name is a count that should be high, so that a metric newer than this program still shows.
@@ -83,6 +94,8 @@ func Metric(name string) MetricInfo {
 		return MetricInfo{Unit: PerOperation, Better: Lower}
 	case name == EnergyPerIO:
 		return MetricInfo{Unit: JoulesPerOp, Better: Lower}
+	case strings.HasPrefix(name, "together."):
+		return MetricInfo{Unit: Seconds, Better: Lower}
 	case strings.HasPrefix(name, "cpu."):
 		return MetricInfo{Unit: Share, Better: Lower}
 	default:

@@ -46,7 +46,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't find " + s.Place.Path, Target: s.elsewhere(), Command: argv, Output: string(out.Stderr)}
 	}
-	s.commands.folder = WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.RunID)
+	s.commands.folder = WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.owner())
 	return err
 }
 
@@ -65,7 +65,7 @@ func (execEngine) load(ctx context.Context, s *Session, cell Cell) (load, error)
 
 // commandLoad is a job that runs one of a cell's argument vectors.
 func (s *Session) commandLoad(cell Cell, filled lab.Command, argv []string) load {
-	env := append([]string{mark + "=" + s.RunID}, environmentOf(cell.Cell, filled.Environment)...)
+	env := append([]string{marked(s.owner())}, environmentOf(cell.Cell, filled.Environment)...)
 	argv = slices.Concat(s.commands.tools.behind(filled.User), argv)
 	folder := s.folderOf(cell)
 	if folder == "" {
@@ -166,7 +166,7 @@ func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 		warn(failed)
 		warn(err)
 	}
-	warn(EndProcesses(ctx, s.Target, s.RunID, s.commands.folder))
+	warn(EndProcesses(ctx, s.Target, s.owner(), s.commands.folder))
 	if folder := s.folderOf(cell); folder != "" {
 		warn(removeTree(ctx, s.Target, folder))
 	}

@@ -16,8 +16,18 @@ import (
 // taken for it.
 func WorkFolder(dir, runID string) string { return filepath.Join(dir, "headroom-"+runID+".work") }
 
-// mark is the variable in the environment of everything that a command starts; its value is the run's id.
+// mark is the variable in the environment of everything that a command starts.
 const mark = "HEADROOM_RUN"
+
+// marked is the mark of a run, or of one of its targets. The id comes last, so that no mark is the start of another: it is looked for in
+// environments, where a text is found but not its end.
+func marked(owner string) string {
+	id, role, several := strings.Cut(owner, "-")
+	if !several {
+		return mark + "=" + id
+	}
+	return mark + "=" + role + "-" + id
+}
 
 // makeFolder makes a new folder for the commands of a cell, which a user must be able to write to.
 func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
@@ -48,8 +58,8 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 }
 
 // RemoveFolder ends what still runs for a run's commands, deletes the folder that they worked in, and says whether there was one.
-func RemoveFolder(ctx context.Context, t target.Target, runID, folder string) (bool, error) {
-	if err := EndProcesses(ctx, t, runID, folder); err != nil {
+func RemoveFolder(ctx context.Context, t target.Target, owner, folder string) (bool, error) {
+	if err := EndProcesses(ctx, t, owner, folder); err != nil {
 		return false, err
 	}
 	out, err := t.Run(ctx, "test", "-d", folder)
@@ -111,11 +121,11 @@ const (
 
 // EndProcesses ends everything that a run's commands have started: what carries the run's mark in its environment, and what works
 // below their folder, since some programs overwrite their environment. First they are asked to end.
-func EndProcesses(ctx context.Context, t target.Target, runID, folder string) error {
+func EndProcesses(ctx context.Context, t target.Target, owner, folder string) error {
 	started := time.Now()
 	signal, asked := "-TERM", map[string]bool{}
 	for {
-		out, err := t.Run(ctx, "sh", "-c", findProcesses, "sh", mark+"="+runID)
+		out, err := t.Run(ctx, "sh", "-c", findProcesses, "sh", marked(owner))
 		if err != nil {
 			return err
 		}
@@ -171,7 +181,7 @@ func processesIn(text, folder string) []string {
 // kill ends a load. A command's processes may work anywhere, so those are looked for first.
 func (s *Session) kill(ctx context.Context, job target.Job, l load) error {
 	if _, isCommand := l.engine.(execEngine); isCommand {
-		if err := EndProcesses(ctx, s.Target, s.RunID, s.commands.folder); err != nil {
+		if err := EndProcesses(ctx, s.Target, s.owner(), s.commands.folder); err != nil {
 			return err
 		}
 	}

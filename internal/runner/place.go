@@ -178,7 +178,7 @@ func (s *Session) cleanUp() error {
 		errs = append(errs, err)
 	}
 	if s.commands.folder != "" {
-		_, err := RemoveFolder(context.Background(), s.Target, s.RunID, s.commands.folder)
+		_, err := RemoveFolder(context.Background(), s.Target, s.owner(), s.commands.folder)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

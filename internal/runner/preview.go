@@ -23,7 +23,7 @@ type Lines struct {
 func NewPreview(ctx context.Context, e Experiment) (Preview, error) {
 	s := &Session{Experiment: e}
 	if e.Place.Kind == lab.Directory {
-		s.scratch = ScratchFile(e.Place.Path, e.RunID)
+		s.scratch = ScratchFile(e.Place.Path, e.owner())
 	}
 	return Preview{s}, s.openCommands(ctx)
 }

@@ -13,78 +13,151 @@ import (
 	"headroom/internal/validity"
 )
 
-// measure runs the load of one repetition, whose preparation began when it says, and saves it.
-func (s *Session) measure(ctx context.Context, cell Cell, next plan.Repetition, began time.Time) (lab.Repetition, error) {
-	rep := lab.Repetition{
+// attempt is a repetition on its way: first made ready, then carried out, then recorded.
+type attempt struct {
+	cell   Cell
+	rep    lab.Repetition
+	engine engine
+	load   load
+	// began is when its preparation did.
+	began  time.Time
+	before validity.Counters
+	done   ended
+	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
+	started time.Time
+	failed  bool
+}
+
+// arrive brings the place into the state that the load of a repetition is to find.
+func (s *Session) arrive(ctx context.Context, next plan.Repetition) (*attempt, error) {
+	began := time.Now()
+	s.once = 0
+	if s.previous != "" && s.Pause > 0 {
+		s.rest(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil, cancelled(ctx)
+	}
+	cell, err := s.cell(next.Cell)
+	if err != nil {
+		return nil, err
+	}
+	// Loads that are too short for a look count as well.
+	if err := s.withinWrites(s.lastLook); err != nil {
+		return nil, err
+	}
+	s.did = nil
+	if err := s.enter(ctx, cell.Cell, next); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx, cell); err != nil {
+		return nil, err
+	}
+	return &attempt{cell: cell, began: began, rep: lab.Repetition{
 		Cell: cell.ID, Number: next.Number, Boot: s.boot, Block: next.Block, Position: next.Position, Confirms: next.Confirms,
 		Did: s.did, After: s.previous, Layout: s.layout,
+	}}, nil
+}
+
+// ready does the last of what comes before the load: all but to start it.
+func (s *Session) ready(ctx context.Context, a *attempt) error {
+	var err error
+	if a.engine, err = engineOf(a.cell.Cell); err != nil {
+		return err
 	}
-	engine, err := engineOf(cell.Cell)
+	if a.load, err = a.engine.load(ctx, s, a.cell); err != nil {
+		return err
+	}
+	a.before, err = s.gauges.Read(ctx)
+	return err
+}
+
+// carryOut runs the load of a repetition, and takes from it what was measured. After it the job is still to be forgotten.
+func (s *Session) carryOut(ctx context.Context, a *attempt) error {
+	a.rep.Start = time.Now()
+	done, err := s.run(ctx, a.load)
 	if err != nil {
-		return rep, err
+		return err
 	}
-	load, err := engine.load(ctx, s, cell)
-	if err != nil {
-		return rep, err
-	}
-	defer s.endCommand(context.WithoutCancel(ctx), cell)
-	before, err := s.gauges.Read(ctx)
-	if err != nil {
-		return rep, err
-	}
-	rep.Start = time.Now()
-	done, err := s.run(ctx, load)
-	if err != nil {
-		return rep, err
-	}
-	defer done.forget(ctx)
+	a.done = done
 	// From here on the repetition is finished; whatever the user stops now, it is kept.
 	ctx = context.WithoutCancel(ctx)
-	rep.Command = done.argv
+	a.rep.Command = done.argv
 	after, err := s.gauges.Read(ctx)
 	if err != nil {
-		return rep, err
+		return err
 	}
 	s.lastLook = after
 	evidence := validity.Evidence{
-		Cell: cell.Cell, Place: s.Place, Machine: s.Machine, Before: before, During: done.during, After: after,
+		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after,
 	}
-	failed := engine.read(ctx, done, &rep, &evidence)
-	addCosts(rep.Values, done.spent, evidence.IOs())
-	evidence.Repetition = rep
-	rep.Warnings = append(rep.Warnings, validity.Repetition(evidence)...)
-	rep.Warnings = append(rep.Warnings, s.endCommand(ctx, cell)...)
-	rep.Took = (time.Since(began) - s.once).Seconds()
-	if err := s.save(rep, engine, done); err != nil {
-		return rep, err
-	}
-	s.finished(cell, rep, failed)
-	return rep, nil
-}
-
-// save puts the repetition on stable storage, with what was printed.
-func (s *Session) save(rep lab.Repetition, engine engine, done ended) error {
-	output, messages := engine.raw()
-	folder := fmt.Sprintf("%s/%d/", rep.Cell, rep.Number)
-	rep.Raw = []string{folder + output, folder + messages}
-	err := errors.Join(s.saver.Raw(rep.Raw[0], done.output), s.saver.Raw(rep.Raw[1], []byte(done.messages)), s.saver.Repetition(rep), s.saver.Commit())
-	if err != nil {
-		return &lab.Error{What: fmt.Sprintf("can't save repetition %d of %s", rep.Number, rep.Cell), Err: err,
-			Hints: []string{"what was saved before is kept; free some space, then: headroom run --resume " + s.RunID}}
-	}
+	a.failed = a.engine.read(ctx, done, &a.rep, &evidence)
+	addCosts(a.rep.Values, done.spent, evidence.IOs())
+	a.started = evidence.Group.Start
+	evidence.Repetition = a.rep
+	a.rep.Warnings = append(a.rep.Warnings, validity.Repetition(evidence)...)
+	a.rep.Warnings = append(a.rep.Warnings, s.endCommand(ctx, a.cell)...)
+	a.rep.Took = (time.Since(a.began) - s.once).Seconds()
 	return nil
 }
 
-func (s *Session) finished(cell Cell, rep lab.Repetition, failed bool) {
+// measure runs the load of a repetition that is prepared, and saves it.
+func (s *Session) measure(ctx context.Context, a *attempt) error {
+	defer s.endCommand(context.WithoutCancel(ctx), a.cell)
+	if err := s.ready(ctx, a); err != nil {
+		return err
+	}
+	err := s.carryOut(ctx, a)
+	defer a.forget(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.saved(a, errors.Join(s.record(a), s.saver.Commit())); err != nil {
+		return err
+	}
+	s.finished(a)
+	return nil
+}
+
+// forget deletes what the job of an attempt has left.
+func (a *attempt) forget(ctx context.Context) {
+	if a.done.job != nil {
+		a.done.forget(ctx)
+	}
+}
+
+// record gives the repetition to the saver, with what was printed. It is safe with the next commit.
+func (s *Session) record(a *attempt) error {
+	if a.done.job == nil { // nothing was printed
+		return s.saver.Repetition(a.rep)
+	}
+	output, messages := a.engine.raw()
+	folder := fmt.Sprintf("%s/%d/", a.rep.Cell, a.rep.Number)
+	a.rep.Raw = []string{folder + output, folder + messages}
+	return errors.Join(s.saver.Raw(a.rep.Raw[0], a.done.output), s.saver.Raw(a.rep.Raw[1], []byte(a.done.messages)), s.saver.Repetition(a.rep))
+}
+
+// saved is the error of saving a repetition, as people read it.
+func (s *Session) saved(a *attempt, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &lab.Error{What: fmt.Sprintf("can't save repetition %d of %s", a.rep.Number, a.rep.Cell), Err: err,
+		Hints: []string{"what was saved before is kept; free some space, then: headroom run --resume " + s.RunID}}
+}
+
+// finished takes note of a repetition that is safe.
+func (s *Session) finished(a *attempt) {
 	s.outcome.Measured++
-	if failed {
+	if a.failed {
 		s.outcome.Failed++
 	}
-	light := rep
+	s.previous = a.cell.ID
+	light := a.rep
 	light.Latency, light.Series = nil, nil
 	s.outcome.Repetitions = append(s.outcome.Repetitions, light)
-	s.done = append(s.done, Done(cell.Cell, light))
-	s.tell(Event{Doing: cell.Title, Ended: &rep, Cell: &cell})
+	s.done = append(s.done, Done(a.cell.Cell, light))
+	s.tell(Event{Doing: a.cell.Title, Ended: &a.rep, Cell: &a.cell})
 }
 
 // tick is how often a load in progress is looked at. Each look reads the last lines of a file in memory.
@@ -96,7 +169,7 @@ func (s *Session) run(ctx context.Context, l load) (ended, error) {
 		return ended{}, cancelled(ctx)
 	}
 	s.jobs++
-	l.spec.ID = fmt.Sprintf("%s-%d", s.RunID, s.jobs)
+	l.spec.ID = fmt.Sprintf("%s-%d", s.owner(), s.jobs)
 	done := ended{argv: l.argv}
 	before, err := s.meter.Read(ctx)
 	if err != nil {

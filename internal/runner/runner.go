@@ -54,6 +54,8 @@ type Cell struct {
 type Experiment struct {
 	RunID  string
 	Target target.Target
+	// Role of the target in a run that measures several at the same time; empty where there is one.
+	Role string
 	// Program is the load generator's on the target; empty for the one on its PATH.
 	Program string
 	Place   lab.Place
@@ -81,6 +83,17 @@ type Experiment struct {
 	Kept []lab.Repetition
 	// Progress is told what happens; it must return at once.
 	Progress func(Event)
+}
+
+// owner is in the names of all that is made on the target. Two targets of a run may be one machine, or see one file system.
+func (e Experiment) owner() string { return Owner(e.RunID, e.Role) }
+
+// Owner is what the names of all that a run makes on a target contain: its ID, and the target's role where there are several.
+func Owner(runID, role string) string {
+	if role == "" {
+		return runID
+	}
+	return runID + "-" + role
 }
 
 // Outcome is how a run went, apart from what was saved.

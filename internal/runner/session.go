@@ -69,35 +69,14 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 // Repeat carries out one repetition of a cell and saves it. A load that fails is a result too: what it printed is kept, with a
 // warning that says so. An error says that going on is pointless, or that ctx was cancelled; the repetition is not kept then.
 func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
-	began := time.Now()
-	s.once = 0
-	if s.previous != "" && s.Pause > 0 {
-		s.rest(ctx)
+	a, err := s.arrive(ctx, next)
+	if err == nil {
+		err = s.measure(ctx, a)
 	}
-	if ctx.Err() != nil {
-		return lab.Repetition{}, cancelled(ctx)
-	}
-	cell, err := s.cell(next.Cell)
-	if err != nil {
-		return lab.Repetition{}, err
-	}
-	// Loads that are too short for a look count as well.
-	if err := s.withinWrites(s.lastLook); err != nil {
-		return lab.Repetition{}, err
-	}
-	s.did = nil
-	if err := s.enter(ctx, cell.Cell, next); err != nil {
-		return lab.Repetition{}, s.stoppedOr(ctx, err)
-	}
-	if err := s.prepare(ctx, cell); err != nil {
-		return lab.Repetition{}, s.stoppedOr(ctx, err)
-	}
-	rep, err := s.measure(ctx, cell, next, began)
 	if err != nil {
 		return lab.Repetition{}, s.stoppedOr(ctx, err)
 	}
-	s.previous = cell.ID
-	return rep, nil
+	return a.rep, nil
 }
 
 // Close removes what the session made on the place, also after an error. It reports how the run went.
@@ -165,10 +144,10 @@ func (s *Session) cell(id string) (Cell, error) {
 
 // announceLeftovers puts on disk what a kill from now on would leave on the target.
 func (s *Session) announceLeftovers() error {
-	left := lab.Leftovers{Target: s.Target.Name(), Jobs: s.RunID}
+	left := lab.Leftovers{Target: s.Target.Name(), Jobs: s.owner()}
 	switch s.Place.Kind {
 	case lab.Directory:
-		s.scratch = ScratchFile(s.Place.Path, s.RunID)
+		s.scratch = ScratchFile(s.Place.Path, s.owner())
 		left.Scratch = []string{s.scratch}
 	case lab.Device:
 		if s.Claim != nil {

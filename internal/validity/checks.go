@@ -475,6 +475,35 @@ func Checks() []Check {
 			Source: "the snapshots in the bundle: facts/*.before and *.after",
 		},
 		{
+			Code:   "started-apart",
+			Title:  "Loads of several targets did not start together",
+			By:     "runner",
+			Taints: "everything",
+			When:   "the first and the last load of several targets started further apart than " + share(apartShare) + " of the shortest one's time",
+			Do:     "run longer, or find what delays the start on one of them",
+			Source: "elbencho's result columns (first done, last done); fio #519",
+		},
+		{
+			Code:   "clocks-unknown",
+			Title:  "Nobody knows whether loads of several targets ran at the same time",
+			By:     "runner",
+			Taints: "everything",
+			When: "the clock of a target can't be read, or is known to no more than " + share(apartShare) + " of the time of the shortest load: " +
+				"half of the time that the quickest of some answers takes",
+			Do:     "run longer, or over a connection that answers faster",
+			Source: "headroom's own",
+		},
+		{
+			Code:   "no-sum",
+			Title:  "Several targets are not added up",
+			By:     "runner",
+			Taints: "nothing: each target has its own numbers",
+			When: "a load failed, the clocks can't be compared, there is no second in which all were running, or the load has no rates by the " +
+				"second: a command, or a fio job that has logs of its own",
+			Do:     "read the numbers of each target",
+			Source: "headroom's own",
+		},
+		{
 			Code:       "cpu-steal",
 			Title:      "The hypervisor took CPU time away",
 			Repetition: cpuSteal,

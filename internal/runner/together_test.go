@@ -1,0 +1,193 @@
+package runner
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/target"
+)
+
+// moments at some milliseconds.
+func moments(ms ...int) []moment {
+	var all []moment
+	for _, m := range ms {
+		all = append(all, moment{time.UnixMilli(1_000_000 + int64(m)), time.Millisecond})
+	}
+	return all
+}
+
+func TestApart(t *testing.T) {
+	for _, c := range []struct {
+		at   []moment
+		want time.Duration
+	}{
+		{moments(0, 0), 0},
+		{moments(300, 12, 250), 288 * time.Millisecond},
+		{moments(5, 5, 5), 0},
+	} {
+		got, unsure := apart(c.at)
+		if got != c.want || unsure != 2*time.Millisecond {
+			t.Errorf("%v: %s ± %s", c.at, got, unsure)
+		}
+	}
+}
+
+func TestCommonSeconds(t *testing.T) {
+	for _, c := range []struct {
+		at      []moment
+		lengths []int
+		from    []int
+		n       int
+	}{
+		{moments(0, 0), []int{10, 10}, []int{0, 0}, 10},
+		{moments(0, 90), []int{10, 10}, []int{0, 0}, 10},         // next to nothing
+		{moments(0, 300), []int{10, 10}, []int{1, 0}, 9},         // the first second of one was alone
+		{moments(2500, 0), []int{10, 10}, []int{0, 3}, 7},        // the order does not matter
+		{moments(0, 1000, 0), []int{5, 5, 3}, []int{1, 0, 1}, 2}, // one was done early
+		{moments(0, 20000), []int{10, 10}, []int{20, 0}, 0},      // one after the other
+		{moments(0, 0), []int{10, 0}, []int{0, 0}, 0},            // nothing is known of one
+	} {
+		from, n := common(c.at, c.lengths, time.Second)
+		if !slices.Equal(from, c.from) || n != c.n {
+			t.Errorf("%v %v: from %v, %d seconds; want from %v, %d", c.at, c.lengths, from, n, c.from, c.n)
+		}
+	}
+}
+
+func part(latency lab.Histogram, mean float64, iops ...float64) lab.Repetition {
+	return lab.Repetition{
+		Seconds: float64(len(iops)), Values: map[string]float64{"read.latency.mean": mean},
+		Latency: map[string]lab.Histogram{"read": latency},
+		Series:  []lab.Series{{Metric: "read.iops", Interval: 1, Values: iops}},
+	}
+}
+
+func TestSums(t *testing.T) {
+	a := part(lab.Histogram{Nanoseconds: []int64{1000, 2000}, Counts: []uint64{90, 10}}, 0.001, 100, 110, 120, 130)
+	b := part(lab.Histogram{Nanoseconds: []int64{2000, 4000}, Counts: []uint64{280, 20}}, 0.005, 10, 20, 30, 40)
+	b.Series = append(b.Series, lab.Series{Metric: "write.iops", Interval: 1, Values: []float64{1, 1, 1, 1}})
+	parts := []lab.Repetition{a, b}
+	sum := lab.Repetition{Series: addUp(parts, moments(0, 700)), Latency: mergeLatency(parts)}
+	want := []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{120, 140, 160}}} // what only one has is no sum
+	if !reflect.DeepEqual(sum.Series, want) {
+		t.Errorf("%+v, want %+v", sum.Series, want)
+	}
+	bins := lab.Histogram{Nanoseconds: []int64{1000, 2000, 4000}, Counts: []uint64{90, 290, 20}}
+	if !reflect.DeepEqual(sum.Latency["read"], bins) || len(sum.Latency) != 1 {
+		t.Errorf("%+v, want %+v", sum.Latency, bins)
+	}
+	values := sumValues(sum, parts)
+	for name, v := range map[string]float64{"read.iops": 140, "read.latency.p50": 2e-6, "read.latency.p99": 4e-6, "read.latency.mean": (100*0.001 + 300*0.005) / 400} {
+		if math.Abs(values[name]-v) > 1e-12 {
+			t.Errorf("%s is %v, want %v", name, values[name], v)
+		}
+	}
+	if a.Latency["read"].Counts[1] != 10 || a.Series[0].Values[0] != 100 {
+		t.Error("adding up changed a part")
+	}
+}
+
+// jointOf is a joint repetition of two targets that has ended.
+func jointOf(parts ...lab.Repetition) (*together, []*attempt, []offset) {
+	t := &together{}
+	var attempts []*attempt
+	for i, p := range parts {
+		t.sessions = append(t.sessions, &Session{Experiment: Experiment{Role: string(rune('a' + i))}})
+		a := &attempt{rep: p}
+		a.done.state = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(104, 0)}
+		attempts = append(attempts, a)
+	}
+	return t, attempts, make([]offset, len(parts))
+}
+
+func codes(warnings []lab.Warning) []string {
+	var all []string
+	for _, w := range warnings {
+		all = append(all, w.Code)
+	}
+	return all
+}
+
+func TestTheSumOfARepetition(t *testing.T) {
+	latency := lab.Histogram{Nanoseconds: []int64{1000}, Counts: []uint64{5}}
+	whole := part(latency, 0.001, 100, 100, 100, 100)
+	cell := &Cell{Cell: lab.Cell{ID: "read@all"}}
+	for name, c := range map[string]struct {
+		change func(attempts []*attempt, offsets []offset)
+		iops   float64
+		apart  float64 // -1 where it is not known
+		sum    []string
+		parts  []string
+	}{
+		"together": {func([]*attempt, []offset) {}, 200, 0, nil, nil},
+		"a clock that is ahead": {func(a []*attempt, o []offset) {
+			a[0].started, a[1].started = time.Unix(100, 0), time.Unix(3700, 50e6)
+			o[1].ahead = time.Hour
+		}, 200, 0.05, nil, nil},
+		"only one says when fio began": {func(a []*attempt, _ []offset) { a[0].started = time.Unix(99, 0) }, 200, 0, nil, nil},
+		"apart": {func(a []*attempt, _ []offset) { a[1].done.state.Started = time.Unix(101, 0) }, 200, 1,
+			[]string{"started-apart"}, []string{"started-apart"}},
+		"unsure":   {func(_ []*attempt, o []offset) { o[1].unsure = time.Second }, 200, 0, []string{"clocks-unknown"}, []string{"clocks-unknown"}},
+		"no clock": {func(_ []*attempt, o []offset) { o[1].known = false }, 0, -1, []string{"clocks-unknown", "no-sum"}, nil},
+		"failed":   {func(a []*attempt, _ []offset) { a[1].failed, a[1].rep = true, lab.Repetition{} }, 0, 0, []string{"no-sum"}, nil},
+		"not known how it ended": {func(a []*attempt, _ []offset) {
+			a[1].done.state = target.JobState{}
+			a[1].lost(&lab.Error{What: "can't be reached"})
+		}, 0, -1, []string{"no-sum"}, []string{"no-result"}},
+		"no series": {func(a []*attempt, _ []offset) { a[1].rep.Series = nil }, 0, 0, []string{"no-sum"}, nil},
+		"a command": {func(a []*attempt, _ []offset) { a[0].cell.Engine = lab.EngineExec }, 0, 0, []string{"no-sum"}, nil},
+		"one after the other": {func(a []*attempt, _ []offset) { a[1].done.state.Started = time.Unix(150, 0) }, 0, 50,
+			[]string{"started-apart", "no-sum"}, []string{"started-apart"}},
+	} {
+		joint, attempts, offsets := jointOf(whole, whole)
+		for i := range offsets {
+			offsets[i].known = true
+		}
+		c.change(attempts, offsets)
+		cell.Engine = attempts[0].cell.Engine
+		sum := joint.sum(plan.Repetition{Cell: "read", Number: 1, Block: 1, Position: 1}, cell, attempts, offsets)
+		if got := sum.Values["read.iops"]; got != c.iops {
+			t.Errorf("%s: %v IOPS", name, got)
+		}
+		distance, known := sum.Values[lab.TogetherApart]
+		if known != (c.apart >= 0) || known && math.Abs(distance-c.apart) > 1e-9 {
+			t.Errorf("%s: %v apart, %v", name, distance, known)
+		}
+		if got := codes(sum.Warnings); !slices.Equal(got, c.sum) {
+			t.Errorf("%s: warnings %v, want %v", name, got, c.sum)
+		}
+		if got := codes(attempts[1].rep.Warnings); !slices.Equal(got, c.parts) {
+			t.Errorf("%s: warnings of a target %v, want %v", name, got, c.parts)
+		}
+	}
+}
+
+func TestWhenTheFirstAndTheLastWereDone(t *testing.T) {
+	_, attempts, _ := jointOf(lab.Repetition{Seconds: 4}, lab.Repetition{Seconds: 3}, lab.Repetition{})
+	attempts[2].failed = true
+	for _, a := range attempts {
+		a.cell.Params = map[string]string{"ramp_time": "2s"}
+	}
+	got := timing(moments(0, 500, 100), attempts)
+	want := map[string]float64{lab.TogetherApart: 0.5, lab.TogetherUnsure: 0.002, lab.TogetherFirstDone: 5.5, lab.TogetherLastDone: 6}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// What is looked for in environments is no start of another target's mark.
+func TestMarksOfTargets(t *testing.T) {
+	for _, role := range []string{"", "db", "db-2", "db2", "2"} {
+		for _, other := range []string{"db", "db-2", "db2", "2"} {
+			mine, theirs := marked(Owner("ABCDEFGH01", role)), marked(Owner("ABCDEFGH01", other))
+			if role != other && len(mine) <= len(theirs) && theirs[:len(mine)] == mine {
+				t.Errorf("%q is the start of %q", mine, theirs)
+			}
+		}
+	}
+}
