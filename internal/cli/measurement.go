@@ -38,6 +38,8 @@ type measurement struct {
 	fio     string // the load generator's program on the target; empty for the one on its PATH
 	// maxWrites in bytes; 0 is no limit.
 	maxWrites int64
+	// role of the target in a run that measures several at the same time; empty for a run by itself.
+	role string
 	// reboots says that the machine is started anew on the way, so that it is not the one that was found when the run ends.
 	reboots bool
 	// beside is a measurement that goes on at the same time and was planned before this one; nil for a run by itself.
@@ -165,7 +167,7 @@ func (m *measurement) open() (*store.Writer, error) {
 
 func (m *measurement) experiment() runner.Experiment {
 	e := runner.Experiment{
-		RunID: m.run.ID, Target: m.target, Place: m.place(), Machine: facts.Machine(m.run.Targets[0].Facts),
+		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(), Machine: facts.Machine(m.run.Targets[0].Facts),
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
 	}
 	if fleeting(m.target.Name()) { // a guest, whose host this machine is
@@ -178,10 +180,21 @@ func (m *measurement) experiment() runner.Experiment {
 		e.Claim, e.Blank = m.blank, len(m.kept) == 0
 	}
 	for _, c := range m.run.Cells {
-		e.Cells = append(e.Cells, runner.Cell{Cell: c, Title: suiteCell(c).Title(), Expected: expectedTime(c)})
+		e.Cells = append(e.Cells, m.cellToRun(c))
 	}
 	return e
 }
+
+func (m *measurement) cellToRun(c lab.Cell) runner.Cell {
+	title := suiteCell(c).Title()
+	if m.role != "" {
+		title += " on " + m.role
+	}
+	return runner.Cell{Cell: c, Title: title, Expected: expectedTime(c)}
+}
+
+// owner is in the names of all that is made on the target.
+func (m *measurement) owner() string { return runner.Owner(m.run.ID, m.role) }
 
 // expectedTime of a load, ramp included; 0 when it ends by size, and for a command of which nobody knows.
 func expectedTime(c lab.Cell) time.Duration {

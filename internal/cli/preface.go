@@ -141,7 +141,7 @@ func (m *measurement) suiteCells() []suite.Cell {
 func (m *measurement) printPlan() error {
 	filename := m.place().Resolved
 	if m.place().Kind == lab.Directory {
-		filename = runner.ScratchFile(m.place().Path, m.run.ID)
+		filename = runner.ScratchFile(m.place().Path, m.owner())
 	}
 	more := ""
 	if m.run.Anytime {
@@ -166,7 +166,7 @@ func (m *measurement) workFolder(cell string) string {
 	if m.place().Kind != lab.Directory {
 		return "FOLDER" // of the job, in memory
 	}
-	return filepath.Join(runner.WorkFolder(m.place().Path, m.run.ID), cell)
+	return filepath.Join(runner.WorkFolder(m.place().Path, m.owner()), cell)
 }
 
 // plural is a number with its noun: "1 cell", "2 cells".

@@ -47,6 +47,10 @@ then, because it must hold however often one looks.
 With --on it measures elsewhere: the directory or device, its facts and counters are those of that
 machine, reached with your own ssh. Devices there are only read.
 
+With --on given more than once it measures all of those targets at the same time: their loads are started
+together, and beside the numbers of each target stand those of all. The directory or device is the same on each,
+or one is named for each, in the order of the targets.
+
 Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with it. With
 --precision or --budget it goes on with a finished run too; the budget is what it has from now on.`,
 		Example: `  headroom run quick /srv
@@ -57,10 +61,16 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
   headroom run quick /srv --precision 3% --budget 10m
   headroom run quick /srv --on ssh://db1
   headroom run quick /srv --on qemu:guest.yaml
+  headroom run quick /srv --on a=ssh://db1 --on b=ssh://db2
   headroom run quick /srv --on ssh://root@db1:2222 --bring-fio ./fio-static
   headroom run --resume last
   headroom run --resume last --budget 10m`,
-		Args:              between(0, 2, "a suite and a directory or device"),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(o.on) > 1 {
+				return between(0, 1+len(o.on), "a suite and a directory or device, or one for each target")(c, args)
+			}
+			return between(0, 2, "a suite and a directory or device")(c, args)
+		},
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
@@ -98,6 +108,12 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 	s, err := p.openStore()
 	if err != nil {
 		return err
+	}
+	if several, err := p.severalTargets(o, s); err != nil || len(several) > 0 {
+		if err != nil {
+			return err
+		}
+		return p.runTogether(ctx, s, o, several, args)
 	}
 	name, err := p.targetFor(o, s)
 	if err != nil {

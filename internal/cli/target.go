@@ -141,7 +141,7 @@ func onlyTarget(on []string) (string, error) {
 		return here, nil
 	}
 	if len(on) > 1 {
-		return "", usage("--on is given more than once; a run has one target for now", "run it on each, then compare the runs")
+		return "", usage("--on is given more than once; of the commands that measure, only headroom run takes several targets", "do it on each, then compare the runs")
 	}
 	role, name := roleOf(on[0])
 	if role != "" && role != storageRole {

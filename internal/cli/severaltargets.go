@@ -1,0 +1,476 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// namedTarget is one of several targets of a run.
+type namedTarget struct{ role, name string }
+
+// targetLevel is the level by which the cells of a run on several targets are told apart in tables and comparisons.
+const targetLevel = "target"
+
+// severalTargets are those that the command line, or the run that is to be resumed, measures at the same time; none where there is one.
+func (p *program) severalTargets(o runOptions, s *store.Store) ([]namedTarget, error) {
+	if o.resume == "" {
+		if len(o.on) < 2 {
+			return nil, nil
+		}
+		return rolesOf(o.on)
+	}
+	b, err := s.Find(o.resume)
+	if err != nil || !measuredTogether(b.Run) {
+		return nil, err
+	}
+	if len(o.on) > 0 {
+		return nil, usage("--resume takes the targets from the run", "headroom run --resume "+o.resume)
+	}
+	var all []namedTarget
+	for _, t := range b.Run.Targets {
+		all = append(all, namedTarget{t.Role, t.Target})
+	}
+	return all, nil
+}
+
+// measuredTogether says whether the loads of a run are started together on several targets.
+func measuredTogether(run lab.Run) bool {
+	return run.Source == lab.Measured && run.Experiment == nil && len(run.Targets) > 1
+}
+
+// longestRole is that of the names of snapshots.
+const longestRole = 40
+
+// rolesOf are the targets of several --on, numbered where no role is typed.
+func rolesOf(on []string) ([]namedTarget, error) {
+	var all []namedTarget
+	for i, typed := range on {
+		role, name := roleOf(typed)
+		if role == "" {
+			role = fmt.Sprintf("target-%d", i+1)
+		}
+		switch {
+		case role == runner.Everybody:
+			return nil, usage(fmt.Sprintf("the role %q stands for all targets together", role), "give the target another")
+		case len(role) > longestRole:
+			return nil, usage(fmt.Sprintf("the role %s is longer than %d characters", role, longestRole))
+		case slices.ContainsFunc(all, func(t namedTarget) bool { return t.role == role }):
+			return nil, usage("two targets have the role "+role, "give each its own: --on a=ssh://db1 --on b=ssh://db2")
+		}
+		all = append(all, namedTarget{role, name})
+	}
+	return all, nil
+}
+
+// together is a run on several targets whose loads are started together: a measurement of each, in one bundle.
+type together struct {
+	*program
+	options runOptions
+	store   *store.Store
+	parts   []*measurement
+	run     lab.Run
+	kept    []lab.Repetition // of the sums
+	resume  *store.Bundle
+}
+
+func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions, named []namedTarget, args []string) error {
+	if o.precision != "" || o.budget != "" {
+		return usage("several targets are measured a number of times that is fixed beforehand", "take --repeat for --precision and --budget")
+	}
+	if !o.dryRun {
+		var names []string
+		for _, n := range named {
+			names = append(names, n.name)
+		}
+		p.tidy(ctx, s, names...)
+	}
+	t := &together{program: p, options: o, store: s}
+	for _, n := range named {
+		tg, err := p.openTarget(ctx, n.name)
+		if err != nil {
+			return err
+		}
+		defer p.closeTarget(tg)
+		t.parts = append(t.parts, &measurement{program: p, options: optionsOf(o, tg), store: s, target: tg, role: n.role})
+	}
+	defer t.release()
+	var err error
+	if o.resume != "" {
+		err = t.takeUp(ctx, args)
+	} else {
+		err = t.draft(ctx, args)
+	}
+	if err != nil {
+		return err
+	}
+	for _, m := range t.parts {
+		m.preface(ctx)
+	}
+	if o.dryRun {
+		return t.printPlan()
+	}
+	return t.carryOut(ctx)
+}
+
+// optionsOf are those for one of the targets. fio is brought to those that files can be copied to.
+func optionsOf(o runOptions, t target.Target) runOptions {
+	if _, receives := t.(target.Receiver); !receives {
+		o.bringFio = ""
+	}
+	return o
+}
+
+// draft makes the header of a new run and makes sure that it can be carried out.
+func (t *together) draft(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return usage("run what?", "headroom suites lists the suites", "for example: headroom run quick .")
+	}
+	su, err := loadSuite(args[0])
+	if err != nil {
+		return err
+	}
+	if n := len(args) - 1; n > 1 && n != len(t.parts) {
+		return usage(fmt.Sprintf("%d places are named for %d targets", n, len(t.parts)), "name one for all, or one for each in the order of --on")
+	}
+	for i, m := range t.parts {
+		at := args[1:]
+		if len(at) > 1 {
+			at = at[i : i+1]
+		}
+		place, err := m.resolvePlace(ctx, su, at)
+		if err != nil {
+			return err
+		}
+		if err := m.draftOn(su, place); err != nil {
+			return err
+		}
+		first := t.parts[0]
+		if place.Kind != first.place().Kind {
+			return usage(fmt.Sprintf("%s is a %s and %s a %s", first.place().Path, first.place().Kind, place.Path, place.Kind), "take places of one kind: the loads must be the same")
+		}
+		m.run.ID, m.run.Seed = first.run.ID, first.run.Seed
+		m.takeRole()
+	}
+	if err := t.tellApart(ctx); err != nil {
+		return err
+	}
+	for _, m := range t.parts {
+		if err := m.ready(ctx); err != nil {
+			return err
+		}
+	}
+	t.join()
+	return nil
+}
+
+// takeRole gives the cells of a draft the names that they have among those of other targets.
+func (m *measurement) takeRole() {
+	m.run.Targets[0].Role = m.role
+	m.run.Arms = []lab.Arm{{ID: m.role, Role: m.role, Levels: map[string]string{targetLevel: m.role}}}
+	for i, c := range m.run.Cells {
+		m.run.Cells[i].ID, m.run.Cells[i].Arm = runner.CellOf(c.ID, m.role), m.role
+	}
+}
+
+// join makes the header of the whole out of those of its parts.
+func (t *together) join() {
+	t.run = t.parts[0].run
+	t.run.Targets, t.run.Arms, t.run.Cells = nil, nil, nil
+	for _, m := range t.parts {
+		t.run.Targets = append(t.run.Targets, m.run.Targets...)
+		t.run.Arms = append(t.run.Arms, m.run.Arms...)
+	}
+	t.run.Arms = append(t.run.Arms, lab.Arm{ID: runner.Everybody, Role: runner.Everybody, Levels: map[string]string{targetLevel: runner.Everybody}})
+	for i, c := range t.parts[0].run.Cells {
+		for _, m := range t.parts {
+			t.run.Cells = append(t.run.Cells, m.run.Cells[i])
+		}
+		c.ID, c.Arm = t.cell(c.ID, runner.Everybody), runner.Everybody
+		t.run.Cells = append(t.run.Cells, c)
+	}
+	t.run.Warnings = t.warnings(nil)
+}
+
+// cell is the name that a cell of the first target has in another role; that of no role is the one that plans know.
+func (t *together) cell(ofFirst, role string) string {
+	id := strings.TrimSuffix(ofFirst, runner.CellOf("", t.parts[0].role))
+	if role == "" {
+		return id
+	}
+	return runner.CellOf(id, role)
+}
+
+// warnings of the run: some of the whole, then those of the parts. What all parts say alike is said once.
+func (t *together) warnings(of []lab.Warning) []lab.Warning {
+	all := slices.Clone(of)
+	same := func(w lab.Warning) func(lab.Warning) bool {
+		return func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }
+	}
+	for _, m := range t.parts {
+		for _, w := range m.run.Warnings {
+			if slices.ContainsFunc(t.parts, func(o *measurement) bool { return !slices.ContainsFunc(o.run.Warnings, same(w)) }) {
+				w.Text = m.role + ": " + w.Text
+			}
+			if !slices.ContainsFunc(all, same(w)) {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
+
+// tellApart refuses two names of one machine for one place, and has those of one machine know of each other.
+func (t *together) tellApart(ctx context.Context) error {
+	type whereabouts struct{ machine, place string }
+	seen := map[whereabouts]*measurement{}
+	last := map[string]*measurement{}
+	for _, m := range t.parts {
+		files, err := m.target.ReadFiles(ctx, bootIDPath)
+		if err != nil {
+			return err
+		}
+		at := whereabouts{machine: strings.TrimSpace(string(files[bootIDPath].Data))}
+		if at.machine == "" {
+			continue // it can't be told
+		}
+		m.beside, last[at.machine] = last[at.machine], m
+		if m.place().Kind == lab.NoPlace {
+			continue
+		}
+		if at.place, err = m.identity(ctx); err != nil {
+			return err
+		}
+		if other := seen[at]; other != nil {
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s (%s) and %s (%s) are one machine, and %s is one place", other.role, other.target.Name(), m.role, m.target.Name(), m.place().Path),
+				Hints: []string{"name a place for each: headroom run SUITE /a /b --on … --on …", "for more load on one place raise its numjobs: --set numjobs=2"}}
+		}
+		seen[at] = m
+	}
+	return nil
+}
+
+// identity of the place on its machine, whatever its name is.
+func (m *measurement) identity(ctx context.Context) (string, error) {
+	format, path := "directory %d %i", m.place().Path
+	if m.place().Kind == lab.Device {
+		format, path = "device %t %T", m.place().Resolved
+	}
+	argv := []string{"stat", "-L", "-c", format, "--", path}
+	out, err := m.target.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't find out what " + path + " is", Target: elsewhere(m.target), Command: argv, Output: string(out.Stderr)}
+	}
+	return string(out.Stdout), err
+}
+
+// takeUp makes the parts out of a run that was interrupted.
+func (t *together) takeUp(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("--resume takes the suite and the places from the run", "headroom run --resume "+t.options.resume)
+	}
+	b, err := t.store.Find(t.options.resume)
+	if err != nil {
+		return err
+	}
+	if b.Run.Status != lab.Interrupted {
+		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status))
+	}
+	t.run, t.resume = b.Run, b
+	t.run.Trust(append(validity.OfRuns(), "settings-changed"))
+	kept := map[string][]lab.Repetition{}
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			return err
+		}
+		rep.Latency, rep.Series = nil, nil
+		role := rep.Cell[strings.LastIndex(rep.Cell, "@")+1:]
+		kept[role] = append(kept[role], rep)
+	}
+	t.kept = kept[runner.Everybody]
+	for i, m := range t.parts {
+		m.run, m.resume, m.kept = partOf(t.run, i), b, kept[m.role]
+	}
+	if err := t.tellApart(ctx); err != nil {
+		return err
+	}
+	for i, m := range t.parts {
+		if err := m.findAgain(ctx); err != nil {
+			return err
+		}
+		if err := m.compareWithFirstPart(ctx); err != nil {
+			return err
+		}
+		t.run.Targets[i] = m.run.Targets[0]
+	}
+	return nil
+}
+
+// partOf is what of a run is about one of its targets.
+func partOf(run lab.Run, i int) lab.Run {
+	role := run.Targets[i].Role
+	run.Targets, run.Warnings = slices.Clone(run.Targets[i:i+1]), nil
+	run.Arms = slices.DeleteFunc(slices.Clone(run.Arms), func(a lab.Arm) bool { return a.Role != role })
+	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return c.Arm != role })
+	return run
+}
+
+func (t *together) release() {
+	for _, m := range t.parts {
+		m.release()
+	}
+}
+
+// order is that of all repetitions, by the names of cells without a role.
+func (t *together) order() []plan.Repetition {
+	order := t.parts[0].order()
+	for i, r := range order {
+		order[i].Cell = t.cell(r.Cell, "")
+	}
+	return order
+}
+
+func (t *together) joint() runner.Joint {
+	j := runner.Joint{Plan: plan.Fixed(t.order()), Kept: t.kept}
+	for _, m := range t.parts {
+		j.Experiments = append(j.Experiments, m.experiment())
+	}
+	all := measurement{role: "all targets"}
+	for _, c := range t.run.Cells {
+		if c.Arm == runner.Everybody {
+			j.Sums = append(j.Sums, all.cellToRun(c))
+		}
+	}
+	return j
+}
+
+func (t *together) carryOut(ctx context.Context) error {
+	w, err := t.begin(ctx)
+	if err != nil {
+		return err
+	}
+	j := t.joint()
+	left := t.order()
+	for i, r := range left {
+		left[i].Cell = runner.CellOf(r.Cell, runner.Everybody)
+	}
+	show := t.newProgress(&clockOfSums{newClock(j.Sums, notKept(left, t.kept), t.parts[0].pause())})
+	j.Progress = show.tell
+	outcome, runErr := runner.RunTogether(ctx, j, w)
+	show.end()
+	if err := errors.Join(runErr, t.end(ctx, w, outcome, runErr)); err != nil {
+		if len(outcome.Repetitions) > 0 {
+			fmt.Fprintf(t.Stderr, "%d of %s are kept; go on with: headroom run --resume %s\n",
+				len(outcome.Repetitions), plural(t.planned(), "repetition"), t.store.ShortID(t.run.ID))
+		}
+		return err
+	}
+	if err := t.parts[0].report(); err != nil {
+		return err
+	}
+	if outcome.Failed > 0 {
+		return &lab.Error{What: fmt.Sprintf("%d of %d loads failed; the table says which, and why", outcome.Failed, outcome.Measured)}
+	}
+	return nil
+}
+
+// planned repetitions, sums included.
+func (t *together) planned() int {
+	all := measurement{run: t.run}
+	return all.planned()
+}
+
+// begin makes the bundle, or takes it up again.
+func (t *together) begin(ctx context.Context) (*store.Writer, error) {
+	w, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range t.parts {
+		if m.resume == nil && err == nil {
+			err = m.putAside(w)
+		}
+		if err == nil {
+			err = m.bringFio(ctx, w)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Close(func(r *lab.Run) { r.Status = lab.Interrupted }))
+	}
+	return w, nil
+}
+
+func (t *together) open() (*store.Writer, error) {
+	if t.resume == nil {
+		return t.store.Create(t.run)
+	}
+	w, err := t.store.Resume(t.resume)
+	if err != nil {
+		return nil, err
+	}
+	return w, w.Update(func(r *lab.Run) { r.Targets = t.run.Targets })
+}
+
+// end leaves all places clean and closes the bundle of a run that ended with runErr. Its error is what went wrong here.
+func (t *together) end(ctx context.Context, w *store.Writer, outcome runner.Outcome, runErr error) error {
+	end := w.Close
+	var errs []error
+	for _, m := range t.parts {
+		if outcome.Stuck { // a load may still write, and nobody knows whether to a device of another part
+			end = w.Abandon
+			continue
+		}
+		errs = append(errs, m.leaveClean(ctx))
+	}
+	err := errors.Join(errs...)
+	for _, m := range t.parts {
+		if runErr == nil && err == nil {
+			err = m.compareAfterwards(ctx, w)
+		}
+	}
+	return errors.Join(err, end(func(r *lab.Run) {
+		r.Status = statusOf(errors.Join(runErr, err), outcome)
+		r.Finished = time.Now()
+		r.Trust(validity.OfRuns()) // a resumed run has those of its first part
+		r.Warnings = append(t.warnings(t.ofWhole()), outcome.Warnings...)
+		r.Distrust(validity.Run(*r, slices.Values(outcome.Repetitions)))
+	}))
+}
+
+// ofWhole are the warnings that an earlier part of the run had.
+func (t *together) ofWhole() []lab.Warning {
+	if t.resume == nil {
+		return nil // they are made anew from those of the targets
+	}
+	return t.run.Warnings
+}
+
+// printPlan is what --dry-run prints: target by target, the cells and their commands.
+func (t *together) printPlan() error {
+	for _, m := range t.parts {
+		fmt.Fprintf(t.Stdout, "%s, %s:\n", m.role, m.target.Name())
+		if err := m.printPlan(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clockOfSums counts what all targets did once.
+type clockOfSums struct{ *clock }
+
+func (c *clockOfSums) see(e runner.Event) {
+	if e.Ended == nil || e.Cell.Arm == runner.Everybody {
+		c.clock.see(e)
+	}
+}
