@@ -38,7 +38,7 @@ type measurement struct {
 	fio     string // the load generator's program on the target; empty for the one on its PATH
 	// maxWrites in bytes; 0 is no limit.
 	maxWrites int64
-	// role of the target in a run that measures several at the same time; empty for a run by itself.
+	// role of the target in a run that measures several, but for the one under test; empty for a run by itself.
 	role string
 	// reboots says that the machine is started anew on the way, so that it is not the one that was found when the run ends.
 	reboots bool
@@ -48,8 +48,8 @@ type measurement struct {
 
 func (m *measurement) place() lab.Place { return m.run.Targets[0].Place }
 
-// role of the target that the measurement is on.
-func (m *measurement) role() string { return m.run.Targets[0].Role }
+// targetRole is the role of the target in the run.
+func (m *measurement) targetRole() string { return m.run.Targets[0].Role }
 
 // A run of storage jobs has one target, and an arm without levels.
 const (

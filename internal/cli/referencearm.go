@@ -66,7 +66,7 @@ func (x *experiment) openReference(ctx context.Context, on string) (*measurement
 	if on == "" {
 		on = here
 	}
-	r := &measurement{program: x.program, store: x.store, target: x.target, beside: x.measurement}
+	r := &measurement{program: x.program, store: x.store, target: x.target, beside: x.measurement, role: referenceArm}
 	if on != x.target.Name() {
 		t, err := x.openTarget(ctx, on)
 		if err != nil {
@@ -141,12 +141,12 @@ func (s sessions) open(ctx context.Context, x *experiment, w *store.Writer, prog
 	var saver runner.Saver = w
 	for _, side := range x.sides() {
 		e := side.experiment()
-		e.Enter, e.Progress, e.RunID = x.enter, progress, side.runID()
+		e.Enter, e.Progress = x.enter, progress
 		session, err := runner.Open(ctx, e, saver)
 		if err != nil {
 			return err
 		}
-		s[side.role()] = session
+		s[side.targetRole()] = session
 	}
 	return nil
 }
@@ -178,14 +178,6 @@ func (s sessions) close() (runner.Outcome, error) {
 		all.Repetitions = append(all.Repetitions, o.Repetitions...)
 	}
 	return all, errors.Join(errs...)
-}
-
-// runID is what the names of a side's jobs and files are made of: two sides of one run may be on one machine.
-func (m *measurement) runID() string {
-	if m.role() == referenceArm {
-		return m.run.ID + "-" + referenceArm
-	}
-	return m.run.ID
 }
 
 // keptOfAll are the repetitions that an earlier part of the run has saved, of all sides.

@@ -44,7 +44,7 @@ func frugally() (restore func()) {
 // putAside keeps the first snapshot in the bundle, and gives its memory back before a load starts.
 func (m *measurement) putAside(w *store.Writer) error {
 	defer frugally()()
-	err := w.Facts(m.role(), store.Before, m.before)
+	err := w.Facts(m.targetRole(), store.Before, m.before)
 	m.before.Facts = nil
 	giveBack()
 	return err
@@ -69,7 +69,7 @@ func (m *measurement) compareAfterwards(ctx context.Context, w *store.Writer) er
 		return err
 	}
 	giveBack()
-	err = w.Facts(m.role(), store.After, after)
+	err = w.Facts(m.targetRole(), store.After, after)
 	after.Facts = nil
 	giveBack() // the report comes next
 	return err
@@ -92,7 +92,7 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 	m.run.Trust([]string{"settings-changed"})
 	var failed error
 	before := func(yield func(lab.Fact) bool) {
-		for f, err := range b.EachFact(m.role(), store.Before) {
+		for f, err := range b.EachFact(m.targetRole(), store.Before) {
 			if failed = err; err != nil || !yield(f) {
 				return
 			}

@@ -51,7 +51,7 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 	lines := map[string]runner.Lines{}
 	sides := map[string]*measurement{}
 	for _, side := range x.sides() {
-		sides[side.role()] = side
+		sides[side.targetRole()] = side
 		if err := side.preview(ctx, lines); err != nil {
 			return s, err
 		}
@@ -109,7 +109,6 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 // preview adds the command lines of a side's loads, by cell.
 func (m *measurement) preview(ctx context.Context, lines map[string]runner.Lines) error {
 	e := m.experiment()
-	e.RunID = m.runID()
 	p, err := runner.NewPreview(ctx, e)
 	if err != nil {
 		return err
@@ -129,7 +128,7 @@ func (x *experiment) forgetful() bool {
 
 func (m *measurement) filename() string {
 	if m.place().Kind == lab.Directory {
-		return runner.ScratchFile(m.place().Path, m.runID())
+		return runner.ScratchFile(m.place().Path, m.owner())
 	}
 	return m.place().Resolved
 }
