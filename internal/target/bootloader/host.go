@@ -27,6 +27,8 @@ type Options struct {
 	// Before is called with what is about to be put on the host, before each boot with other arguments; it returns when that is
 	// safely kept. After is called when the host runs as it starts by itself again, and the record is no longer needed.
 	Before, After func(Record) error
+	// Waiting is called every now and then while a machine is waited for, with what is left of the limit; nil for nobody.
+	Waiting func(left time.Duration)
 	// Resume is the record of an experiment that was cut off, when it is gone on with.
 	Resume *Record
 }
@@ -55,6 +57,8 @@ type Host struct {
 	options Options
 	natural Record
 	loader  loader
+	// left is what the last boot with other arguments may have left on the host; nil before the first.
+	left *Record
 }
 
 // New finds out how a target can be booted, and changes nothing. Refused is this machine, on which headroom itself would not
@@ -77,7 +81,7 @@ func New(ctx context.Context, t target.Target, o Options) (*Host, error) {
 	}
 	h := &Host{Target: t, options: o}
 	if o.Resume != nil {
-		h.natural = *o.Resume
+		h.natural, h.left = *o.Resume, o.Resume
 		if _, err := Undo(ctx, t, h.natural); err != nil {
 			return nil, err
 		}
@@ -132,6 +136,7 @@ func (h *Host) Boot(ctx context.Context, spec target.BootSpec) error {
 	if err := h.options.keep(record); err != nil {
 		return err
 	}
+	h.left = &record
 	if err := h.start(ctx, m, record); err != nil {
 		return err
 	}
@@ -187,8 +192,17 @@ func (h *Host) restart(ctx context.Context, m machine, argv []string) error {
 	})
 }
 
-// bootByItself starts the host without anything of headroom's on it.
+// bootByItself starts the host without anything of headroom's on it. After a boot that was given up it may still be on its way, and
+// what was put there for that boot in its place.
 func (h *Host) bootByItself(ctx context.Context, m machine) error {
+	if err := h.options.reachable(ctx, m); err != nil {
+		return err
+	}
+	if h.left != nil {
+		if _, err := Undo(ctx, h.Target, *h.left); err != nil {
+			return err
+		}
+	}
 	if err := h.restart(ctx, m, reboot(m)); err != nil {
 		return err
 	}
@@ -196,7 +210,11 @@ func (h *Host) bootByItself(ctx context.Context, m machine) error {
 	if err != nil {
 		return err
 	}
-	return h.options.ended(h.natural, now[cmdlinePath], now[releasePath])
+	err = h.options.ended(h.natural, now[cmdlinePath], now[releasePath])
+	if err == nil {
+		h.left = nil
+	}
+	return err
 }
 
 // ended proves that a machine runs as it starts by itself, and says so to who keeps the record.

@@ -37,6 +37,8 @@ type Record struct {
 	// Config is the whole machine configuration of a Talos node, with its secrets, and Installer the image that it runs from.
 	Config    string `json:"config,omitempty"`
 	Installer string `json:"installer,omitempty"`
+	// Image is what the node is told to install: from then on it starts so, until Installer is installed again.
+	Image string `json:"image,omitempty"`
 }
 
 // NewFile is a file that headroom makes; nothing is ever replaced.
@@ -49,10 +51,14 @@ type NewFile struct {
 // choice of the entry, then the entry. It goes on after an error and reports all of them.
 //
 // The host goes on running as it is. Running says whether it still has boot arguments or a kernel that are not its own; then
-// starting it anew ends that, by Host.Boot with the zero spec or by hand.
+// starting it anew ends that, by Host.Boot with the zero spec or by hand. A Talos node that was told to install something always
+// needs that Boot: how it runs now does not say how it starts next.
 func Undo(ctx context.Context, t target.Target, r Record) (running bool, err error) {
 	m := machine{t}
 	var errs []error
+	if l, ok := t.(target.Leftovers); ok { // one that still writes, of a headroom that was killed
+		errs = append(errs, l.ClearJob(ctx, onceID))
+	}
 	if n, ok := t.(*Talos); ok && r.Config != "" {
 		errs = append(errs, n.apply(ctx, r.Config, ""))
 	}
@@ -72,7 +78,7 @@ func Undo(ctx context.Context, t target.Target, r Record) (running bool, err err
 	if err != nil {
 		return true, errors.Join(append(errs, err)...)
 	}
-	return !sameStart(r, now[cmdlinePath], now[releasePath]), errors.Join(errs...)
+	return r.Image != "" || !sameStart(r, now[cmdlinePath], now[releasePath]), errors.Join(errs...)
 }
 
 // sameStart says whether a machine runs as the record says that it starts by itself. What loaders add is left out: kexec adds

@@ -45,9 +45,12 @@ func (n *Talos) Boot(ctx context.Context, spec target.BootSpec) error {
 			return err
 		}
 	}
-	if err := n.options.keep(n.natural); err != nil {
+	record := n.natural
+	record.Image = image
+	if err := n.options.keep(record); err != nil {
 		return err
 	}
+	n.natural.Image = image
 	if patch != "" {
 		if err := n.apply(ctx, n.natural.Config, patch); err != nil {
 			return err
@@ -69,6 +72,9 @@ func (n *Talos) Boot(ctx context.Context, spec target.BootSpec) error {
 
 // bootByItself puts the configuration and the image back, and reboots only if the node runs as it should already.
 func (n *Talos) bootByItself(ctx context.Context, m machine) error {
+	if err := n.options.reachable(ctx, m); err != nil {
+		return err
+	}
 	now, err := m.read(ctx, cmdlinePath, releasePath)
 	if err != nil {
 		return err
@@ -76,7 +82,7 @@ func (n *Talos) bootByItself(ctx context.Context, m machine) error {
 	if err := n.apply(ctx, n.natural.Config, ""); err != nil {
 		return err
 	}
-	if sameStart(n.natural, now[cmdlinePath], now[releasePath]) {
+	if n.natural.Image == "" && sameStart(n.natural, now[cmdlinePath], now[releasePath]) {
 		err = n.restart(ctx, m, n.argv("reboot"))
 	} else {
 		err = n.upgrade(ctx, m, n.natural.Installer)
@@ -87,6 +93,7 @@ func (n *Talos) bootByItself(ctx context.Context, m machine) error {
 	if now, err = m.read(ctx, cmdlinePath, releasePath); err != nil {
 		return err
 	}
+	n.natural.Image = "" // what was told is done
 	return n.options.ended(n.natural, now[cmdlinePath], now[releasePath])
 }
 

@@ -35,6 +35,7 @@ func (o Options) restart(ctx context.Context, m machine, argv []string, ask func
 			return o.settle(waiting, m)
 		}
 		if waiting.Err() == nil {
+			o.waiting(waiting)
 			select {
 			case <-waiting.Done():
 			case <-time.After(o.Pause):
@@ -48,6 +49,37 @@ func (o Options) restart(ctx context.Context, m machine, argv []string, ask func
 			return ctx.Err()
 		}
 		return o.late(m, argv, out, time.Since(began).Round(time.Second), err == nil)
+	}
+}
+
+// waiting tells who watches how much of the limit is left.
+func (o Options) waiting(ctx context.Context) {
+	if end, ok := ctx.Deadline(); ok && o.Waiting != nil {
+		o.Waiting(time.Until(end))
+	}
+}
+
+// reachable waits until a machine answers that may be on its way down or up.
+func (o Options) reachable(ctx context.Context, m machine) error {
+	began := time.Now()
+	waiting, cancel := context.WithTimeout(ctx, o.Limit)
+	defer cancel()
+	for {
+		_, err := o.look(ctx, m)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		if waiting.Err() != nil {
+			return errors.Join(o.late(m, nil, target.Output{}, time.Since(began).Round(time.Second), false), err)
+		}
+		o.waiting(waiting)
+		select {
+		case <-waiting.Done():
+		case <-time.After(o.Pause):
+		}
 	}
 }
 

@@ -1,0 +1,231 @@
+package bootloader
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+)
+
+// Kept is the record of one experiment on the disk of the machine that headroom runs on, flushed before anything is put on the host. A
+// lock on its file, which the kernel lets go when the process ends in whatever way, tells it from one that a killed process has left.
+// Its lines are JSON, one for each boot, of which the last whole one counts. Only the user may read it: a record of Talos holds secrets.
+//
+//	{"schema":"headroom/boots/v1","id":"7KQ4M2X9TD","process":4711,"record":{"target":"ssh://root@db1","way":"grub",…}}
+type Kept struct {
+	path, id string
+	file     *os.File // nil while nothing is kept
+	atStep   func(step string)
+}
+
+const (
+	bootsSchema = "headroom/boots/v1"
+	keptSuffix  = ".boots"
+)
+
+type keptLine struct {
+	Schema  string `json:"schema"`
+	ID      string `json:"id"`
+	Process int    `json:"process"`
+	Record  Record `json:"record"`
+}
+
+// NewKept says in which folder the record of an experiment is kept; nothing is written yet. Before and After are for Options.
+func NewKept(dir, id string) *Kept {
+	return &Kept{path: filepath.Join(dir, id+keptSuffix), id: id, atStep: func(string) {}}
+}
+
+// AtStep has f called before every step of keeping and forgetting, with its name. It exists so that a test can end the process at each.
+func (k *Kept) AtStep(f func(step string)) { k.atStep = f }
+
+// Held says whether a host may not run as it starts by itself.
+func (k *Kept) Held() bool { return k.file != nil }
+
+// Before keeps what is about to be put on the host.
+func (k *Kept) Before(r Record) error {
+	k.atStep("keep the record of a boot")
+	err := k.append(r)
+	if err != nil {
+		return &lab.Error{What: "can't keep what is about to be put on the host, so it is not started anew", Target: r.Target, Err: err}
+	}
+	k.atStep("start anew")
+	return nil
+}
+
+func (k *Kept) append(r Record) error {
+	text, err := json.Marshal(keptLine{bootsSchema, k.id, os.Getpid(), r})
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if k.file != nil {
+		_, err = k.file.Write(text)
+		return errors.Join(err, k.file.Sync())
+	}
+	dir := filepath.Dir(k.path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	// It appears under its name with its lock and first line: without them another process would take it for one that was left.
+	building := filepath.Join(dir, "."+k.id+keptSuffix+".new")
+	f, err := os.OpenFile(building, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, k.path, unix.RENAME_NOREPLACE)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close(), os.Remove(building))
+	}
+	k.file = f
+	return syncFolder(dir)
+}
+
+// After forgets the record: the host runs as it starts by itself.
+func (k *Kept) After(Record) error {
+	if k.file == nil {
+		return nil
+	}
+	k.atStep("forget the record of a boot")
+	err := errors.Join(os.Remove(k.path), syncFolder(filepath.Dir(k.path)), k.file.Close())
+	k.file = nil
+	return err
+}
+
+// Close lets go of what is still kept, for another process to put right.
+func (k *Kept) Close() error {
+	if k.file == nil {
+		return nil
+	}
+	f := k.file
+	k.file = nil
+	return f.Close()
+}
+
+// Left is a record that is kept.
+type Left struct {
+	Path, ID string
+	Record   Record
+	// InUse is set while a living process works on it.
+	InUse bool
+}
+
+// Pending lists the records in a folder.
+func Pending(dir string) ([]Left, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	errs := []error{err}
+	var found []Left
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !strings.HasSuffix(e.Name(), keptSuffix) {
+			continue // what was never finished being made goes with the journals of settings
+		}
+		line, err := readKept(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // forgotten meanwhile
+		case err != nil:
+			errs = append(errs, err)
+		default:
+			found = append(found, Left{Path: path, ID: line.ID, Record: line.Record, InUse: inUse(path, line.Process)})
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// TakeUp goes on with a record that was left. One that another process works on is refused.
+func TakeUp(left Left) (*Kept, error) {
+	f, err := os.OpenFile(left.Path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "another process is starting " + left.Record.Target + " anew"}, f.Close())
+	}
+	// Whoever held the lock until now may have removed the file.
+	mine, err := f.Stat()
+	if err == nil {
+		var there os.FileInfo
+		if there, err = os.Stat(left.Path); err == nil && !os.SameFile(mine, there) {
+			err = fs.ErrNotExist
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Kept{path: left.Path, id: left.ID, file: f, atStep: func(string) {}}, nil
+}
+
+func readKept(path string) (keptLine, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return keptLine{}, err
+	}
+	line, err := parseKept(data)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return line, err
+}
+
+// parseKept finds the last whole line. A half-written one is what a crash leaves: of a boot that was not begun.
+func parseKept(data []byte) (keptLine, error) {
+	data = data[:bytes.LastIndexByte(data, '\n')+1]
+	last := data[bytes.LastIndexByte(bytes.TrimSuffix(data, []byte("\n")), '\n')+1:]
+	var line keptLine
+	if err := json.Unmarshal(last, &line); err != nil || line.Schema != bootsSchema || line.Record.Target == "" {
+		return keptLine{}, errors.New("not a record of boots of this version")
+	}
+	return line, nil
+}
+
+// lockLinger is how long the lock of a dead process is waited for, which a child can hold that it had begun to start.
+const lockLinger = 5 * time.Second
+
+func inUse(path string, process int) bool {
+	for end := time.Now().Add(lockLinger); ; time.Sleep(20 * time.Millisecond) {
+		if !locked(path) {
+			return false
+		}
+		if time.Now().After(end) || !errors.Is(unix.Kill(process, 0), unix.ESRCH) {
+			return true
+		}
+	}
+}
+
+func locked(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+}
+
+// syncFolder makes the names in a folder survive a power cut.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
