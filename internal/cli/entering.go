@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -76,37 +75,17 @@ func bootText(spec target.BootSpec) string {
 	if len(spec.Arguments) > 0 {
 		parts = append(parts, "arguments "+strings.Join(spec.Arguments, " "))
 	}
-	if len(spec.Without) > 0 {
-		parts = append(parts, "without "+strings.Join(spec.Without, " "))
-	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Machine)) {
 		parts = append(parts, name+"="+spec.Machine[name])
 	}
-	if len(parts) == 0 {
-		return "boot"
+	text := "boot"
+	if len(parts) > 0 {
+		text += " with " + strings.Join(parts, ", ")
 	}
-	return "boot with " + strings.Join(parts, ", ")
-}
-
-func (x *experiment) boot(ctx context.Context, spec target.BootSpec) error {
-	b, ok := x.target.(target.Booter)
-	if !ok {
-		return x.cantBoot()
+	if len(spec.Without) > 0 {
+		text += " without " + strings.Join(spec.Without, " ")
 	}
-	return b.Boot(ctx, spec)
-}
-
-// checkBoots refuses at once what only a boot could do.
-func (x *experiment) checkBoots() error {
-	if _, ok := x.target.(target.Booter); !ok && x.boots() {
-		return x.cantBoot()
-	}
-	return nil
-}
-
-func (x *experiment) cantBoot() error {
-	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be started anew from here, which %s needs", x.target.Name(), x.bootFactor()),
-		Hints: []string{"measure a guest: --on qemu:FILE", "headroom factors says what each factor needs"}}
+	return text
 }
 
 func (x *experiment) bootFactor() string {
@@ -138,7 +117,7 @@ func (x *experiment) enter(ctx context.Context, id string) (runner.Entrance, err
 // takeDown keeps what the machine is like in an arm of a sweep that it was started anew for, once: kernels differ in more than the
 // version that was asked for.
 func (x *experiment) takeDown(ctx context.Context, arm lab.Arm) error {
-	if x.kind != sweeping || !x.boots() || x.takenDown[arm.ID] || arm.Role == referenceArm {
+	if x.kind != sweeping || !x.boots() || !x.bootsHere() || x.takenDown[arm.ID] || arm.Role == referenceArm {
 		return nil
 	}
 	d, err := x.snapshotWithin(ctx, bootedSnapshotLimit, x.target, x.place())

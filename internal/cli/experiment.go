@@ -47,6 +47,8 @@ type experiment struct {
 	reference *measurement
 	// takenDown are the arms whose machine was taken down.
 	takenDown map[string]bool
+	// host is a real machine that is started anew; nil for a guest, and where nothing takes a boot.
+	host *realHost
 }
 
 // vary carries out an experiment, or says what it would do.
@@ -89,7 +91,7 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if err := x.reach(ctx, x.options.on); err != nil {
 		return err
 	}
-	if err := x.checkBoots(); err != nil {
+	if err := x.checkBoots(ctx); err != nil {
 		return err
 	}
 	x.measurement.options = x.options.runOptions()
@@ -170,7 +172,7 @@ func (x *experiment) terms() (*lab.Experiment, error) {
 	if x.options.pairs < 0 || x.options.pairs > ablation.MostPairs {
 		return nil, usage(fmt.Sprintf("--pairs %d is no number of pairs", x.options.pairs), fmt.Sprintf("write a number from 0 to %d", ablation.MostPairs))
 	}
-	e := &lab.Experiment{Kind: x.kind, Blocks: x.options.blocks, Keep: x.options.keep, Commands: x.options.commands, Margin: 0.03, Alpha: 0.05}
+	e := &lab.Experiment{Kind: x.kind, Blocks: x.options.blocks, Keep: x.options.keep, Commands: x.options.commands, Margin: 0.03, Alpha: 0.05, BootOn: x.options.bootOn}
 	if e.Blocks == 0 {
 		e.Blocks = defaultBlocks(x.kind)
 	}
@@ -221,7 +223,7 @@ func (x *experiment) bind(ctx context.Context) error {
 
 // plan is that of the visits.
 func (x *experiment) plan() {
-	x.reboots = x.boots()
+	x.reboots = x.boots() && x.bootsHere()
 	terms := plan.VisitTerms{Blocks: x.run.Experiment.Blocks, Fewest: x.run.Experiment.Fewest, Budget: x.run.Budget}
 	var settled func([]plan.Done) []string
 	if x.kind == ablating {
@@ -276,6 +278,9 @@ func (x *experiment) preface() {
 	x.say("", x.where())
 	if x.reference != nil {
 		x.say("reference: ", x.reference.where())
+	}
+	if x.host != nil {
+		x.say("  ", x.host.text())
 	}
 	text := fmt.Sprintf("%s in %s, each visited %s at most", plural(len(x.run.Cells)/len(x.run.Arms), "cell"), plural(len(x.run.Arms), "arm"),
 		plural(e.Blocks, "time"))
@@ -332,6 +337,7 @@ func (x *experiment) carryOut(ctx context.Context) error {
 		}
 		_, err = open[x.arm(next.Arm).Role].Repeat(ctx, next)
 	}
+	err = errors.Join(err, x.bootBack(ctx)) // first, because what is left on the host can only be removed when it is there
 	show.end()
 	outcome, closing := open.close()
 	err = errors.Join(err, closing, x.putBack(ctx))
@@ -392,6 +398,10 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 	if err := x.reach(ctx, targetOfRun(b.Run)); err != nil {
 		return err
 	}
+	x.options.bootOn = b.Run.Experiment.BootOn
+	if err := x.checkBoots(ctx); err != nil {
+		return err
+	}
 	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy}
 	if err := x.goOn(ctx, b, ofRole(b.Run, storageRole)); err != nil {
 		return err
@@ -425,6 +435,7 @@ func (x *experiment) release() {
 			x.closeTarget(r.target)
 		}
 	}
+	x.releaseHost()
 	x.closeTarget(x.target)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/suite"
+	"headroom/internal/target/bootloader"
 )
 
 // experimentOptions are the flags of sweep and ablate, or what an experiment's file says in their place.
@@ -38,7 +39,12 @@ type experimentOptions struct {
 	resume   string
 	show     string
 	dryRun   bool
-	output   string
+	// reboot is the real machine that may be started anew; bootOn the one that is, where it is not the one that loads run on.
+	reboot    string
+	bootOn    string
+	bootWay   string
+	bootLimit time.Duration
+	output    string
 }
 
 // flag is the name of the flag that says what is varied.
@@ -72,6 +78,10 @@ func (o *experimentOptions) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay as it is, like cmdline:numa; may be repeated")
 	f.StringVar(&o.on, "on", "local", "where to measure: local, ssh://user@host, qemu:FILE")
+	f.StringVar(&o.reboot, "reboot", "", "the machine that may be started anew at every visit, like ssh://root@host; what runs there ends")
+	f.StringVar(&o.bootOn, "boot-on", "", "vary the boot of another machine than the one that loads run on: ssh://root@host, talos://NODE")
+	f.StringVar(&o.bootWay, "boot-way", "", "how a real machine is booted: "+strings.Join(bootloader.Ways(), ", ")+" (default: the first that is possible)")
+	f.DurationVar(&o.bootLimit, "boot-limit", 10*time.Minute, "how long a boot of a real machine may take")
 	f.StringArrayVar(&o.set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.StringVar(&o.size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
 	f.StringVar(&o.label, "label", "", "text to find the run by")
@@ -94,11 +104,14 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.budget < 0 {
 		return usage("--budget "+o.budget.String()+" is no length of time", "write something like 10m or 1h30m")
 	}
-	settled, why := []string{"factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "limit", "alone", "pairs"},
+	if o.bootLimit <= 0 {
+		return usage("--boot-limit "+o.bootLimit.String()+" is no length of time", "write something like 10m")
+	}
+	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "limit", "alone", "pairs"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":
-		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "max-writes"), "means nothing with --show"
+		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "max-writes", "reboot", "boot-way", "boot-limit"), "means nothing with --show"
 	case o.resume == "":
 		return nil
 	}

@@ -19,15 +19,18 @@ import (
 )
 
 // recoverAbandoned ends and removes what a killed headroom left behind on targets that are wanted, puts back the settings that it had
-// changed there, and says what it was. Loads are ended before settings are put back under them.
-func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, foreign factor.Foreign) (int, error) {
+// changed there, and says what it was. Loads are ended before settings are put back under them, and boots come last. Targets that are
+// allowed may be started anew.
+func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, allowed []string, foreign factor.Foreign) (int, error) {
 	abandoned, err := s.Abandoned()
 	errs := []error{err}
 	for _, a := range abandoned {
 		errs = append(errs, p.clear(ctx, s, a, wanted))
 	}
 	changed, err := p.undoAbandoned(ctx, s, wanted, foreign)
-	return len(abandoned) + changed, errors.Join(append(errs, err)...)
+	errs = append(errs, err)
+	booted, err := p.bootLeft(ctx, s, wanted, allowed, foreign)
+	return len(abandoned) + changed + booted, errors.Join(append(errs, err)...)
 }
 
 // tidy recovers what can be recovered on this machine and on targets, one that is empty for all of them, and says what can't: that is no
@@ -35,7 +38,7 @@ func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted f
 // do with the command.
 func (p *program) tidy(ctx context.Context, s *store.Store, on ...string) {
 	wanted := func(name string) bool { return name == here || slices.Contains(on, "") || slices.Contains(on, name) }
-	if _, err := p.recoverAbandoned(ctx, s, wanted, factor.Report); err != nil {
+	if _, err := p.recoverAbandoned(ctx, s, wanted, nil, factor.Report); err != nil {
 		p.printError(err)
 	}
 }
@@ -192,13 +195,17 @@ func (p *program) undoChanges(ctx context.Context, left factor.Left, t target.Ta
 
 func (p *program) restoreCommand() *cobra.Command {
 	var anyway, accept bool
+	var reboot []string
 	c := &cobra.Command{
 		Use:   "restore",
 		Short: "Put back what a killed or crashed run left: settings, loads, scratch files, here and elsewhere",
 		Long: `Ends the loads, removes the scratch files and puts back the settings that a run left behind when it was
 killed, on the machine that it measured. The next run there does the same before it starts. A setting
-that somebody else has changed since is left alone and reported, unless a flag says what becomes of it.`,
-		Example: "  headroom restore\n  headroom restore --anyway",
+that somebody else has changed since is left alone and reported, unless a flag says what becomes of it.
+
+What was put on a real machine for one boot is taken away too. Where that machine still runs with
+arguments that are not its own, it takes a boot to end that, which must be allowed by name.`,
+		Example: "  headroom restore\n  headroom restore --anyway\n  headroom restore --reboot ssh://root@db1",
 		Args:    between(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			foreign := factor.Report
@@ -214,7 +221,7 @@ that somebody else has changed since is left alone and reported, unless a flag s
 			if err != nil {
 				return err
 			}
-			n, err := p.recoverAbandoned(c.Context(), s, func(string) bool { return true }, foreign)
+			n, err := p.recoverAbandoned(c.Context(), s, func(string) bool { return true }, reboot, foreign)
 			if err == nil && n == 0 {
 				fmt.Fprintln(p.Stdout, "nothing was left behind")
 			}
@@ -222,6 +229,7 @@ that somebody else has changed since is left alone and reported, unless a flag s
 		},
 	}
 	c.Flags().BoolVar(&anyway, "anyway", false, "put back what was there before, also where somebody else has changed a setting since")
+	c.Flags().StringArrayVar(&reboot, "reboot", nil, "a machine that may be started anew where it still runs with arguments that are not its own; may be repeated")
 	c.Flags().BoolVar(&accept, "accept", false, "leave settings that can't be put back, or that somebody else has changed, and forget the changes")
 	return c
 }

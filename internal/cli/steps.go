@@ -98,6 +98,9 @@ func (x *experiment) steps(ctx context.Context) (steps, error) {
 			s.End = append(s.End, e.text)
 		}
 	}
+	if x.host != nil {
+		s.End = append(s.End, x.host.backText()+", unless the last boot was that")
+	}
 	for _, side := range x.sides() {
 		if side.place().Kind == lab.Directory {
 			s.End = append(s.End, "remove "+side.filename())

@@ -35,6 +35,7 @@ func targetKinds() []targetKind {
 		{here, "local", func(_ context.Context, p *program, _ string) (target.Target, error) { return p.local(), nil }},
 		{"ssh:", "ssh://[user@]host[:port]", openSSH},
 		{guestScheme, "qemu:FILE", openGuest},
+		{talosScheme, "talos://NODE", openTalos},
 	}
 }
 

@@ -122,6 +122,8 @@ type Experiment struct {
 	// where none was asked for.
 	Limit    float64 `json:"limit,omitempty"`
 	Quantile string  `json:"quantile,omitempty"`
+	// BootOn is the machine whose boot is varied, where that is not the one that loads run on.
+	BootOn string `json:"boot_on,omitempty"`
 	// Keep are the settings that must stay as they are.
 	Keep []string `json:"keep,omitempty"`
 	// Commands are those of exec: factors, by their names.

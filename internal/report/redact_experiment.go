@@ -42,7 +42,7 @@ func cleanExperiment(e *lab.Experiment, clean func(string) string) *lab.Experime
 		return nil
 	}
 	out := *e
-	out.Keep = cleanAll(e.Keep, clean)
+	out.Keep, out.BootOn = cleanAll(e.Keep, clean), clean(e.BootOn)
 	out.Factors = slices.Clone(e.Factors)
 	for i, f := range out.Factors {
 		out.Factors[i].Levels, out.Factors[i].Found = cleanAll(f.Levels, clean), clean(f.Found)

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/factor"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/runner"
+	"headroom/internal/target"
+	"headroom/internal/target/bootloader"
+	"headroom/internal/unit"
+)
+
+// talosScheme begins the name of a Talos node.
+const talosScheme = "talos://"
+
+func openTalos(ctx context.Context, _ *program, name string) (target.Target, error) {
+	node := strings.TrimPrefix(name, talosScheme)
+	if node == "" || strings.HasPrefix(node, "-") {
+		return nil, usage(fmt.Sprintf("%q is no target: the node is missing", name), "write talos://NODE, as talosctl --nodes takes it")
+	}
+	n, err := bootloader.NewTalos(ctx, node, bootloader.Options{})
+	if err != nil {
+		return nil, err // and no node that is nil in an interface which is not
+	}
+	return n, nil
+}
+
+// realHost is a machine that an experiment starts anew and that is not headroom's own: others may be at work on it.
+type realHost struct {
+	target.Booter
+	name, way string
+	// opened is set for a target that is not the one where loads run, which must be closed.
+	opened target.Target
+	kept   *bootloader.Kept
+	limit  time.Duration
+	// doing is the step that goes on.
+	doing string
+}
+
+// bootsHere says whether what is varied at a boot is varied where loads run.
+func (x *experiment) bootsHere() bool {
+	return x.options.bootOn == "" || x.options.bootOn == x.target.Name()
+}
+
+// bootedName is the machine whose boot is varied.
+func (x *experiment) bootedName() string {
+	if x.options.bootOn != "" {
+		return x.options.bootOn
+	}
+	return x.target.Name()
+}
+
+// checkBoots refuses at once what could not be started anew, or may not be.
+func (x *experiment) checkBoots(ctx context.Context) error {
+	if _, ok := x.target.(*bootloader.Talos); ok {
+		return &lab.Error{Kind: lab.Refused, What: "no load can be run on a Talos node from here: it has no shell", Target: x.target.Name(),
+			Hints: []string{"measure from a machine that uses it, and vary the node's boot: --on ssh://CLIENT --boot-on " + x.target.Name()}}
+	}
+	name := x.bootedName()
+	switch {
+	case !x.boots() && (x.options.reboot != "" || x.options.bootOn != ""):
+		return usage("nothing that is varied takes a boot, so --reboot and --boot-on mean nothing", "headroom factors says what each factor needs")
+	case !x.boots():
+		return nil
+	case fleeting(name) && x.options.bootOn == "":
+		if x.options.reboot != "" {
+			return usage("a guest is headroom's own, and started anew without --reboot")
+		}
+		return nil
+	case fleeting(name) || name == here || !isTarget(name) || slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == "guest" }):
+		return x.cantBoot()
+	case x.options.reboot == "":
+		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s starts %s anew at every visit, and nobody has allowed that", x.bootFactor(), name),
+			Hints: []string{"--reboot " + name + " allows it; whatever runs there ends each time, whoever it belongs to"}}
+	case x.options.reboot != name:
+		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("--reboot names %s, and what would be started anew is %s", x.options.reboot, name)}
+	}
+	return x.openHost(ctx, name)
+}
+
+func (x *experiment) cantBoot() error {
+	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be started anew from here, which %s needs", x.bootedName(), x.bootFactor()),
+		Hints: []string{"measure a guest: --on qemu:FILE", "or another machine that may be rebooted: --on ssh://root@HOST --reboot ssh://root@HOST",
+			"headroom factors says what each factor needs"}}
+}
+
+// openHost finds out how a real host can be started anew, and changes nothing.
+func (x *experiment) openHost(ctx context.Context, name string) error {
+	h := &realHost{name: name, limit: x.options.bootLimit}
+	t := x.target
+	if !x.bootsHere() {
+		if !x.options.dryRun {
+			x.tidy(ctx, x.store, name)
+		}
+		var err error
+		if t, err = x.openTarget(ctx, name); err != nil {
+			return err
+		}
+		h.opened = t
+	}
+	x.host = h
+	left, err := bootloader.Pending(changesDir(x.store))
+	if err != nil {
+		return err
+	}
+	for _, l := range left {
+		if l.Record.Target == name {
+			return unfinished(l)
+		}
+	}
+	o := bootloader.Options{Way: x.options.bootWay, Limit: h.limit, Before: x.keepBoot, After: x.forgetBoot, Waiting: func(left time.Duration) {
+		if x.tell != nil {
+			x.tell(runner.Event{Doing: h.doing, Left: left})
+		}
+	}}
+	h.Booter, h.way, err = bootable(ctx, t, o)
+	return err
+}
+
+// bootable is a target with the power to start it anew, and the way in which it is.
+func bootable(ctx context.Context, t target.Target, o bootloader.Options) (target.Booter, string, error) {
+	if onThisMachine(ctx, t) {
+		return nil, "", &lab.Error{Kind: lab.Refused, What: "headroom runs on this machine itself, so it can't start it anew", Target: t.Name(),
+			Hints: []string{"run it on another machine"}}
+	}
+	if _, ok := t.(*bootloader.Talos); ok {
+		n, err := bootloader.NewTalos(ctx, strings.TrimPrefix(t.Name(), talosScheme), o)
+		if err != nil {
+			return nil, "", err
+		}
+		return n, "talosctl", nil
+	}
+	h, err := bootloader.New(ctx, t, o)
+	if err != nil {
+		return nil, "", err
+	}
+	return h, h.Way(), nil
+}
+
+// unfinished is the error about a host that an earlier experiment may have left changed.
+func unfinished(l bootloader.Left) error {
+	if l.InUse {
+		return &lab.Error{Kind: lab.Refused, What: "another headroom is starting it anew", Target: l.Record.Target, Hints: []string{"wait until that experiment has ended"}}
+	}
+	return &lab.Error{Kind: lab.Refused, What: "it is not back at its own boot arguments since experiment " + l.ID + " was cut off", Target: l.Record.Target,
+		Hints: []string{"headroom restore --reboot " + l.Record.Target + " puts that right"}}
+}
+
+// keepBoot has on disk what is about to be put on the host.
+func (x *experiment) keepBoot(r bootloader.Record) error {
+	if x.host.kept == nil {
+		x.host.kept = bootloader.NewKept(changesDir(x.store), x.run.ID)
+		if x.AtStep != nil {
+			x.host.kept.AtStep(x.AtStep)
+		}
+	}
+	return x.host.kept.Before(r)
+}
+
+func (x *experiment) forgetBoot(r bootloader.Record) error {
+	if x.host.kept == nil {
+		return nil
+	}
+	return x.host.kept.After(r)
+}
+
+// boot starts the machine anew for an arm.
+func (x *experiment) boot(ctx context.Context, spec target.BootSpec) error {
+	if x.host == nil {
+		b, ok := x.target.(target.Booter)
+		if !ok {
+			return x.cantBoot()
+		}
+		return b.Boot(ctx, spec)
+	}
+	x.host.doing = bootText(spec)
+	if err := x.host.Boot(ctx, spec); err != nil || !x.bootsHere() {
+		return err
+	}
+	return x.samePlace(ctx)
+}
+
+// samePlace holds the place against what it was before the boot: a file system may not have been mounted again, and a device may have
+// another name.
+func (x *experiment) samePlace(ctx context.Context) error {
+	was := x.place()
+	if was.Kind == lab.NoPlace {
+		return nil
+	}
+	resolve := facts.ResolvePlace
+	if was.Members != nil {
+		resolve = resolveTogether
+	}
+	now, err := resolve(ctx, x.target, was.Path)
+	if err != nil {
+		return err
+	}
+	if now.Kind == was.Kind && now.Filesystem == was.Filesystem && slices.Equal(now.Disks, was.Disks) && (was.Kind == lab.Directory || now.Size == was.Size) {
+		return nil
+	}
+	return &lab.Error{Kind: lab.Refused, What: was.Path + " is not what it was before the boot", Target: elsewhere(x.target), Hints: []string{
+		"before: " + placeWords(was), "now: " + placeWords(now), "what is measured must be mounted when the machine starts, and keep its name: /etc/fstab, /dev/disk/by-id"}}
+}
+
+func placeWords(p lab.Place) string {
+	text := string(p.Kind)
+	if p.Filesystem != "" {
+		text += " on " + p.Filesystem
+	}
+	if p.Kind == lab.Device {
+		text += " of " + unit.Bytes(float64(p.Size))
+	}
+	return text + ", disks " + strings.Join(p.Disks, ", ")
+}
+
+// bootBack has a real host run as it starts by itself, also after an error or an interruption.
+func (x *experiment) bootBack(ctx context.Context) error {
+	if x.host == nil || x.host.kept == nil || !x.host.kept.Held() {
+		return nil
+	}
+	x.host.doing = x.host.backText()
+	x.tell(runner.Event{Doing: x.host.doing, Begins: true})
+	if err := x.host.Boot(context.WithoutCancel(ctx), target.BootSpec{}); err != nil {
+		return errors.Join(&lab.Error{What: "it is not back at its own boot arguments", Target: x.host.name,
+			Hints: []string{"what it takes to put that right is kept: headroom restore --reboot " + x.host.name}}, err)
+	}
+	return nil
+}
+
+func (h *realHost) backText() string {
+	return "start " + h.name + " by itself, and verify its own arguments"
+}
+
+// text says how the host is started anew, for the preface.
+func (h *realHost) text() string {
+	return fmt.Sprintf("%s is started anew by %s at every visit; each boot may take %s", h.name, h.way, unit.Duration(h.limit))
+}
+
+// releaseHost lets go of a host; what is still kept of it is for headroom restore.
+func (x *experiment) releaseHost() {
+	if x.host == nil {
+		return
+	}
+	if x.host.kept != nil {
+		if err := x.host.kept.Close(); err != nil {
+			x.printError(err)
+		}
+	}
+	if x.host.opened != nil {
+		x.closeTarget(x.host.opened)
+	}
+}
