@@ -42,6 +42,8 @@ type realHost struct {
 	limit  time.Duration
 	// doing is the step that goes on.
 	doing string
+	// away is set while nobody knows how the host runs: a boot failed or was interrupted.
+	away bool
 }
 
 // bootsHere says whether what is varied at a boot is varied where loads run.
@@ -181,7 +183,9 @@ func (x *experiment) boot(ctx context.Context, spec target.BootSpec) error {
 		return b.Boot(ctx, spec)
 	}
 	x.host.doing = bootText(spec)
-	if err := x.host.Boot(ctx, spec); err != nil || !x.bootsHere() {
+	err := x.host.Boot(ctx, spec)
+	x.host.away = err != nil && lab.KindOf(err) != lab.Refused && lab.KindOf(err) != lab.Usage // which say that nothing was begun
+	if err != nil || !x.bootsHere() {
 		return err
 	}
 	return x.samePlace(ctx)
@@ -222,7 +226,7 @@ func placeWords(p lab.Place) string {
 
 // bootBack has a real host run as it starts by itself, also after an error or an interruption.
 func (x *experiment) bootBack(ctx context.Context) error {
-	if x.host == nil || x.host.kept == nil || !x.host.kept.Held() {
+	if x.host == nil || !x.host.away && (x.host.kept == nil || !x.host.kept.Held()) {
 		return nil
 	}
 	x.host.doing = x.host.backText()

@@ -69,6 +69,7 @@ run. It goes on after an error and reports all of them. What could not be put ba
   ` + "`headroom restore --anyway`" + ` puts the old one back all the same, ` + "`--accept`" + ` leaves what is there and forgets the change. Where headroom
   died before it could read back, any value that is not the old one counts as its own.
 - **After a reboot** of the machine nothing of what /proc, /sys, mounts and adapters held is left, so nothing is written.
+- **Factors of the boot** (` + "`cmdline:`, `kernel:`" + `) are varied in [guests](guests.md), and on real machines that may be rebooted ([boots](boot.md)).
 - **A command that outlives its headroom** (killed, or cut off from the machine) may still be about to write. It carries the journal's id in its
   arguments, and undoing waits until none is left.
 - **` + "`--keep`" + `** settings are not touched, by whatever name: keeping ` + "`sysctl:vm.swappiness`" + ` keeps ` + "`sysfs:/proc/sys/vm/swappiness`" + `, keeping
