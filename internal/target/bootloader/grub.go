@@ -63,6 +63,9 @@ func findGRUB(ctx context.Context, m machine, natural Record) (loader, error) {
 	if err := g.writable(ctx, m); err != nil {
 		return nil, err
 	}
+	if err := m.canWriteNew(ctx); err != nil {
+		return nil, err
+	}
 	if _, err := g.entry(ctx, m, natural, ""); err != nil {
 		return nil, err
 	}

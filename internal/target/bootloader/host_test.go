@@ -315,6 +315,7 @@ func TestRefusals(t *testing.T) {
 			_ = os.RemoveAll(s.at(systemdPath))
 			_ = s.put("/proc/mounts", "/dev/sda1 / ext4 rw,relatime 0 0\n")
 		}, "without systemd nothing unmounts /"},
+		"BusyBox":  {answer("dd --help", "BusyBox v1.35.0 (Debian 1:1.35.0-4) multi-call binary.\n"), "can't refuse to replace a file"},
 		"not root": {answer("id -u", "1000\n"), "only root"},
 	} {
 		s := newStandIn(t, "debian-12")

@@ -55,7 +55,7 @@ func (k *Kept) Before(r Record) error {
 	k.atStep("keep the record of a boot")
 	err := k.append(r)
 	if err != nil {
-		return &lab.Error{What: "can't keep what is about to be put on the host, so it is not started anew", Target: r.Target, Err: err}
+		return &lab.Error{Kind: lab.Refused, What: "can't keep what is about to be put on the host, so it is not started anew", Target: r.Target, Err: err}
 	}
 	k.atStep("start anew")
 	return nil

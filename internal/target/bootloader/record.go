@@ -113,6 +113,15 @@ func (m machine) removeNew(ctx context.Context, f NewFile) error {
 	return m.do(ctx, "sync")
 }
 
+// canWriteNew refuses the dd of BusyBox, which would replace a file.
+func (m machine) canWriteNew(ctx context.Context) error {
+	out, err := m.Run(ctx, "dd", "--help")
+	if err == nil && strings.Contains(string(out.Stdout)+string(out.Stderr), "BusyBox") {
+		err = errors.New("the dd of BusyBox can't refuse to replace a file; install coreutils")
+	}
+	return err
+}
+
 // writeNew makes a file of a record, on the disk before it returns. dd is what can refuse to replace a file and wait for the
 // disk, and takes its text from standard input, so that no shell is needed.
 func (m machine) writeNew(ctx context.Context, f NewFile) error {

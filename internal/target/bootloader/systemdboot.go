@@ -46,7 +46,7 @@ func findSystemdBoot(ctx context.Context, m machine, natural Record) (loader, er
 	if files[features].Err != nil || parseEFINumber(files[features].Data)&oneShotFeature == 0 {
 		return nil, errors.New("this systemd-boot does not take an entry for one boot")
 	}
-	if err := m.noOneShot(ctx); err != nil {
+	if err := errors.Join(m.noOneShot(ctx), m.canWriteNew(ctx)); err != nil {
 		return nil, err
 	}
 	for _, option := range []string{"--print-boot-path", "--print-esp-path"} {

@@ -127,6 +127,32 @@ func TestTalosWithArgumentsInItsImage(t *testing.T) {
 	}
 }
 
+// An image that starts with the same arguments can't be told by them from the node's own.
+func TestTalosInstallsItsOwnImageAgain(t *testing.T) {
+	dir := talosStandIn(t, "v1.10.3", "false")
+	var kept Record
+	o := quick()
+	o.Before = func(r Record) error { kept = r; return nil }
+	n := newTalos(t, o)
+	own := lookAt(t, dir, "cmdline")
+	if err := n.Boot(t.Context(), target.BootSpec{Kernel: "registry/other:v1.10.3"}); err != nil {
+		t.Fatal(err, detailsOf(err))
+	}
+	if running, err := Undo(t.Context(), n, kept); err != nil || !running {
+		t.Errorf("running %v, %v", running, err)
+	}
+	o.Resume = &kept // as after a crash
+	if err := newTalos(t, o).Boot(t.Context(), target.BootSpec{}); err != nil {
+		t.Fatal(err, detailsOf(err))
+	}
+	if images := lookAt(t, dir, "images"); images != "registry/other:v1.10.3\n"+talosImage {
+		t.Errorf("upgraded to %s", images)
+	}
+	if now := lookAt(t, dir, "cmdline"); strings.TrimPrefix(own, "BOOT_IMAGE=/A/vmlinuz ") != now {
+		t.Errorf("it runs with %s", now)
+	}
+}
+
 func TestTalosThatFails(t *testing.T) {
 	dir := talosStandIn(t, "v1.10.3", "false")
 	n := newTalos(t, hopeless())
