@@ -18,27 +18,27 @@ type experimentOptions struct {
 	baseline string
 	// reference is a place, referenceOn the target it is on.
 	reference, referenceOn string
-	keep     []string
-	commands map[string]lab.SettingCommands
-	on       string
-	set      []string
-	size     string
-	label    string
-	seed     uint64
-	destroy  string
-	writes   string
-	blocks   int
-	repeat   int
-	budget   time.Duration
-	margin   string
-	alpha    string
-	share    string
-	limit    string
-	alone    bool
-	pairs    int
-	resume   string
-	show     string
-	dryRun   bool
+	keep                   []string
+	commands               map[string]lab.SettingCommands
+	on                     string
+	set                    []string
+	size                   string
+	label                  string
+	seed                   uint64
+	destroy                string
+	writes                 string
+	blocks                 int
+	repeat                 int
+	budget                 time.Duration
+	margin                 string
+	alpha                  string
+	share                  string
+	limit                  string
+	alone                  bool
+	pairs                  int
+	resume                 string
+	show                   string
+	dryRun                 bool
 	// reboot is the real machine that may be started anew; bootOn the one that is, where it is not the one that loads run on.
 	reboot    string
 	bootOn    string

@@ -13,8 +13,8 @@ import (
 // What a visit costs besides its loads, a boot above all, is learnt from those that have ended.
 type visitClock struct {
 	plan  *plan.Visits
-	loads  map[string]time.Duration // what a load of a cell is expected to take
-	cells  map[string]runner.Cell
+	loads map[string]time.Duration // what a load of a cell is expected to take
+	cells map[string]runner.Cell
 
 	done    []plan.Done
 	visits  int           // that have begun
