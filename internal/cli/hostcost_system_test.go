@@ -33,8 +33,15 @@ func hostSeconds(r lab.Repetition) float64 {
 
 // The CPU time of the host is there for each load, is at least that of fio, and no more than the cores had.
 func TestHostCPUOfALoad(t *testing.T) {
-	v := newVictim(t)
-	if out, err := v.command("sweep", v.suiteOf(nullLoad), "--factor", "job:bs=4k,8k", "--blocks", "2").CombinedOutput(); err != nil {
+	t.Run("here", func(t *testing.T) { hostCPUOfALoad(t, newVictim(t), "local") })
+	t.Run("over ssh", func(t *testing.T) {
+		v, _ := newRemoteVictim(t)
+		hostCPUOfALoad(t, v, "ssh://under-test")
+	})
+}
+
+func hostCPUOfALoad(t *testing.T, v victim, on string) {
+	if out, err := v.command("sweep", v.suiteOf(nullLoad), "--factor", "job:bs=4k,8k", "--blocks", "2", "--on", on).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	n := 0
