@@ -188,8 +188,8 @@ func (h *host) system(dir string) string {
 	for _, d := range []string{"proc", "sys", "dev", "tmp", "root", "boot", "run", "var/tmp", "var/log"} {
 		a.Folder(d)
 	}
-	// busybox's shell and setsid take its own dd before any other, and that can't refuse to replace a file.
-	programs := []string{"fio", "dash", "setsid", "dd", "grub-editenv", "grub-probe", "grub-script-check", "/usr/sbin/sshd"}
+	// busybox's shell, env and setsid take its own dd before any other, and that can't refuse to replace a file.
+	programs := []string{"fio", "dash", "env", "setsid", "dd", "grub-editenv", "grub-probe", "grub-script-check", "/usr/sbin/sshd"}
 	for _, p := range []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth"} {
 		if _, err := os.Stat(p); err == nil {
 			programs = append(programs, p)
@@ -209,7 +209,7 @@ func (h *host) system(dir string) string {
 	a.File("bin/busybox", 0o755, read(t, busybox))
 	for applet := range strings.FieldsSeq(h.do("busybox", "--list")) {
 		switch applet {
-		case "dd", "setsid", "busybox":
+		case "dd", "env", "setsid", "busybox":
 		case "sh":
 			a.Link("bin/sh", dash)
 		default:
