@@ -141,17 +141,14 @@ func TestAKilledAblationOfATalosNodeIsPutBack(t *testing.T) {
 		if string(read(t, filepath.Join(dir, "cmdline"))) != talosOwn+"\n" {
 			changed++
 		}
-		for _, name := range v.holding(talosSecret) {
-			kept++
+		records := v.holding(talosSecret)
+		kept += len(records)
+		for _, name := range records {
 			if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 || filepath.Base(filepath.Dir(name)) != "changes" {
 				t.Errorf("step %d: secrets in %s: %v, %v", step, name, info, err)
 			}
 		}
 		if err := os.WriteFile(filepath.Join(dir, "down"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		records, err := filepath.Glob(filepath.Join(v.store, "changes", "*.boots"))
-		if err != nil {
 			t.Fatal(err)
 		}
 		if out, err := v.command("restore").CombinedOutput(); len(records) > 0 && (err == nil || !strings.Contains(string(out), "when it can be reached: headroom restore")) {
