@@ -83,7 +83,7 @@ func (g throughGuest) nothingLeft(when string) {
 func TestLadderClimbsThroughAGuest(t *testing.T) {
 	g := newThroughGuest(t)
 	before := contents(t, g.kept)
-	code, stderr := g.cutOff(syscall.SIGINT, "ladder", "null", g.place, "--guest", "qemu:"+g.file, "--suite", g.suite, "--passes", "3", "--size", "8m", "--margin", "30%")
+	code, stderr := g.cutOff(syscall.SIGINT, "ladder", "null", g.place, "--guest", "qemu:"+g.file, "--suite", g.suite, "--passes", "4", "--size", "8m", "--margin", "30%")
 	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
 		t.Errorf("exit code %d, want 130\n%s", code, stderr)
 	}
@@ -96,7 +96,7 @@ func TestLadderClimbsThroughAGuest(t *testing.T) {
 	var kinds, backings []string
 	for i, r := range d.Rungs {
 		kinds, backings = append(kinds, string(r.Kind)), append(backings, r.Backing)
-		if c := r.Cells[0]; c.Center == nil || c.N != 3 {
+		if c := r.Cells[0]; c.Center == nil || c.N != 4 {
 			t.Errorf("%s: %+v", r.Name, c)
 		}
 		if of := "qemu:" + g.file; (r.Kind == ladder.Guest) != (r.Target == of) {
