@@ -31,7 +31,6 @@ func newThroughGuest(t *testing.T) throughGuest {
 		t.Fatal(err)
 	}
 	base, _, _ := strings.Cut(string(text), "disks:")
-	base += "arguments: [no_timer_check]\n" // an emulated guest on a busy machine can miss its timer at the start, and panics then
 	for path, content := range map[string]string{
 		g.suite: "version: 1\nname: one\ntitle: Random reads\nsource: a test\njobs:\n" +
 			"  - {name: randread, fio: {rw: randread, bs: 4k, iodepth: 4, ioengine: libaio, direct: 1, runtime: 1s, time_based: 1, randrepeat: 0}}\n",

@@ -17,8 +17,10 @@ import (
 	"headroom/internal/target"
 )
 
-// ownArguments let the guest be watched, and end when it fails. quiet is not among them, so that it can be left out.
-const ownArguments = "console=ttyS0 panic=-1"
+// ownArguments let the guest be watched, and end when it fails. quiet is not among them, so that it can be left out. An emulated guest on a
+// busy machine is late with its first timer interrupts, which the kernel takes for a broken board and panics; of guests under KVM it does not
+// ask that. Source: Documentation/admin-guide/kernel-parameters.txt, no_timer_check; arch/x86/kernel/kvm.c.
+const ownArguments = "console=ttyS0 panic=-1 no_timer_check"
 
 // maxCommandLine is COMMAND_LINE_SIZE of x86: what is behind it the kernel cuts off.
 const maxCommandLine = 2047

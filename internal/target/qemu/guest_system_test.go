@@ -113,7 +113,7 @@ func TestGuestPassesTheSuite(t *testing.T) {
 func TestBoots(t *testing.T) {
 	g := open(t, describe(t, "arguments: [audit=0]\ndisks:\n  - {name: fast, kind: nvme, size: 64m}\n  - {name: slow, kind: virtio-blk, size: 32m, backing: memory}\n"+
 		"  - {name: scsi, kind: virtio-scsi, size: 16m, backing: 'null'}\n"))
-	if got, want := said(t, g, "cat", "/proc/cmdline"), "console=ttyS0 panic=-1 quiet audit=0"; got != want {
+	if got, want := said(t, g, "cat", "/proc/cmdline"), "console=ttyS0 panic=-1 no_timer_check quiet audit=0"; got != want {
 		t.Errorf("by itself the guest starts with %q, want %q", got, want)
 	}
 	for name, size := range map[string]int{"fast": 64, "slow": 32, "scsi": 16} {
@@ -126,7 +126,7 @@ func TestBoots(t *testing.T) {
 	said(t, g, "sh", "-c", "echo kept | dd of=/dev/disk/by-id/fast conv=fsync 2>/dev/null; echo kept | dd of=/dev/disk/by-id/slow conv=fsync 2>/dev/null")
 
 	boot(t, g, target.BootSpec{Arguments: []string{"slub_debug=FZPU", `note="two words"`}, Without: []string{"audit"}, Machine: map[string]string{"cpus": "1", "iommu": "intel", "queues": "1"}})
-	if got, want := said(t, g, "cat", "/proc/cmdline"), `console=ttyS0 panic=-1 quiet intel_iommu=on slub_debug=FZPU note="two words"`; got != want {
+	if got, want := said(t, g, "cat", "/proc/cmdline"), `console=ttyS0 panic=-1 no_timer_check quiet intel_iommu=on slub_debug=FZPU note="two words"`; got != want {
 		t.Errorf("the guest was started with %q, want %q", got, want)
 	}
 	if said(t, g, "cat", "/proc/sys/kernel/random/boot_id") == first {

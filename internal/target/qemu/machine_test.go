@@ -55,11 +55,11 @@ func TestArguments(t *testing.T) {
 		spec target.BootSpec
 		want string
 	}{
-		{f, target.BootSpec{}, "console=ttyS0 panic=-1 quiet audit=0 mitigations=off"},
-		{f, target.BootSpec{Arguments: []string{"slub_debug=FZPU"}, Without: []string{"quiet", "mitigations"}}, "console=ttyS0 panic=-1 audit=0 slub_debug=FZPU"},
-		{f, target.BootSpec{Arguments: []string{"mitigations=auto"}, Without: []string{"mitigations"}}, "console=ttyS0 panic=-1 quiet audit=0 mitigations=auto"},
-		{iommu, target.BootSpec{}, "console=ttyS0 panic=-1 quiet audit=0 mitigations=off intel_iommu=on"},
-		{iommu, target.BootSpec{Arguments: []string{"intel_iommu=off"}}, "console=ttyS0 panic=-1 quiet audit=0 mitigations=off intel_iommu=off"},
+		{f, target.BootSpec{}, "console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=off"},
+		{f, target.BootSpec{Arguments: []string{"slub_debug=FZPU"}, Without: []string{"quiet", "mitigations"}}, "console=ttyS0 panic=-1 no_timer_check audit=0 slub_debug=FZPU"},
+		{f, target.BootSpec{Arguments: []string{"mitigations=auto"}, Without: []string{"mitigations"}}, "console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=auto"},
+		{iommu, target.BootSpec{}, "console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=off intel_iommu=on"},
+		{iommu, target.BootSpec{Arguments: []string{"intel_iommu=off"}}, "console=ttyS0 panic=-1 no_timer_check quiet audit=0 mitigations=off intel_iommu=off"},
 	} {
 		if got, err := arguments(c.file, c.spec); got != c.want || err != nil {
 			t.Errorf("%+v: %q, %v, want %q", c.spec, got, err, c.want)
