@@ -49,9 +49,12 @@ func TestImportOfTenThousandDocuments(t *testing.T) {
 	for i := range pairs {
 		var cpu, python float64
 		first := func() {
-			cpu, peakMany = importOnce(t, many, filepath.Join(dir, "store"+strconv.Itoa(i)), "10000 repetitions")
+			cpu = better(func() (seconds float64) {
+				seconds, peakMany = importOnce(t, many, filepath.Join(dir, "store"+strconv.Itoa(i)), "10000 repetitions")
+				return seconds
+			})
 		}
-		second := func() { python = pythonOnce(t, many) }
+		second := func() { python = better(func() float64 { return pythonOnce(t, many) }) }
 		if i%2 == 1 {
 			first, second = second, first
 		}
@@ -72,6 +75,10 @@ func TestImportOfTenThousandDocuments(t *testing.T) {
 		t.Errorf("memory grows from %.1f MB to %.1f MB", peakFew/1e6, peakMany/1e6)
 	}
 }
+
+// better is the less of two measurements of either program. Whatever else the machine does takes cache and memory from both and can only make
+// them slower, though not alike.
+func better(once func() float64) float64 { return min(once(), once()) }
 
 // importOnce imports a folder and returns the CPU time in seconds and the most memory in bytes.
 func importOnce(t *testing.T, dir, store, want string) (cpu, peak float64) {

@@ -240,6 +240,9 @@ func latencyClipped(e Evidence) []lab.Warning {
 	var taints []string
 	longest := 0.0
 	for _, d := range append(e.directions(), lab.Sync) {
+		if v, ok := e.Group.Values[lab.Latency(d, "max")]; ok && v < lastBin {
+			continue // as almost always, and quicker than to look at each
+		}
 		for _, q := range lab.Quantiles() {
 			name := lab.Latency(d, q.Name)
 			if v, ok := e.Group.Values[name]; ok && v >= lastBin && !e.before(3, 0) {
