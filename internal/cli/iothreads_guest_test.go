@@ -38,7 +38,7 @@ func iothreadsGuest(t *testing.T) string {
 }
 
 // The IOThreads report from end to end: a guest's disk with no, one, two and four threads, against the disk of this machine that it is kept on;
-// and the same levels on a disk of nothing, where what is left is virtio itself.
+// and the fewest and the most on a disk of nothing, where what is left is virtio itself.
 func TestIOThreadsAgainstTheHost(t *testing.T) {
 	file := iothreadsGuest(t)
 	images := t.TempDir()
@@ -48,8 +48,9 @@ func TestIOThreadsAgainstTheHost(t *testing.T) {
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for disk, reference := range map[string]string{"real": images, "nothing": ""} {
-		args := []string{"sweep", v.suite, "/dev/disk/by-id/" + disk, "--on", "qemu:" + file, "--factor", "guest:iothreads=0,1,2,4", "--blocks", "2", "--size", "64m", "--json"}
+	for disk, of := range map[string]struct{ reference, levels string }{"real": {images, "0,1,2,4"}, "nothing": {"", "0,4"}} {
+		reference, levels := of.reference, strings.Split(of.levels, ",")
+		args := []string{"sweep", v.suite, "/dev/disk/by-id/" + disk, "--on", "qemu:" + file, "--factor", "guest:iothreads=" + of.levels, "--blocks", "2", "--size", "64m", "--json"}
 		if reference != "" {
 			args = append(args, "--reference", reference)
 		}
@@ -65,7 +66,7 @@ func TestIOThreadsAgainstTheHost(t *testing.T) {
 		if err := json.Unmarshal(out, &d); err != nil {
 			t.Fatal(err)
 		}
-		if len(d.Cells) != 1 || len(d.Cells[0].Levels) != 4 || d.Blocks != 2 {
+		if len(d.Cells) != 1 || len(d.Cells[0].Levels) != len(levels) || d.Blocks != 2 {
 			t.Fatalf("%d cells in %d blocks: %s", len(d.Cells), d.Blocks, out)
 		}
 		c := d.Cells[0]
@@ -80,6 +81,13 @@ func TestIOThreadsAgainstTheHost(t *testing.T) {
 		if (reference != "") != (c.Reference != nil && c.ToReference != nil) {
 			t.Errorf("%s: the reference is %+v, the ratio to it %+v", disk, c.Reference, c.ToReference)
 		}
+		text := fmt.Sprintf("figure: %s, best with %s IOThreads (told apart: %v)", disk, c.Top, c.ToldApart)
+		for name, r := range map[string]*sweep.Ratio{"gain over none": c.Gain, "to the host itself": c.ToReference} {
+			if r != nil && r.Lo != nil && r.Hi != nil {
+				text += fmt.Sprintf(", %s %.3f [%.3f, %.3f]", name, r.Ratio, *r.Lo, *r.Hi)
+			}
+		}
+		t.Logf("%s, n=2 blocks", text)
 		if reference != "" && (c.Reference.N != 2 || *c.Reference.Value <= *c.Levels[0].Value) {
 			t.Errorf("the host itself reaches %+v, its emulated guest %+v", c.Reference, c.Levels[0])
 		}
