@@ -29,7 +29,7 @@ func iothreadsGuest(t *testing.T) string {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(string(before), "disks:")
-	text := head + fmt.Sprintf("cpus: 4\nqemu: %s/usr/bin/qemu-system-x86_64\nfirmware: [%s/usr/share/qemu, %s/usr/share/seabios]\n", root, root, root) +
+	text := head + fmt.Sprintf("cpus: 2\nqemu: %s/usr/bin/qemu-system-x86_64\nfirmware: [%s/usr/share/qemu, %s/usr/share/seabios]\n", root, root, root) +
 		"disks:\n  - {name: real, kind: virtio-blk, size: 64m, queues: 4}\n  - {name: nothing, kind: virtio-blk, size: 64m, queues: 4, backing: 'null'}\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
