@@ -1,6 +1,7 @@
 package ablation
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -268,6 +269,33 @@ func savedRun() (lab.Run, []lab.Repetition) {
 		}
 	}
 	return run, repetitions
+}
+
+// How many repetitions a visit is worth is about the numbers that decide, and is not said of visits that have one.
+func TestVisitsThatRepeat(t *testing.T) {
+	run, repetitions := savedRun()
+	if doc, err := FromRun(run, slices.Values(repetitions)); err != nil || doc.PerVisit != nil {
+		t.Errorf("%v: %+v", err, doc.PerVisit)
+	}
+	for i, r := range slices.Clone(repetitions) {
+		r.Values = maps.Clone(r.Values)
+		for metric := range r.Values {
+			r.Values[metric] *= 1 + 0.0001*float64(i%7)
+		}
+		repetitions = append(repetitions, r)
+	}
+	doc, err := FromRun(run, slices.Values(repetitions))
+	if err != nil || doc.PerVisit == nil {
+		t.Fatalf("%v: %+v", err, doc.PerVisit)
+	}
+	var metrics []string
+	for _, n := range doc.PerVisit.Numbers {
+		metrics = append(metrics, n.Cell+" "+n.Metric)
+	}
+	slices.Sort(metrics)
+	if p := doc.PerVisit; p.Visits != 4*len(run.Arms) || p.Repetitions != 2 || p.Repeat != 0 || !slices.Equal(metrics, []string{"rr read.iops", "tps transactions"}) {
+		t.Errorf("%+v", p)
+	}
 }
 
 func TestFromRun(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"headroom/internal/lab"
+	"headroom/internal/plan"
 	"headroom/internal/stat"
 )
 
@@ -34,8 +35,10 @@ type Document struct {
 	// Controls hold two visits of the baseline in the same block against each other.
 	Controls []Control `json:"controls"`
 	// Suspects are pairs of settings, by number from 1, whose interaction is worth measuring: arms "+1+2".
-	Suspects [][2]int  `json:"suspects"`
-	Warnings []Warning `json:"warnings"`
+	Suspects [][2]int `json:"suspects"`
+	// PerVisit is how many repetitions a visit is worth; absent where visits have one.
+	PerVisit *plan.PerVisit `json:"per_visit,omitempty"`
+	Warnings []Warning      `json:"warnings"`
 }
 
 // Verdict is the answer for a setting.

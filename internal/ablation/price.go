@@ -5,12 +5,21 @@ import (
 	"slices"
 
 	"headroom/internal/lab"
+	"headroom/internal/plan"
 	"headroom/internal/rule"
 )
 
 // FromRun makes the document of a saved run.
 func FromRun(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Document, error) {
-	design, measured, warnings, err := Read(run, repetitions)
+	visits := plan.RecordVisits(run)
+	design, measured, warnings, err := Read(run, func(yield func(lab.Repetition) bool) {
+		for r := range repetitions {
+			visits.Add(r, failed(r))
+			if !yield(r) {
+				return
+			}
+		}
+	})
 	if err != nil {
 		return Document{}, err
 	}
@@ -23,7 +32,7 @@ func FromRun(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Document, error
 		return Document{}, err
 	}
 	d := Compute(design, measured, TermsOf(run), set.CostOf)
-	d.Run, d.Warnings = run.ID, append(d.Warnings, warnings...)
+	d.Run, d.PerVisit, d.Warnings = run.ID, visits.PerVisit(func(cell string) []string { return design.cell(cell).Metrics }), append(d.Warnings, warnings...)
 	return d, nil
 }
 

@@ -89,7 +89,7 @@ func (o *experimentOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
 	f.StringVar(&o.writes, "max-writes", "", "end when the disks have been written more than this, like 500g")
 	f.IntVar(&o.blocks, "blocks", 0, "visits of every arm at most")
-	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a visit (default 1)")
+	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a visit (default 1); with 2 the report says how many are worth it")
 	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished")
 	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
 	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")

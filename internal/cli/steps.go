@@ -151,6 +151,9 @@ func (x *experiment) printSteps(ctx context.Context) error {
 		return x.printJSON(s)
 	}
 	x.preface()
+	if !slices.ContainsFunc(x.run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
+		x.say("  ", "with --repeat 2 the report says how many repetitions "+x.visitWord()+" is worth")
+	}
 	if len(s.First) > 0 {
 		fmt.Fprintln(x.Stdout, "at first, and put back at once")
 		x.printEach(s.First)
@@ -173,6 +176,14 @@ func (x *experiment) printEach(lines []string) {
 	for _, l := range lines {
 		fmt.Fprintln(x.Stdout, "  "+l)
 	}
+}
+
+// visitWord is what a visit of an arm is.
+func (x *experiment) visitWord() string {
+	if x.boots() {
+		return "a boot"
+	}
+	return "a visit"
 }
 
 // armText is what an arm has of its own: its levels, or its place.

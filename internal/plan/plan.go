@@ -1,5 +1,6 @@
 // Package plan decides which repetition comes next. It is pure: cells and a seed in, an order out; it measures
-// nothing and knows no machine, so that it runs unchanged on a simulated one.
+// nothing and knows no machine, so that it runs unchanged on a simulated one. Of visits it says afterwards how many repetitions they
+// were worth.
 package plan
 
 import (

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/plan"
 	"headroom/internal/sweep"
 	"headroom/internal/unit"
 )
@@ -291,8 +292,31 @@ func costsText(d *sweep.Document) []string {
 	return out
 }
 
-// sweepReading says how the numbers come about and how sure they are.
+// sweepReading says how the numbers come about and how sure they are, and what visits differ by.
 func sweepReading(d *sweep.Document) []string {
+	return append(sweepSureness(d), perVisitText(d.PerVisit, func(n plan.VisitNumber) string { return sweepTitle(d, n) })...)
+}
+
+// sweepTitle of a number: with its metric where the load has several.
+func sweepTitle(d *sweep.Document, n plan.VisitNumber) string {
+	title, several := "", false
+	for _, c := range d.Curves {
+		if c.Cell == n.Cell {
+			title = c.Title
+		}
+	}
+	for _, c := range d.Cells {
+		if c.Cell == n.Cell {
+			title, several = c.Title, several || c.Metric != n.Metric
+		}
+	}
+	if several {
+		return joinNonEmpty(title, metricTitle(n.Metric, true))
+	}
+	return title
+}
+
+func sweepSureness(d *sweep.Document) []string {
 	switch {
 	case len(d.Cells) == 0 && len(d.Curves) == 0:
 		return nil

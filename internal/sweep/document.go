@@ -1,6 +1,9 @@
 package sweep
 
-import "headroom/internal/lab"
+import (
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+)
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/sweep/v1"
@@ -35,6 +38,8 @@ type Document struct {
 	Curves []Curve `json:"curves,omitempty"`
 	// Chain of kernels, where the levels are such.
 	Chain *Chain `json:"chain,omitempty"`
+	// PerVisit is how many repetitions a visit is worth; absent where visits have one.
+	PerVisit *plan.PerVisit `json:"per_visit,omitempty"`
 	// Warnings, those of the whole run first.
 	Warnings []Warning `json:"warnings"`
 	// Notes say what was left out.

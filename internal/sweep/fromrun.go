@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/ceiling"
 	"headroom/internal/lab"
+	"headroom/internal/plan"
 )
 
 // Known is what a run's header does not hold.
@@ -39,7 +40,7 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 	}
 	cells := in.takeCells(run, at, known)
 	failures, blockless := 0, 0
-	counts := newWarningCounts()
+	counts, visits := newWarningCounts(), plan.RecordVisits(run)
 	for r, err := range repetitions {
 		if err != nil {
 			return Input{}, err
@@ -49,6 +50,7 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 			return Input{}, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID, r.Number, r.Cell)}
 		}
 		counts.add(place, r.Warnings)
+		visits.Add(r, failed(r))
 		switch {
 		case failed(r):
 			failures++
@@ -59,6 +61,8 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 		}
 	}
 	in.takeWarnings(run, cells, counts)
+	in.index()
+	in.PerVisit = visits.PerVisit(in.deciding)
 	if failures > 0 {
 		in.Notes = append(in.Notes, fmt.Sprintf("%d repetitions failed and are left out", failures))
 	}
@@ -66,6 +70,15 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 		in.Notes = append(in.Notes, fmt.Sprintf("%d repetitions belong to no block and are left out", blockless))
 	}
 	return in, nil
+}
+
+// deciding are the metrics of a cell by its ID.
+func (in *Input) deciding(cell string) []string {
+	i := slices.IndexFunc(in.Cells, func(c CellInput) bool { return c.ID == cell })
+	if i < 0 {
+		return nil
+	}
+	return metricsOf(in.Cells[i], in.byCell[cell])
 }
 
 // factorName of one factor, or of several that were varied together.

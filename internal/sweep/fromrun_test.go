@@ -187,3 +187,30 @@ func TestCommandsDecideByTheirOwnMetrics(t *testing.T) {
 		t.Errorf("groups %+v, totals %+v", d.Groups, d.Totals)
 	}
 }
+
+// How many repetitions a visit is worth is about the metrics of the document, and the reference is no visit of a level.
+func TestVisitsThatRepeat(t *testing.T) {
+	run, reps := sweepRun("kernel:", "6.1", "6.12")
+	run.Experiment.Factors[0].Needs = "reboot"
+	if in, err := FromRun(run, sequence(reps, nil), Known{}); err != nil || in.PerVisit != nil {
+		t.Fatalf("%v: %+v", err, in.PerVisit)
+	}
+	for i, r := range slices.Clone(reps) {
+		change := 1 + 0.001*float64(i%7)
+		r.Values = map[string]float64{"read.iops": change * r.Values["read.iops"], "read.bandwidth": change * r.Values["read.bandwidth"]}
+		reps = append(reps, r)
+	}
+	in, err := FromRun(run, sequence(reps, nil), Known{})
+	if err != nil || in.PerVisit == nil {
+		t.Fatalf("%v: %+v", err, in.PerVisit)
+	}
+	d := Analyze(in)
+	var metrics []string
+	for _, n := range d.PerVisit.Numbers {
+		metrics = append(metrics, n.Cell+" "+n.Metric)
+	}
+	slices.Sort(metrics)
+	if p := d.PerVisit; !p.Boots || p.Visits != 8 || p.Repetitions != 2 || p.Repeat != 0 || !slices.Equal(metrics, []string{"randread-1m read.bandwidth", "randread-4k read.iops"}) {
+		t.Errorf("%+v", p)
+	}
+}

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"headroom/internal/lab"
+	"headroom/internal/plan"
 )
 
 // Input is what was measured.
@@ -21,6 +22,8 @@ type Input struct {
 	Warnings  []WarningInput
 	Notes     []string
 	Settings  Settings
+	// PerVisit is nil where visits have one repetition.
+	PerVisit *plan.PerVisit
 
 	byCell map[string][]Measured
 }
