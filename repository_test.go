@@ -32,7 +32,7 @@ func layers() [][]string {
 		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/load/fio", "internal/load/command", "internal/validity", "internal/guard"},
 		{"internal/target"},
 		{"internal/yamlfile"},
-		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig"},
+		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig", "internal/search"},
 	}
 }
 

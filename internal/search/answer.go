@@ -1,0 +1,113 @@
+package search
+
+import (
+	"math"
+	"slices"
+)
+
+// Answer is what is known so far.
+type Answer struct {
+	// Culprits are the candidates that explain the measurements best, in order.
+	Culprits []int
+	// Probability that all of these are culprits, be there others or not.
+	Probability float64
+	// More is the evidence that there are more: how many times as likely the measurements make it than it was before.
+	More float64
+	// Likely: worth a proof. The probability is as large as was asked, and nothing speaks for more culprits.
+	Likely bool
+	// Proved: switching them, everything else being equal, does what was said.
+	Proved bool
+	// Roles of the culprits, in the same order, once proved.
+	Roles []Role
+	// Alike: the ends don't differ by as much as is worth a search.
+	Alike bool
+	// ManySmall: there is a difference, and no candidate does much of it.
+	ManySmall bool
+}
+
+// Role of a culprit.
+type Role struct {
+	// Needed: without it alone the slow state is faster.
+	Needed bool
+	// Enough: it alone makes the fast state slower. Not looked at where it is needed; the culprits together are always both.
+	Enough bool
+}
+
+// Over says that nothing needs to be measured any more.
+func (a Answer) Over() bool { return a.Likely && a.Proved || a.Alike || a.ManySmall }
+
+// Answer as it stands.
+func (s *Search) Answer() Answer { return s.answer }
+
+// speaksForMore is the evidence from which on a further culprit is looked for. One that nobody has looked for stays about as likely as it
+// was at first, since small effects can't be seen; that is no reason to go on.
+const speaksForMore = 1
+
+// likeliest answer to what was measured.
+func (s *Search) likeliest() Answer {
+	p := s.posterior
+	var a Answer
+	if p.known == nil && !s.differs() && s.Ends().alike(s.terms.Worth) {
+		a.Alike = true
+		return a
+	}
+	var likely []int
+	for c, probability := range p.inclusion() {
+		if probability > 0.5 {
+			likely = append(likely, c)
+		}
+	}
+	a.More = p.more(len(likely))
+	if _, wanted := s.probe(); wanted {
+		return a
+	}
+	if len(likely) == 0 {
+		small, _ := p.unexplained()
+		a.ManySmall = small >= s.terms.Confidence && a.More < speaksForMore && s.lookedFor(smallestCulprit, 4)
+		return a
+	}
+	a.Culprits = large(likely, p.effects(likely))
+	a.Probability = p.all(a.Culprits)
+	a.Likely = a.Probability >= s.terms.Confidence && a.More < speaksForMore && s.lookedFor(1, 2)
+	if s.proof != nil && slices.Equal(a.Culprits, s.proof.culprits) && s.proof.verdict(p.spread()) == proved {
+		a.Proved, a.Roles = true, s.proof.roles(p.spread())
+	}
+	return a
+}
+
+// smallestCulprit is the share of the loss that a candidate must do, for "many small effects" to be wrong.
+const smallestCulprit = 1. / 6
+
+// lookedFor says whether a further culprit would have been seen, one that does this share of what the culprits so far leave unexplained. That
+// may be many small effects, but not before as many measurements as it takes to find one, so many times over.
+func (s *Search) lookedFor(share, times float64) bool {
+	probability, d := s.posterior.unexplained()
+	if probability < 0.5 {
+		return true
+	}
+	tells := 0
+	for _, q := range s.asked {
+		if q.Purpose == Tell {
+			tells++
+		}
+	}
+	return float64(tells) >= times*math.Log2(float64(s.space.Candidates))/Capacity(share*d)
+}
+
+// smallBeside is the share of the largest effect below which a candidate is no culprit of its own, though it has an effect.
+const smallBeside = 1. / 3
+
+// large are the candidates whose effect is a good part of the largest one's.
+func large(candidates []int, effects []float64) []int {
+	largest := 0.0
+	for _, e := range effects {
+		largest = max(largest, math.Abs(e))
+	}
+	var list []int
+	for i, c := range candidates {
+		if !(math.Abs(effects[i]) < smallBeside*largest) {
+			list = append(list, c)
+		}
+	}
+	return list
+}

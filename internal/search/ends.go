@@ -1,0 +1,137 @@
+package search
+
+import "math"
+
+const (
+	// standardErrors that the ends must be apart before steps between them are measured: a search that doesn't know its levels settles at
+	// an edge and never learns them.
+	standardErrorsOrdered = 3
+	// Bundles teach the levels by themselves; it only has to be likely that there is something to find.
+	standardErrorsBundles = 2
+	// standardErrorsAlike are those that the ends may differ by at most, when they are called alike.
+	standardErrorsAlike = 2
+	// fewestAnchors of each end.
+	fewestAnchors = 2
+	// anchorsAgain are the measurements after which both ends are measured again, since machines drift.
+	anchorsAgain = 12
+)
+
+// Ends are the fast state and the slow one as measured so far, as logarithms.
+type Ends struct {
+	Fast, Slow []float64
+	// Difference of their means, slow less fast, with its standard error; NaN while one has no measurement.
+	Difference, StandardError float64
+}
+
+// Ends of what is searched.
+func (s *Search) Ends() Ends {
+	var e Ends
+	for j, q := range s.asked {
+		switch q.Bundle.Count() {
+		case 0:
+			e.Fast = append(e.Fast, s.posterior.logs[j])
+		case len(q.Bundle):
+			e.Slow = append(e.Slow, s.posterior.logs[j])
+		}
+	}
+	e.Difference, e.StandardError = math.NaN(), math.NaN()
+	if len(e.Fast) == 0 || len(e.Slow) == 0 {
+		return e
+	}
+	fast, slow := mean(e.Fast), mean(e.Slow)
+	// The noise that was expected counts as one more measurement, so that two values that happen to agree don't make all sure.
+	squares := s.terms.Noise * s.terms.Noise
+	for _, x := range e.Fast {
+		squares += (x - fast) * (x - fast)
+	}
+	for _, x := range e.Slow {
+		squares += (x - slow) * (x - slow)
+	}
+	n, m := float64(len(e.Fast)), float64(len(e.Slow))
+	e.Difference = slow - fast
+	e.StandardError = math.Sqrt(squares / (n + m - 1) * (1/n + 1/m))
+	return e
+}
+
+func (e Ends) fewest() int { return min(len(e.Fast), len(e.Slow)) }
+
+// apart by so many standard errors.
+func (e Ends) apart(errors float64) bool {
+	return e.fewest() >= fewestAnchors && math.Abs(e.Difference) >= errors*e.StandardError
+}
+
+// alike says that they differ by less than is worth a search.
+func (e Ends) alike(worth float64) bool {
+	return e.fewest() > fewestAnchors && math.Abs(e.Difference)+standardErrorsAlike*e.StandardError <= math.Log1p(worth)
+}
+
+// WantedAnchors are how many measurements of each end it would take to tell them apart, if they differ as much as it seems now.
+func (e Ends) WantedAnchors() int {
+	n := float64(e.fewest())
+	return int(math.Ceil(n * math.Pow(standardErrorsOrdered*e.StandardError/e.Difference, 2)))
+}
+
+// Apart says that the ends are told apart as well as this kind of search needs.
+func (s *Search) Apart() bool {
+	if s.space.Ordered {
+		return s.Ends().apart(standardErrorsOrdered)
+	}
+	return s.Ends().apart(standardErrorsBundles)
+}
+
+// anchor says whether an end is to be measured, and which: the slow one first, then in turns.
+func (s *Search) anchor() (Bundle, bool) {
+	e := s.Ends()
+	switch {
+	case len(e.Slow) < len(e.Fast):
+		return s.space.All(), true
+	case len(e.Fast) < len(e.Slow):
+		return s.space.None(), true
+	case !s.Apart() && !s.differs(), s.sinceAnchor() >= anchorsAgain:
+		return s.space.All(), true
+	}
+	return nil, false
+}
+
+// differs says that there is a difference somewhere between the ends, though they may be alike themselves.
+func (s *Search) differs() bool {
+	return s.terms.Probes > 0 && s.posterior.none() < 1-s.terms.Confidence
+}
+
+// sinceAnchor are the measurements since an end was measured.
+func (s *Search) sinceAnchor() int {
+	for i := range s.asked {
+		b := s.asked[len(s.asked)-1-i].Bundle
+		if n := b.Count(); n == 0 || n == len(b) {
+			return i
+		}
+	}
+	return len(s.asked)
+}
+
+// probe says whether one of the states between the ends, or an end, is to be measured before anything is thought of them, and which.
+func (s *Search) probe() (Bundle, bool) {
+	if s.terms.Probes == 0 {
+		return nil, false
+	}
+	for round := range 2 {
+		for i := range s.terms.Probes + 2 {
+			at := i * s.space.Candidates / (s.terms.Probes + 1)
+			if s.times(at) <= round {
+				return s.space.First(at), true
+			}
+		}
+	}
+	return nil, false
+}
+
+// times that the state after so many steps was measured.
+func (s *Search) times(steps int) int {
+	n := 0
+	for _, q := range s.asked {
+		if q.Bundle.Count() == steps {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,215 @@
+package search
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// verdict on a proof.
+type verdict int
+
+const (
+	open verdict = iota
+	proved
+	refuted
+)
+
+// proof of an answer. The culprits are switched while everything else stays as it is: in the slow state ("reverted on top"), and in the fast
+// one ("applied below"). Of several culprits each must do something by itself, too. Only what was measured for the proof counts: what led
+// to the answer favours it.
+type proof struct {
+	culprits []int
+	// joint trials of all culprits together: both must succeed. None where candidates are steps, which can't be combined.
+	joint []trial
+	// each culprit by itself: without it, the others being applied; and with it alone.
+	without, with []trial
+	// begun after so many measurements of the search.
+	begun int
+}
+
+// trial compares two bundles.
+type trial struct {
+	fewer, more         Bundle
+	effect              float64
+	logsFewer, logsMore []float64
+}
+
+const (
+	// errorsToProve are the standard errors that a difference must be away from none. By chance it is once in 700 times, and some more
+	// often since it is looked at after every measurement.
+	errorsToProve = 3
+	// errorsToRefute are the standard errors that it must be below half of what the answer says.
+	errorsToRefute = 2.5
+	// fewestPairs and mostPairs of a trial.
+	fewestPairs = 3
+	mostPairs   = 60
+	// restAfterRefutal are the measurements before an answer is tried again.
+	restAfterRefutal = 4
+)
+
+// newProof of an answer. What was measured for the proof before it still counts, but for trials that failed: if all else has led to the same
+// answer again, chance may have failed them.
+func newProof(space Space, culprits []int, effects []float64, begun int, before *proof, spread float64) *proof {
+	p := &proof{culprits: culprits, begun: begun}
+	sum := 0.0
+	for i, c := range culprits {
+		sum += effects[i]
+		if space.Ordered {
+			p.without = append(p.without, trial{fewer: space.First(c), more: space.First(c + 1), effect: effects[i]})
+		} else if len(culprits) > 1 {
+			p.without = append(p.without, trial{fewer: space.Without(c), more: space.All(), effect: effects[i]})
+			p.with = append(p.with, trial{fewer: space.None(), more: space.Only(c), effect: effects[i]})
+		}
+	}
+	if !space.Ordered {
+		p.joint = []trial{
+			{fewer: space.Without(culprits...), more: space.All(), effect: sum},
+			{fewer: space.None(), more: space.Only(culprits...), effect: sum},
+		}
+	}
+	if before != nil {
+		p.inherit(before, spread)
+	}
+	return p
+}
+
+func (p *proof) trials() []*trial {
+	var all []*trial
+	for _, list := range [][]trial{p.joint, p.without, p.with} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}
+
+func (p *proof) inherit(before *proof, spread float64) {
+	for _, t := range p.trials() {
+		for _, old := range before.trials() {
+			if slices.Equal(t.more, old.more) && slices.Equal(t.fewer, old.fewer) && old.verdict(spread) != refuted {
+				t.logsFewer, t.logsMore = slices.Clone(old.logsFewer), slices.Clone(old.logsMore)
+			}
+		}
+	}
+}
+
+// verdict of a trial, with the spread of one measurement.
+func (t *trial) verdict(spread float64) verdict {
+	n := min(len(t.logsFewer), len(t.logsMore))
+	if n < fewestPairs {
+		return open
+	}
+	difference := mean(t.logsMore) - mean(t.logsFewer)
+	if t.effect < 0 {
+		difference = -difference
+	}
+	missing := math.Abs(t.effect)/2 - difference
+	errors := spread * math.Sqrt(1/float64(len(t.logsMore))+1/float64(len(t.logsFewer)))
+	own, freedom := t.standardError()
+	switch {
+	case difference >= errorsToProve*errors, difference >= own*quantile(errorsToProve, freedom):
+		return proved
+	case missing >= errorsToRefute*errors, missing >= own*quantile(errorsToRefute, freedom), n >= mostPairs:
+		return refuted
+	}
+	return open
+}
+
+// standardError of the difference by what the trial alone shows. The spread of the whole search can be much larger, where it met a disturbance.
+func (t *trial) standardError() (errors, freedom float64) {
+	squares := 0.0
+	for _, side := range [][]float64{t.logsFewer, t.logsMore} {
+		center := mean(side)
+		for _, x := range side {
+			squares += (x - center) * (x - center)
+		}
+	}
+	n, m := float64(len(t.logsFewer)), float64(len(t.logsMore))
+	freedom = n + m - 2
+	return math.Sqrt(squares / freedom * (1/n + 1/m)), freedom
+}
+
+// quantile of Student's t that is as rare as so many standard errors of a Gaussian.
+func quantile(errors, freedom float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(distuv.UnitNormal.CDF(errors))
+}
+
+// wanted is the first trial that is still to be made, and the verdict where there is none.
+func (p *proof) wanted(spread float64) (*trial, verdict) {
+	for i := range p.joint {
+		switch t := &p.joint[i]; t.verdict(spread) {
+		case open:
+			return t, open
+		case refuted:
+			return nil, refuted
+		}
+	}
+	for i := range p.without {
+		v := p.without[i].verdict(spread)
+		if v == open {
+			return &p.without[i], open
+		}
+		if v == refuted && p.with != nil {
+			// Another one may do the same, so that this one alone is not missed.
+			if v = p.with[i].verdict(spread); v == open {
+				return &p.with[i], open
+			}
+		}
+		if v == refuted {
+			return nil, refuted
+		}
+	}
+	return nil, proved
+}
+
+func (p *proof) verdict(spread float64) verdict {
+	_, v := p.wanted(spread)
+	return v
+}
+
+// roles of the culprits in a proof that succeeded.
+func (p *proof) roles(spread float64) []Role {
+	roles := make([]Role, len(p.culprits))
+	for i := range roles {
+		switch {
+		case p.without == nil:
+			roles[i] = Role{Needed: true, Enough: true}
+		case p.without[i].verdict(spread) == proved:
+			roles[i].Needed = true
+		default:
+			roles[i].Enough = true
+		}
+	}
+	return roles
+}
+
+// next bundle to measure: of the trial that is wanted, the side with fewer measurements.
+func (p *proof) next(spread float64) Bundle {
+	t, _ := p.wanted(spread)
+	if len(t.logsMore) < len(t.logsFewer) {
+		return t.more
+	}
+	return t.fewer
+}
+
+// add a measurement to the trials that it belongs to; ends are part of several.
+func (p *proof) add(b Bundle, log float64) {
+	for _, t := range p.trials() {
+		switch {
+		case slices.Equal(b, t.more):
+			t.logsMore = append(t.logsMore, log)
+		case slices.Equal(b, t.fewer):
+			t.logsFewer = append(t.logsFewer, log)
+		}
+	}
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}

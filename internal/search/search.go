@@ -1,0 +1,127 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Terms of a search.
+type Terms struct {
+	// Confidence from which an answer is worth a proof.
+	Confidence float64
+	// Noise is the spread of one measurement that is expected, as a ratio (0.05: 5%). It counts as much as one measurement, and matters
+	// until there are some.
+	Noise float64
+	// Worth is the smallest difference between the ends that is worth a search, as a ratio (0.05: 5%); ends that are closer are alike.
+	Worth float64
+	// Probes are how many states between the ends are measured first, where candidates are ordered: a series may go up and down, so that
+	// ends that are alike say nothing. 0 for none.
+	Probes int
+	// Most measurements, proofs apart; 0 for no limit.
+	Most int
+	// Seed of the random bundles: with the same seed and the same measurements, the same question comes next.
+	Seed uint64
+}
+
+// Search goes on from one measurement to the next.
+type Search struct {
+	space     Space
+	terms     Terms
+	posterior *posterior
+	asked     []Question
+	skipped   []Bundle
+	proof     *proof
+	answer    Answer
+}
+
+// New search, with nothing measured.
+func New(space Space, terms Terms) *Search {
+	return &Search{space: space, terms: terms, posterior: newPosterior(space, terms.Noise, nil)}
+}
+
+// NewWithLevels is a search whose levels were measured before: the fast state, what the culprit adds to it, and the spread of one
+// measurement, as logarithms.
+func NewWithLevels(space Space, terms Terms, fast, effect, spread float64) *Search {
+	return &Search{space: space, terms: terms, posterior: newPosterior(space, terms.Noise, &known{fast, effect, spread})}
+}
+
+// Add what was measured for a question: any positive figure of which more is better.
+func (s *Search) Add(q Question, value float64) error {
+	if err := s.space.check(q.Bundle); err != nil {
+		return err
+	}
+	if !(value > 0) || math.IsInf(value, 1) {
+		return fmt.Errorf("%g was measured, which has no logarithm", value)
+	}
+	log := math.Log(value)
+	s.posterior.add(q.Bundle, log)
+	s.asked = append(s.asked, q)
+	s.posterior.settle()
+	if q.Purpose == Proof && s.proof != nil {
+		s.proof.add(q.Bundle, log)
+	}
+	s.judge()
+	return nil
+}
+
+// Skip a bundle that can't be measured: it doesn't build, or doesn't boot. It is not asked for again, to tell hypotheses apart.
+func (s *Search) Skip(b Bundle) { s.skipped = append(s.skipped, b) }
+
+// judge what is known now, and begin a proof where an answer is worth one.
+func (s *Search) judge() {
+	s.answer = s.likeliest()
+	if s.proof != nil && s.proof.verdict(s.posterior.spread()) == open {
+		return
+	}
+	a := s.answer
+	if !a.Likely || a.Proved || s.proof != nil && slices.Equal(a.Culprits, s.proof.culprits) && s.Measurements() < s.proof.begun+restAfterRefutal {
+		return
+	}
+	s.proof = newProof(s.space, a.Culprits, s.posterior.effects(a.Culprits), s.Measurements(), s.proof, s.posterior.spread())
+}
+
+// Measurements so far, proofs apart.
+func (s *Search) Measurements() int { return len(s.asked) - s.Proofs() }
+
+// Proofs are the measurements that were made to prove an answer.
+func (s *Search) Proofs() int {
+	n := 0
+	for _, q := range s.asked {
+		if q.Purpose == Proof {
+			n++
+		}
+	}
+	return n
+}
+
+// Probabilities of each candidate, of being a culprit.
+func (s *Search) Probabilities() []float64 { return s.posterior.inclusion() }
+
+// Spread of one measurement, as the standard deviation of its logarithm.
+func (s *Search) Spread() float64 { return s.posterior.spread() }
+
+// Next is the measurement that is expected to say the most; false when the search is over.
+func (s *Search) Next() (Question, bool) {
+	switch {
+	case s.answer.Over():
+		return Question{}, false
+	case s.proof != nil && s.proof.verdict(s.posterior.spread()) == open:
+		return Question{Bundle: s.proof.next(s.posterior.spread()), Purpose: Proof}, true
+	case s.terms.Most > 0 && s.Measurements() >= s.terms.Most:
+		return Question{}, false
+	}
+	if s.posterior.known == nil {
+		if b, wanted := s.probe(); wanted {
+			return Question{Bundle: b, Purpose: Anchor}, true
+		}
+		if b, wanted := s.anchor(); wanted {
+			return Question{Bundle: b, Purpose: Anchor}, true
+		}
+	}
+	if s.space.Ordered {
+		return s.best(s.steps()), true
+	}
+	return s.best(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)+len(s.skipped)))))), true
+}

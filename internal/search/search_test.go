@@ -1,0 +1,169 @@
+package search_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"headroom/internal/search"
+	"headroom/internal/stat/noise"
+)
+
+// simulated machine with 3% noise.
+func simulated(seed uint64, log func(search.Bundle) float64) machine {
+	r := rand.New(rand.NewPCG(seed, 5))
+	model := noise.Gaussian(0.03)
+	return machine{log, func() float64 { return model.Runs(r, 1)[0] }}
+}
+
+func settings(n int) search.Space { return search.Space{Candidates: n} }
+
+// Ends that don't differ are no reason to search.
+func TestNoDifferenceToFind(t *testing.T) {
+	for seed := range uint64(20) {
+		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 100, Seed: seed})
+		finish(s, simulated(seed, planted(nil)))
+		if a := s.Answer(); !a.Alike || len(a.Culprits) > 0 {
+			t.Errorf("seed %d: %+v", seed, a)
+		}
+		if s.Measurements() > 60 {
+			t.Errorf("seed %d: %d measurements to see no difference of 5%% at 3%% noise", seed, s.Measurements())
+		}
+	}
+}
+
+// Where forty candidates each do a fortieth, none of them is a culprit.
+func TestManySmallEffects(t *testing.T) {
+	effects := map[int]float64{}
+	for c := range 40 {
+		effects[c] = -0.01
+	}
+	named := 0
+	for seed := range uint64(10) {
+		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
+		finish(s, simulated(seed, planted(effects)))
+		switch a := s.Answer(); {
+		case a.ManySmall:
+			named++
+		case a.Over():
+			t.Errorf("seed %d: %+v", seed, a)
+		}
+	}
+	if named < 5 {
+		t.Errorf("many small effects were named as such in %d of 10", named)
+	}
+}
+
+// Two that only do harm together are both needed; of two that do the same harm, each is enough.
+func TestCulpritsThatActTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		log  func(search.Bundle) float64
+		role search.Role
+	}{
+		"both needed":      {func(b search.Bundle) float64 { return -0.4 * float64(btoi(b[3] && b[17])) }, search.Role{Needed: true}},
+		"each does it all": {func(b search.Bundle) float64 { return -0.4 * float64(btoi(b[3] || b[17])) }, search.Role{Enough: true}},
+		"each does half":   {planted(map[int]float64{3: -0.2, 17: -0.2}), search.Role{Needed: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			right := 0
+			for seed := range uint64(10) {
+				s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
+				finish(s, simulated(seed, c.log))
+				a := s.Answer()
+				if a.Over() && slices.Equal(a.Culprits, []int{3, 17}) && slices.Equal(a.Roles, []search.Role{c.role, c.role}) {
+					right++
+				} else {
+					t.Logf("seed %d: %+v", seed, a)
+				}
+			}
+			if right < 9 {
+				t.Errorf("%d of 10", right)
+			}
+		})
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Opposite effects hide each other at the ends, and are both found where the difference that is left can be seen.
+func TestOppositeEffects(t *testing.T) {
+	for seed := range uint64(5) {
+		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
+		finish(s, simulated(seed, planted(map[int]float64{5: -0.5, 30: +0.25})))
+		if a := s.Answer(); !a.Over() || !slices.Equal(a.Culprits, []int{5, 30}) {
+			t.Errorf("seed %d: %+v", seed, a)
+		}
+	}
+}
+
+// The series of kernels of the Talos report: 6.1 is slow, 6.2 and 6.3 lack the patch, 6.4 and later have it. The ends are alike.
+func TestASeriesThatGoesUpAndDown(t *testing.T) {
+	speed := []float64{0, 0.5, 0.5, 0, 0, 0, 0, 0, 0, 0, 0} // 6.1 to 6.11
+	steps := search.Space{Candidates: len(speed) - 1, Ordered: true}
+	for seed := range uint64(20) {
+		s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150, Seed: seed})
+		finish(s, simulated(seed, func(b search.Bundle) float64 { return speed[b.Count()] }))
+		if a := s.Answer(); !a.Over() || !slices.Equal(a.Culprits, []int{0, 2}) {
+			t.Errorf("seed %d: %+v after %d", seed, a, s.Measurements())
+		}
+	}
+}
+
+// A search that is told again what was measured asks the same again: that is how one goes on after an interruption.
+func TestAReplayedSearchAsksTheSame(t *testing.T) {
+	for _, space := range []search.Space{settings(60), {Candidates: 60, Ordered: true}} {
+		terms := search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 60, Seed: 3}
+		m := simulated(1, planted(map[int]float64{20: -0.1}))
+		s, again := search.New(space, terms), search.New(space, terms)
+		for {
+			q, more := s.Next()
+			if r, andMore := again.Next(); more != andMore || !slices.Equal(q.Bundle, r.Bundle) || q.Purpose != r.Purpose {
+				t.Fatalf("after %d: %v and %v", s.Measurements(), q, r)
+			}
+			if !more {
+				break
+			}
+			value := m.measure(q.Bundle)
+			if err := s.Add(q, value); err != nil {
+				t.Fatal(err)
+			}
+			if err := again.Add(q, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestWhatCannotBeAdded(t *testing.T) {
+	steps := search.Space{Candidates: 3, Ordered: true}
+	s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05})
+	for _, bad := range []struct {
+		bundle search.Bundle
+		value  float64
+	}{
+		{search.Bundle{true}, 1}, {search.Bundle{false, true, false}, 1}, {steps.All(), 0}, {steps.All(), -1}, {steps.All(), math.NaN()}, {steps.All(), math.Inf(1)},
+	} {
+		if err := s.Add(search.Question{Bundle: bad.bundle}, bad.value); err == nil {
+			t.Errorf("%v with %v was taken", bad.bundle, bad.value)
+		}
+	}
+	if s.Measurements() != 0 {
+		t.Errorf("%d measurements", s.Measurements())
+	}
+}
+
+// The limit of information, against figures that others computed: the capacity of the binary-input Gaussian channel at an amplitude of 1 and a
+// spread of 1 is 0.4860 bits (T. Richardson and R. Urbanke, Modern Coding Theory, chapter 4).
+func TestCapacity(t *testing.T) {
+	for d, want := range map[float64]float64{2: 0.4860, 0.001: 0, 20: 1} {
+		if got := search.Capacity(d); math.Abs(got-want) > 0.002 {
+			t.Errorf("d=%g: %.4f, want %.4f", d, got, want)
+		}
+	}
+}
