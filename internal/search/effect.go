@@ -23,7 +23,7 @@ func (s *Search) Loss() Effect {
 func (s *Search) Proof() (reverted, applied Effect, made bool) {
 	p := s.proof
 	switch {
-	case p == nil || s.answer.Proved == false:
+	case p == nil || !s.answer.Proved:
 		return reverted, applied, false
 	case s.space.Ordered:
 		reverted = s.effect(p.without[0].logsFewer, p.without[0].logsMore)

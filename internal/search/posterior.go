@@ -454,14 +454,9 @@ func (p *posterior) unexplained() (probability, d float64) {
 }
 
 // none is the probability that there is no culprit, nor many small ones.
-func (p *posterior) none() float64 { return p.withoutCulprits(false) }
-
-// manySmall is the probability that there is no culprit, and yet a difference.
-func (p *posterior) manySmall() float64 { return p.withoutCulprits(true) }
-
-func (p *posterior) withoutCulprits(small bool) float64 {
+func (p *posterior) none() float64 {
 	for _, h := range p.hypotheses {
-		if len(h.classes) == 0 && h.small == small {
+		if len(h.classes) == 0 && !h.small {
 			return h.probability
 		}
 	}
