@@ -124,16 +124,27 @@ type Experiment struct {
 	Quantile string  `json:"quantile,omitempty"`
 	// BootOn is the machine whose boot is varied, where that is not the one that loads run on.
 	BootOn string `json:"boot_on,omitempty"`
+	// Asked are the measurements of a search for culprits in their order, which what was measured before decides.
+	Asked []Asked `json:"asked,omitempty"`
 	// Keep are the settings that must stay as they are.
 	Keep []string `json:"keep,omitempty"`
 	// Commands are those of exec: factors, by their names.
 	Commands map[string]SettingCommands `json:"commands,omitempty"`
 }
 
+// Asked is one measurement of a search: the arm that is visited, and what for ("anchor", "tell", "proof").
+type Asked struct {
+	Arm     string `json:"arm"`
+	Purpose string `json:"purpose"`
+}
+
 // Noun is what the experiment is called: "sweep", "ablation".
 func (e Experiment) Noun() string {
-	if e.Kind == "ablate" {
+	switch e.Kind {
+	case "ablate":
 		return "ablation"
+	case "bisect":
+		return "bisection"
 	}
 	return e.Kind
 }
@@ -168,6 +179,8 @@ type Varied struct {
 	Levels []string `json:"levels"`
 	// Needs says what it takes to change the level: "nothing", "remount", "reload", "reboot".
 	Needs string `json:"needs"`
+	// Weight says how likely it was thought beforehand, compared with the others, that a search finds this one.
+	Weight float64 `json:"weight,omitempty"`
 	// Found is the level before the experiment, where it could be read.
 	Found string `json:"found,omitempty"`
 }

@@ -1,0 +1,200 @@
+package bisection_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/bisection"
+	"headroom/internal/lab"
+)
+
+// hunted is a run that is carried out on a simulated machine.
+type hunted struct {
+	run         lab.Run
+	repetitions []lab.Repetition
+	r           *rand.Rand
+	slow        map[string]float64 // by factor, as a share that is lost
+}
+
+func newHunt(seed uint64, factors int, slow map[string]float64) *hunted {
+	h := &hunted{r: rand.New(rand.NewPCG(seed, 1)), slow: slow}
+	e := &lab.Experiment{Kind: bisection.Kind, Margin: 0.05, Blocks: 150}
+	for i := range factors {
+		e.Factors = append(e.Factors, lab.Varied{Factor: fmt.Sprintf("cmdline:a%d", i), Levels: []string{"absent", "1"}})
+	}
+	h.run = lab.Run{ID: "TEST", Seed: seed, Experiment: e}
+	return h
+}
+
+// next asks, measures and answers; false when the search is over.
+func (h *hunted) next(t *testing.T, p *bisection.Progress) bool {
+	q, more := p.Search.Next()
+	if !more {
+		return false
+	}
+	levels := bisection.Levels(h.run.Experiment, q.Bundle)
+	i := slices.IndexFunc(h.run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
+	if i < 0 {
+		i = len(h.run.Arms)
+		id := fmt.Sprint("mix", i)
+		h.run.Arms = append(h.run.Arms, lab.Arm{ID: id, Levels: levels})
+		h.run.Cells = append(h.run.Cells, lab.Cell{ID: "read@" + id, Job: "read", Arm: id, Engine: "fio"})
+	}
+	terms := *h.run.Experiment
+	terms.Asked = append(slices.Clone(terms.Asked), lab.Asked{Arm: h.run.Arms[i].ID, Purpose: q.Purpose.String()})
+	h.run.Experiment = &terms
+	speed := 10000 * math.Exp(0.03*h.r.NormFloat64())
+	for factor, loss := range h.slow {
+		if levels[factor] == "1" {
+			speed *= 1 - loss
+		}
+	}
+	r := lab.Repetition{Cell: "read@" + h.run.Arms[i].ID, Block: len(terms.Asked), Number: 1, Boot: fmt.Sprint(len(terms.Asked)),
+		Values: map[string]float64{"read.iops": speed, "read.latency.mean": 1 / speed}}
+	h.repetitions = append(h.repetitions, r)
+	if err := p.Add(h.run, []lab.Repetition{r}); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+func begin(t *testing.T, h *hunted) *bisection.Progress {
+	t.Helper()
+	p, err := bisection.Begin(h.run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func jsonOf(t *testing.T, d bisection.Document) string {
+	t.Helper()
+	text, err := json.MarshalIndent(d, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A run that is replayed after any measurement has the same answer, and asks the same next.
+func TestReplayIsWhatWasMeasured(t *testing.T) {
+	h := newHunt(1, 24, map[string]float64{"cmdline:a7": 0.3})
+	p := begin(t, h)
+	for more := true; more; {
+		again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := jsonOf(t, p.Document()), jsonOf(t, again.Document()); a != b {
+			t.Fatalf("after %d:\n%s\n%s", len(h.repetitions), a, b)
+		}
+		q, _ := p.Search.Next()
+		r, _ := again.Search.Next()
+		if !slices.Equal(q.Bundle, r.Bundle) {
+			t.Fatalf("after %d: asks %v and %v", len(h.repetitions), q, r)
+		}
+		more = h.next(t, p)
+	}
+	d := p.Document()
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:a7" || d.Culprits[0].Bad != "1" {
+		t.Fatalf("%s", jsonOf(t, d))
+	}
+	if e := d.Explained; e.Lo > 1 || e.Hi < 1 || e.Hi-e.Lo > 1 {
+		t.Errorf("explains %+v of the loss", e)
+	}
+	if r := d.Reverted; r.Lo > 0.7 || r.Hi < 0.7 {
+		t.Errorf("reverted %+v, planted 0.7", r)
+	}
+	if d.Metric != "read.iops" || d.Unit != lab.PerSecond {
+		t.Errorf("metric %q %q", d.Metric, d.Unit)
+	}
+	if d.Measurements+d.Proofs != len(h.repetitions) || len(d.Steps) != len(h.repetitions) {
+		t.Errorf("%d and %d of %d", d.Measurements, d.Proofs, len(h.repetitions))
+	}
+}
+
+// The measurement that an interruption cut off is asked for again, and no other.
+func TestAnInterruptedMeasurementIsNotCounted(t *testing.T) {
+	h := newHunt(2, 12, map[string]float64{"cmdline:a3": 0.3})
+	p := begin(t, h)
+	for range 7 {
+		h.next(t, p)
+	}
+	kept := h.repetitions[:6]
+	again, err := bisection.Replay(h.run, slices.Values(kept))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(again.Steps) != 6 {
+		t.Errorf("%d steps", len(again.Steps))
+	}
+}
+
+// A latency, or a time, is better when it is lower, and shown as it is.
+func TestTimesAreBetterLower(t *testing.T) {
+	h := newHunt(3, 8, map[string]float64{"cmdline:a3": 0.4})
+	p := begin(t, h)
+	for h.next(t, p) {
+	}
+	for i := range h.repetitions {
+		h.repetitions[i].Values = map[string]float64{"elapsed": 1 / h.repetitions[i].Values["read.iops"]}
+	}
+	again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := again.Document()
+	if d.Metric != "elapsed" || math.Abs(d.Steps[0].Value/h.repetitions[0].Values["elapsed"]-1) > 1e-9 {
+		t.Errorf("%s %v, measured %v", d.Metric, d.Steps[0].Value, h.repetitions[0].Values)
+	}
+	if d.Outcome != bisection.Found || d.Culprits[0].Factor != "cmdline:a3" {
+		t.Errorf("%s", jsonOf(t, d))
+	}
+}
+
+// All arms are judged by the metric of the first measurement.
+func TestOneMetricDecides(t *testing.T) {
+	h := newHunt(4, 8, map[string]float64{"cmdline:a3": 0.4})
+	p := begin(t, h)
+	for range 4 {
+		h.next(t, p)
+	}
+	h.repetitions[3].Values = map[string]float64{"elapsed": 1}
+	again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(again.Steps) != 3 {
+		t.Errorf("%d steps, of which one has another metric", len(again.Steps))
+	}
+}
+
+func TestDamagedRuns(t *testing.T) {
+	for name, damage := range map[string]func(*hunted){
+		"no bisection": func(h *hunted) { h.run.Experiment.Kind = "sweep" },
+		"has no arm":   func(h *hunted) { h.run.Experiment.Asked[2].Arm = "other"; h.run.Cells[0].Arm = "other" },
+		"at neither":   func(h *hunted) { h.run.Arms[0].Levels["cmdline:a2"] = "7" },
+		"the purpose":  func(h *hunted) { h.run.Experiment.Asked[0].Purpose = "fun" },
+	} {
+		h := newHunt(5, 6, map[string]float64{"cmdline:a3": 0.4})
+		p := begin(t, h)
+		for range 5 {
+			h.next(t, p)
+		}
+		damage(h)
+		if name == "has no arm" {
+			for i := range h.repetitions {
+				h.repetitions[i].Cell = h.run.Cells[0].ID
+			}
+		}
+		if _, err := bisection.Replay(h.run, slices.Values(h.repetitions)); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

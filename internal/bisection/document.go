@@ -1,0 +1,164 @@
+package bisection
+
+import (
+	"math"
+
+	"headroom/internal/lab"
+	"headroom/internal/search"
+)
+
+// Schema names the published JSON document. Fields are added to it, never renamed and never removed.
+const Schema = "headroom/search/v1"
+
+// Document says which factors make the slow state slow, and how that was found. Ratios are slower/faster: 0.6 of a rate is 40% less.
+type Document struct {
+	Schema string `json:"schema"`
+	// Run is the ID of the run; empty where it has none.
+	Run string `json:"run,omitempty"`
+	// Outcome of the search.
+	Outcome  Outcome   `json:"outcome"`
+	Culprits []Culprit `json:"culprits"`
+	// Loss is the whole difference between the ends; absent while one of them was not measured.
+	Loss *Ratio `json:"loss,omitempty"`
+	// Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one costs, both measured for the
+	// proof; Explained is the share of the loss that goes away with them.
+	Reverted  *Ratio `json:"reverted,omitempty"`
+	Applied   *Ratio `json:"applied,omitempty"`
+	Explained *Share `json:"explained,omitempty"`
+	// Spread of one measurement, as a ratio: 0.04 is 4%.
+	Spread float64 `json:"spread,omitempty"`
+	// Measurements that were made to find the culprits, and Proofs those that were made to prove them.
+	Measurements int `json:"measurements"`
+	Proofs       int `json:"proofs"`
+	// InformationLimit is how many measurements any method needs on average to name one of as many candidates, at this loss and this spread,
+	// with levels known. Absent while the ends can't be told apart.
+	InformationLimit float64 `json:"information_limit,omitempty"`
+	// Wanted is how many measurements of each end it would take to tell them apart, where the search ended without.
+	Wanted     int         `json:"wanted,omitempty"`
+	Candidates []Candidate `json:"candidates"`
+	Metric     string      `json:"metric,omitempty"`
+	Unit       lab.Unit    `json:"unit,omitempty"`
+	Steps      []Taken     `json:"steps"`
+	Warnings   []Warning   `json:"warnings"`
+}
+
+// Outcome of a search.
+type Outcome string
+
+// The outcomes.
+const (
+	Found        Outcome = "found"         // culprits, proved
+	NoDifference Outcome = "no-difference" // the ends don't differ by as much as is worth a search
+	ManySmall    Outcome = "many-small"    // they differ, and no candidate does much of it
+	Undecided    Outcome = "undecided"     // measured as often as was allowed, or interrupted
+)
+
+// Candidate is a factor that differs between the ends.
+type Candidate struct {
+	Factor      string  `json:"factor"`
+	Good        string  `json:"good"`
+	Bad         string  `json:"bad"`
+	Probability float64 `json:"probability"`
+}
+
+// Culprit is a candidate that was proved to cause a loss.
+type Culprit struct {
+	Factor string `json:"factor"`
+	Good   string `json:"good"`
+	Bad    string `json:"bad"`
+	// Confidence is the probability that it is a culprit, after all measurements.
+	Confidence float64 `json:"confidence"`
+	// Needed: without it alone the slow state is faster. Enough: it alone makes the fast state slower, and others do as well.
+	Needed bool `json:"needed"`
+	Enough bool `json:"enough"`
+}
+
+// Ratio of a slower state to a faster one, with an interval of 95%.
+type Ratio struct {
+	Ratio        float64 `json:"ratio"`
+	Lo           float64 `json:"lo"`
+	Hi           float64 `json:"hi"`
+	Measurements int     `json:"measurements"`
+}
+
+// Share with an interval of 95%.
+type Share struct {
+	Share float64 `json:"share"`
+	Lo    float64 `json:"lo"`
+	Hi    float64 `json:"hi"`
+}
+
+// Taken is one measurement.
+type Taken struct {
+	Number  int    `json:"number"`
+	Arm     string `json:"arm"`
+	Purpose string `json:"purpose"`
+	// Applied are the numbers, from 1, of the candidates that were as in the slow state.
+	Applied   []int       `json:"applied"`
+	Value     float64     `json:"value"`
+	Likeliest []Candidate `json:"likeliest,omitempty"`
+}
+
+// Document of a run as far as it has come.
+func (p *Progress) Document() Document {
+	s, e := p.Search, p.Run.Experiment
+	d := Document{Schema: Schema, Run: p.Run.ID, Outcome: Undecided, Culprits: []Culprit{}, Candidates: []Candidate{}, Steps: []Taken{}, Warnings: p.warnings(),
+		Measurements: s.Measurements(), Proofs: s.Proofs()}
+	probabilities := s.Probabilities()
+	for i := range e.Factors {
+		d.Candidates = append(d.Candidates, p.candidate(i, probabilities[i]))
+	}
+	if !p.several {
+		d.Metric, d.Unit = p.metric, p.info.Unit
+	}
+	a := s.Answer()
+	switch {
+	case a.Alike:
+		d.Outcome = NoDifference
+	case a.ManySmall:
+		d.Outcome = ManySmall
+	case a.Over():
+		d.Outcome = Found
+		for i, c := range a.Culprits {
+			f := e.Factors[c]
+			d.Culprits = append(d.Culprits, Culprit{f.Factor, f.Levels[0], f.Levels[1], probabilities[c], a.Roles[i].Needed, a.Roles[i].Enough})
+		}
+		reverted, applied, _ := s.Proof()
+		d.Reverted, d.Applied = ratioOf(reverted), ratioOf(applied)
+		share, lo, hi := s.Explained()
+		d.Explained = &Share{share, lo, hi}
+	}
+	ends := s.Ends()
+	if len(p.Steps) > 0 && !math.IsNaN(ends.Difference) {
+		d.Spread = math.Expm1(s.Spread())
+		d.Loss = ratioOf(s.Loss())
+		if d.Outcome == Undecided && !s.Apart() {
+			d.Wanted = ends.WantedAnchors()
+		}
+		if s.Apart() {
+			d.InformationLimit = search.Limit(len(e.Factors), math.Abs(ends.Difference)/s.Spread(), worthAProof)
+		}
+	}
+	for _, step := range p.Steps {
+		t := Taken{Number: step.Number, Arm: step.Arm, Purpose: step.Purpose.String(), Applied: []int{}, Value: step.Value}
+		for i, applied := range step.Bundle {
+			if applied {
+				t.Applied = append(t.Applied, i+1)
+			}
+		}
+		for _, l := range step.Likeliest {
+			t.Likeliest = append(t.Likeliest, p.candidate(l.Candidate, l.Probability))
+		}
+		d.Steps = append(d.Steps, t)
+	}
+	return d
+}
+
+func (p *Progress) candidate(i int, probability float64) Candidate {
+	f := p.Run.Experiment.Factors[i]
+	return Candidate{f.Factor, f.Levels[0], f.Levels[1], probability}
+}
+
+func ratioOf(e search.Effect) *Ratio {
+	return &Ratio{e.Ratio, e.Lo, e.Hi, e.Measurements}
+}

@@ -1,0 +1,281 @@
+package bisection
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/search"
+)
+
+// Kind of experiment, as lab.Experiment names it.
+const Kind = "bisect"
+
+const (
+	// worthAProof is the probability from which an answer is proved: a proof costs some measurements, and a wrong answer does not survive it.
+	worthAProof = 0.8
+	// usualNoise of one measurement, until there are some.
+	usualNoise = 0.05
+	// ignorance is the share of the prior that is spread evenly, so that no knowledge can rule out the truth.
+	ignorance = 0.2
+)
+
+// Progress is a run as far as it has come.
+type Progress struct {
+	Run    lab.Run
+	Search *search.Search
+	Steps  []Step
+	// deciding are the metrics of each cell of the suite, as the first measurement had them: an arm that limits its own rate, or prints less,
+	// is still judged by the same.
+	deciding map[string][]string
+	// metric that decides, with what is known of it, where there is one only.
+	metric  string
+	info    lab.MetricInfo
+	several bool
+	// distrust of repetitions, each code with the first text that it had.
+	distrust []Warning
+	measured int
+}
+
+// Step is one measurement.
+type Step struct {
+	// Number from 1, in the order in which they were made.
+	Number int
+	Arm    string
+	search.Question
+	// Value that decides: the metric of the suite's cell; where there are several, the geometric mean of all as rates.
+	Value float64
+	// Boot that it was made in; empty where nobody knows.
+	Boot string
+	// Likeliest candidates after it, with their probabilities.
+	Likeliest []Suspect
+}
+
+// Suspect is a candidate with the probability that it is a culprit.
+type Suspect struct {
+	Candidate   int
+	Probability float64
+}
+
+// Begin the search of a run in which nothing has been measured yet.
+func Begin(run lab.Run) (*Progress, error) {
+	e := run.Experiment
+	if e == nil || e.Kind != Kind {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s is no bisection", run.ID), Hints: []string{"headroom list names the runs"}}
+	}
+	space := search.Space{Candidates: len(e.Factors), Priors: search.Mix(weights(e), ignorance)}
+	terms := search.Terms{Confidence: worthAProof, Noise: usualNoise, Worth: e.Margin, Most: e.Blocks, Seed: run.Seed}
+	return &Progress{Run: run, Search: search.New(space, terms), deciding: map[string][]string{}}, nil
+}
+
+func weights(e *lab.Experiment) []float64 {
+	w := make([]float64, len(e.Factors))
+	for i, f := range e.Factors {
+		w[i] = f.Weight
+	}
+	return w
+}
+
+// Replay what was measured so far.
+func Replay(run lab.Run, repetitions iter.Seq[lab.Repetition]) (*Progress, error) {
+	p, err := Begin(run)
+	if err != nil {
+		return nil, err
+	}
+	byBlock := map[int][]lab.Repetition{}
+	for r := range repetitions {
+		byBlock[r.Block] = append(byBlock[r.Block], r)
+	}
+	for i, asked := range run.Experiment.Asked {
+		value, whole := p.value(asked.Arm, byBlock[i+1])
+		if !whole {
+			continue // it was interrupted
+		}
+		if err := p.add(i+1, asked, value, byBlock[i+1]); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Add a measurement that was made now, the last of those that the experiment lists.
+func (p *Progress) Add(run lab.Run, repetitions []lab.Repetition) error {
+	p.Run = run
+	n := len(run.Experiment.Asked)
+	asked := run.Experiment.Asked[n-1]
+	value, whole := p.value(asked.Arm, repetitions)
+	if !whole {
+		return &lab.Error{What: fmt.Sprintf("measurement %d, of arm %s, has no result", n, asked.Arm),
+			Hints: []string{"headroom show " + run.ID + " --raw shows what the load generator said"}}
+	}
+	return p.add(n, asked, value, repetitions)
+}
+
+func (p *Progress) add(number int, asked lab.Asked, value float64, repetitions []lab.Repetition) error {
+	bundle, err := BundleOf(p.Run, asked.Arm)
+	if err != nil {
+		return err
+	}
+	purpose, err := search.ParsePurpose(asked.Purpose)
+	if err != nil {
+		return err
+	}
+	p.distrusts(repetitions)
+	q := search.Question{Bundle: bundle, Purpose: purpose}
+	if err := p.Search.Add(q, value); err != nil {
+		return &lab.Error{What: fmt.Sprintf("measurement %d of run %s", number, p.Run.ID), Err: err}
+	}
+	shown := value
+	if !p.several && p.info.Better == lab.Lower {
+		shown = 1 / value
+	}
+	p.Steps = append(p.Steps, Step{Number: number, Arm: asked.Arm, Question: q, Value: shown, Boot: repetitions[0].Boot, Likeliest: p.likeliest(3)})
+	return nil
+}
+
+// likeliest candidates, those that can be told from the others.
+func (p *Progress) likeliest(n int) []Suspect {
+	var all []Suspect
+	for c, probability := range p.Search.Probabilities() {
+		all = append(all, Suspect{c, probability})
+	}
+	slices.SortStableFunc(all, func(a, b Suspect) int {
+		switch {
+		case a.Probability > b.Probability:
+			return -1
+		case a.Probability < b.Probability:
+			return 1
+		}
+		return 0
+	})
+	all = all[:min(n, len(all))]
+	return slices.DeleteFunc(all, func(s Suspect) bool { return s.Probability < 2/float64(len(p.Run.Experiment.Factors)) })
+}
+
+// BundleOf an arm: which factors have the slow state's level.
+func BundleOf(run lab.Run, arm string) (search.Bundle, error) {
+	i := slices.IndexFunc(run.Arms, func(a lab.Arm) bool { return a.ID == arm })
+	if i < 0 {
+		return nil, &lab.Error{What: fmt.Sprintf("run %s has no arm %s", run.ID, arm)}
+	}
+	var b search.Bundle
+	for _, f := range run.Experiment.Factors {
+		switch level, ok := run.Arms[i].Levels[f.Factor]; {
+		case ok && level == f.Levels[0]:
+			b = append(b, false)
+		case ok && level == f.Levels[1]:
+			b = append(b, true)
+		default:
+			return nil, &lab.Error{What: fmt.Sprintf("arm %s of run %s has %s at neither of its two levels", arm, run.ID, f.Factor)}
+		}
+	}
+	return b, nil
+}
+
+// Levels of a bundle, by factor.
+func Levels(e *lab.Experiment, b search.Bundle) map[string]string {
+	levels := map[string]string{}
+	for i, f := range e.Factors {
+		levels[f.Factor] = f.Levels[0]
+		if b[i] {
+			levels[f.Factor] = f.Levels[1]
+		}
+	}
+	return levels
+}
+
+// value of the measurements of one visit: the geometric mean over cells and deciding metrics, each as a rate; false where a cell has none.
+func (p *Progress) value(arm string, repetitions []lab.Repetition) (value float64, whole bool) {
+	var logs []float64
+	cells := 0
+	for _, c := range p.Run.Cells {
+		if c.Arm != arm {
+			continue
+		}
+		cells++
+		p.several = p.several || cells > 1
+		found := false
+		for _, r := range repetitions {
+			if r.Cell != c.ID || failed(r) {
+				continue
+			}
+			for _, name := range p.metricsOf(c, r) {
+				v, ok := r.Values[name]
+				if !ok || v <= 0 {
+					return 0, false
+				}
+				log := math.Log(v)
+				if c.Metric(name).Better == lab.Lower {
+					log = -log
+				}
+				logs, found = append(logs, log), true
+			}
+		}
+		if !found {
+			return 0, false
+		}
+	}
+	if len(logs) == 0 {
+		return 0, false
+	}
+	sum := 0.0
+	for _, log := range logs {
+		sum += log
+	}
+	return math.Exp(sum / float64(len(logs))), true
+}
+
+// metricsOf a cell that decide.
+func (p *Progress) metricsOf(c lab.Cell, r lab.Repetition) []string {
+	id := strings.TrimSuffix(c.ID, "@"+c.Arm)
+	if p.deciding[id] == nil {
+		p.deciding[id] = lab.Deciding(c.Metrics, c.Params, r.Values)
+		for _, name := range p.deciding[id] {
+			p.several = p.several || p.metric != "" && p.metric != name
+			p.metric, p.info = name, c.Metric(name)
+		}
+	}
+	return p.deciding[id]
+}
+
+// failed says that a repetition measured nothing that counts.
+func failed(r lab.Repetition) bool {
+	return len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
+}
+
+// Warning is a reason to distrust the numbers; Repetitions of all N measured have it, or the whole run where they are 0.
+type Warning struct {
+	lab.Warning
+	Repetitions int `json:"repetitions,omitempty"`
+	N           int `json:"n,omitempty"`
+}
+
+func (p *Progress) distrusts(repetitions []lab.Repetition) {
+	for _, r := range repetitions {
+		p.measured++
+		for _, w := range r.Warnings {
+			i := slices.IndexFunc(p.distrust, func(other Warning) bool { return other.Code == w.Code })
+			if i < 0 {
+				i = len(p.distrust)
+				p.distrust = append(p.distrust, Warning{Warning: w})
+			}
+			p.distrust[i].Repetitions++
+		}
+	}
+}
+
+// warnings of the run, and of its measurements.
+func (p *Progress) warnings() []Warning {
+	list := []Warning{}
+	for _, w := range p.Run.Warnings {
+		list = append(list, Warning{Warning: w})
+	}
+	for _, w := range p.distrust {
+		w.N = p.measured
+		list = append(list, w)
+	}
+	return list
+}

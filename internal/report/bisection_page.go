@@ -1,0 +1,50 @@
+package report
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+
+	"headroom/internal/bisection"
+)
+
+//go:embed bisection.html.tmpl
+var bisectionPageText string
+
+type bisectionPage struct {
+	Headline, Ends, ValueTitle string
+	Style, CompareStyle        template.CSS
+	Answer                     []string
+	Steps                      []bisectionPageStep
+	Left                       []string
+	Candidates                 []bisectionPageCandidate
+	Marks                      []string
+	Reading                    string
+}
+
+type bisectionPageStep struct {
+	Number               int
+	Class                string
+	Tried, Value, Likely string
+}
+
+type bisectionPageCandidate struct{ Name, Good, Probability string }
+
+// writeBisectionPage writes one page that needs nothing else.
+func writeBisectionPage(w io.Writer, d bisection.Document, _ Options) error {
+	t := newBisectionText(d)
+	answer := t.answer()
+	page := bisectionPage{Headline: answer[0], Answer: answer[1:], Ends: t.ends(), ValueTitle: t.valueTitle(), Style: template.CSS(pageStyle),
+		CompareStyle: template.CSS(comparePageStyle), Left: t.left(), Marks: warningTexts(t.marks), Reading: t.reading()}
+	for _, s := range t.Steps {
+		page.Steps = append(page.Steps, bisectionPageStep{s.Number, s.Purpose, t.tried(s), t.value(s.Value), t.likeliest(s, 3)})
+	}
+	for _, c := range t.Candidates {
+		page.Candidates = append(page.Candidates, bisectionPageCandidate{t.name(c.Factor, c.Bad), t.name(c.Factor, c.Good), probabilityText(c.Probability)})
+	}
+	parsed, err := template.New("bisection").Parse(bisectionPageText)
+	if err != nil {
+		return err
+	}
+	return parsed.Execute(w, page)
+}

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"headroom/internal/bisection"
+	"headroom/internal/lab"
+)
+
+// hunted is a search among four arguments that found one, with what a reader must see of it.
+func hunted() bisection.Document {
+	candidates := []bisection.Candidate{
+		{Factor: "cmdline:audit", Good: "absent", Bad: "0", Probability: 0.01}, {Factor: "cmdline:quiet", Good: "absent", Bad: "", Probability: 0.004},
+		{Factor: "cmdline:slub_debug", Good: "absent", Bad: "FZPU", Probability: 0.9992}, {Factor: "cmdline:mitigations", Good: "off", Bad: "absent", Probability: 0.02},
+	}
+	with := func(i int, p float64) bisection.Candidate { c := candidates[i]; c.Probability = p; return c }
+	return bisection.Document{
+		Schema: bisection.Schema, Run: "7KQ4M2X9TD", Outcome: bisection.Found, Measurements: 7, Proofs: 2, InformationLimit: 2.2, Spread: 0.041,
+		Culprits:   []bisection.Culprit{{Factor: "cmdline:slub_debug", Good: "absent", Bad: "FZPU", Confidence: 0.9992, Needed: true, Enough: true}},
+		Loss:       &bisection.Ratio{Ratio: 0.62, Lo: 0.59, Hi: 0.65, Measurements: 4},
+		Reverted:   &bisection.Ratio{Ratio: 0.63, Lo: 0.6, Hi: 0.66, Measurements: 6},
+		Applied:    &bisection.Ratio{Ratio: 0.64, Lo: 0.61, Hi: 0.67, Measurements: 6},
+		Explained:  &bisection.Share{Share: 0.97, Lo: 0.91, Hi: 1.03},
+		Candidates: candidates, Metric: "read.iops", Unit: lab.PerSecond,
+		Steps: []bisection.Taken{
+			{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2, 3, 4}, Value: 3900},
+			{Number: 2, Arm: "fast", Purpose: "anchor", Applied: []int{}, Value: 6300},
+			{Number: 3, Arm: "mix1", Purpose: "tell", Applied: []int{1, 3}, Value: 4000, Likeliest: []bisection.Candidate{with(2, 0.48), with(0, 0.48)}},
+			{Number: 4, Arm: "mix2", Purpose: "tell", Applied: []int{2, 3, 4}, Value: 3950, Likeliest: []bisection.Candidate{with(2, 0.992)}},
+			{Number: 5, Arm: "mix3", Purpose: "proof", Applied: []int{1, 2, 4}, Value: 6200, Likeliest: []bisection.Candidate{with(2, 0.9992)}},
+		},
+		Warnings: []bisection.Warning{{Warning: lab.Warning{Code: "emulated-guest", Text: "qemu:guest.yaml is emulated"}},
+			{Warning: lab.Warning{Code: "generator-bound", Text: "the fio job used 95% of a core"}, Repetitions: 2, N: 9}},
+	}
+}
+
+func TestBisectionTables(t *testing.T) {
+	var out bytes.Buffer
+	found := hunted()
+	partly := found
+	partly.Explained = &bisection.Share{Share: 0.5, Lo: 0.4, Hi: 0.6}
+	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:audit", Good: "absent", Bad: "0", Needed: true})
+	alike := bisection.Document{Outcome: bisection.NoDifference, Candidates: found.Candidates, Loss: &bisection.Ratio{Ratio: 0.99, Lo: 0.97, Hi: 1.01}, Measurements: 8, Spread: 0.03}
+	small := alike
+	small.Outcome, small.Loss = bisection.ManySmall, found.Loss
+	undecided := alike
+	undecided.Outcome, undecided.Wanted = bisection.Undecided, 40
+	for _, c := range []struct {
+		name  string
+		d     bisection.Document
+		width int
+	}{{"found", found, 100}, {"found, narrow", found, 60}, {"two explain half of it", partly, 100}, {"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80}} {
+		out.WriteString("== " + c.name + "\n")
+		if err := WriteBisection(&out, c.d, Options{Width: c.width}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compareGolden(t, "bisection.txt", out.String())
+}
+
+// The other formats say the same: the answer first, every measurement, and what weakens it.
+func TestBisectionFormats(t *testing.T) {
+	for _, f := range BisectionFormats() {
+		var out bytes.Buffer
+		if err := f.Write(&out, hunted(), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
+		if f.Name == "csv" {
+			rows, err := csv.NewReader(&out).ReadAll()
+			if err != nil || len(rows) != 6 || strings.Join(rows[3], ",") != "3,mix1,tell,read.iops,1/s,4000,1,0,1,0" {
+				t.Errorf("%v\n%s", err, text)
+			}
+			continue
+		}
+		for _, want := range []string{"slub_debug=FZPU explains 97%", "slow without slub_debug=FZPU", "3.95k", "99.2%", "emulated", "95% of a core"} {
+			if !strings.Contains(strings.ReplaceAll(text, `\`, ""), want) {
+				t.Errorf("%s lacks %q:\n%s", f.Name, want, text)
+			}
+		}
+	}
+}

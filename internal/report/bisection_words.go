@@ -1,0 +1,222 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/bisection"
+	"headroom/internal/lab"
+)
+
+// bisectionText is a search for culprits in words.
+type bisectionText struct {
+	bisection.Document
+	marks []mark
+}
+
+func newBisectionText(d bisection.Document) bisectionText {
+	t := bisectionText{Document: d}
+	for _, w := range d.Warnings {
+		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N}, "the whole run")
+	}
+	return t
+}
+
+// name of a candidate at the slow state's level, without its scheme where all have the same.
+func (t bisectionText) name(factor, level string) string {
+	scheme, _, _ := strings.Cut(factor, ":")
+	same := !slices.ContainsFunc(t.Candidates, func(c bisection.Candidate) bool { return !strings.HasPrefix(c.Factor, scheme+":") })
+	if same {
+		factor = strings.TrimPrefix(factor, scheme+":")
+	}
+	switch level {
+	case "":
+		return factor
+	case "absent":
+		return "no " + factor
+	}
+	return factor + "=" + level
+}
+
+func (t bisectionText) culprits() string {
+	var names []string
+	for _, c := range t.Culprits {
+		names = append(names, t.name(c.Factor, c.Bad))
+	}
+	return sentence(names)
+}
+
+// answer is the first thing that a reader sees.
+func (t bisectionText) answer() []string {
+	switch t.Outcome {
+	case bisection.NoDifference:
+		return []string{"No difference to find: the ends are alike, " + t.loss() + "."}
+	case bisection.ManySmall:
+		return []string{"Many small effects: the ends differ by " + t.loss() + ", and no setting does a sixth of it."}
+	case bisection.Undecided:
+		text := "Undecided after " + count(t.Measurements, "measurement")
+		if t.Wanted > 0 {
+			text += fmt.Sprintf(": the ends can't be told apart; it would take about %d measurements of each", t.Wanted)
+		}
+		return []string{text + "."}
+	}
+	e := t.Explained
+	lines := []string{fmt.Sprintf("%s %s %s of the loss (%s, and %d more to prove it).", t.culprits(), verb(len(t.Culprits), "explains", "explain"), explainedText(e),
+		count(t.Measurements, "measurement"), t.Proofs)}
+	if len(t.Culprits) > 1 {
+		lines = append(lines, t.roles())
+	}
+	return lines
+}
+
+func verb(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
+// roles of several culprits.
+func (t bisectionText) roles() string {
+	enough := 0
+	for _, c := range t.Culprits {
+		if c.Enough {
+			enough++
+		}
+	}
+	switch enough {
+	case 0:
+		return "Taking out any of them makes it faster."
+	case len(t.Culprits):
+		return "Each of them does it alone: only without all of them it is fast."
+	}
+	return "Some of them do it alone."
+}
+
+// explainedText is a share of the loss with its interval: "97% [91, 103]".
+func explainedText(s *bisection.Share) string {
+	return fmt.Sprintf("%.0f%% [%.0f, %.0f]", 100*s.Share, 100*s.Lo, 100*s.Hi)
+}
+
+// loss between the ends, as a change in percent.
+func (t bisectionText) loss() string {
+	if t.Loss == nil {
+		return absent
+	}
+	return ratioBetween(t.Loss)
+}
+
+func ratioBetween(r *bisection.Ratio) string {
+	return fmt.Sprintf("%s%% [%s, %s]", signed(r.Ratio, false), signed(r.Lo, true), signed(r.Hi, true))
+}
+
+// ends says how far they are apart, how noisy a measurement is, and what that takes.
+func (t bisectionText) ends() string {
+	text := count(len(t.Candidates), "differing setting")
+	if t.Loss == nil {
+		return text
+	}
+	text += fmt.Sprintf("; from the fast state to the slow one %s, one measurement spreads by %.1f%%", t.loss(), 100*t.Spread)
+	if t.InformationLimit > 0 {
+		text += fmt.Sprintf("; %.0f is the least possible on average", math.Ceil(t.InformationLimit))
+	}
+	return text
+}
+
+func (t bisectionText) valueTitle() string {
+	if t.Metric == "" {
+		return "result"
+	}
+	return metricTitle(t.Metric, false)
+}
+
+func (t bisectionText) value(v float64) string {
+	unit := t.Unit
+	if t.Metric == "" {
+		unit = lab.Count
+	}
+	return figure(unit, v)
+}
+
+// tried is a bundle in words: by what is applied, or by what is left out, whichever is shorter.
+func (t bisectionText) tried(s bisection.Taken) string {
+	n, all := len(s.Applied), len(t.Candidates)
+	var text string
+	switch {
+	case n == all:
+		text = "slow"
+	case n == 0:
+		text = "fast"
+	case n <= 2:
+		text = "fast with " + t.named(s.Applied)
+	case n >= all-2:
+		text = "slow without " + t.named(t.others(s.Applied))
+	default:
+		text = fmt.Sprintf("%d of %d as in slow", n, all)
+	}
+	if s.Purpose == "proof" {
+		text = "proof: " + text
+	}
+	return text
+}
+
+func (t bisectionText) named(numbers []int) string {
+	var names []string
+	for _, n := range numbers {
+		c := t.Candidates[n-1]
+		names = append(names, t.name(c.Factor, c.Bad))
+	}
+	return sentence(names)
+}
+
+func (t bisectionText) others(numbers []int) []int {
+	var rest []int
+	for i := range t.Candidates {
+		if !slices.Contains(numbers, i+1) {
+			rest = append(rest, i+1)
+		}
+	}
+	return rest
+}
+
+func (t bisectionText) likeliest(s bisection.Taken, most int) string {
+	var parts []string
+	for _, c := range s.Likeliest[:min(most, len(s.Likeliest))] {
+		parts = append(parts, fmt.Sprintf("%s %s", t.name(c.Factor, c.Bad), probabilityText(c.Probability)))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// probabilityText has a digit more where it is nearly sure: 61%, 99.2%.
+func probabilityText(p float64) string {
+	switch {
+	case p >= 0.9995:
+		return ">99.9%"
+	case p >= 0.99:
+		return fmt.Sprintf("%.1f%%", 100*p)
+	}
+	return fmt.Sprintf("%.0f%%", 100*p)
+}
+
+// left is how the answer was proved, and what it costs.
+func (t bisectionText) left() []string {
+	if t.Outcome != bisection.Found {
+		return nil
+	}
+	it := verb(len(t.Culprits), "it", "them")
+	lines := []string{"Proof: from slow without " + it + " to slow " + ratioBetween(t.Reverted) + "; from fast to fast with " + it + " " + ratioBetween(t.Applied) + "."}
+	if t.Explained.Hi < explainsAll {
+		lines = append(lines, "The rest of the loss is not explained: other settings do it together, or each a little.")
+	}
+	return lines
+}
+
+// explainsAll is the share of the loss below which something is left to be explained.
+const explainsAll = 0.9
+
+func (t bisectionText) reading() string {
+	return "Intervals hold with 95%. Percentages beside a setting are the probability that it is a culprit, after all measurements up to there; " +
+		"an answer that is likely is proved by measurements of its own."
+}
