@@ -16,8 +16,11 @@ const baselineVisits = 2
 
 // arms are those of the experiment, with the levels of each. A factor that an arm does not name is left as it was found.
 func (x *experiment) arms() ([]lab.Arm, error) {
-	if x.kind == ablating {
+	switch x.kind {
+	case ablating:
 		return x.ablationArms()
+	case bisecting:
+		return x.endArms()
 	}
 	return x.sweepArms()
 }

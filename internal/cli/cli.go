@@ -90,6 +90,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		p.compareCommand(),
 		p.sweepCommand(),
 		p.ablateCommand(),
+		p.bisectCommand(),
 		p.ladderCommand(),
 		p.reportCommand(),
 		p.historyCommand(),

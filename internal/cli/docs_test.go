@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/ablation"
+	"headroom/internal/bisection"
 	"headroom/internal/compare"
 	"headroom/internal/diff"
 	"headroom/internal/facts"
@@ -85,7 +86,7 @@ func loadExample(t *testing.T, name, kind, example string) {
 	}
 	known := map[string]any{report.Schema: new(report.Summary), runsSchema: new(runsDocument), facts.DocumentSchema: new(facts.Document),
 		diff.Schema: new(diff.Document), compare.Schema: new(compare.Document), layers.Schema: new(layers.Document), ladder.Schema: new(ladder.Document), rule.Schema: new(rule.Report),
-		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document), factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document)}
+		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document), factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document), bisection.Schema: new(bisection.Document)}
 	into, ok := known[schema.Schema]
 	if !ok {
 		t.Errorf("%s: an example of the schema %q", name, schema.Schema)

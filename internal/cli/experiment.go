@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"headroom/internal/ablation"
+	"headroom/internal/bisection"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
@@ -20,7 +21,7 @@ import (
 	"headroom/internal/unit"
 )
 
-// The two kinds of experiments.
+// The kinds of experiments that visit the same arms again and again.
 const (
 	sweeping = "sweep"
 	ablating = "ablate"
@@ -43,6 +44,8 @@ type experiment struct {
 	// suiteName is what was typed for the suite.
 	suiteName string
 	writer    *store.Writer
+	// hunted is a search for culprits; nil for other kinds, which have visits.
+	hunted *bisection.Progress
 	// reference is measured on another place; nil for none.
 	reference *measurement
 	// takenDown are the arms whose machine was taken down.
@@ -67,7 +70,9 @@ func (p *program) vary(ctx context.Context, kind string, o experimentOptions, ar
 	if err != nil {
 		return nil, err
 	}
-	x.plan()
+	if err := x.plan(); err != nil {
+		return x, err
+	}
 	if o.dryRun {
 		return x, x.printSteps(ctx)
 	}
@@ -135,8 +140,12 @@ func (x *experiment) reach(ctx context.Context, name string) error {
 // choose reads the factors as typed, and refuses what is to be kept.
 func (x *experiment) choose() error {
 	if len(x.options.factors) == 0 {
-		return usage("headroom "+x.kind+" varies what? name it with "+x.options.flag(x.kind), "headroom factors lists what can be varied",
-			"for example: headroom "+x.kind+" quick /srv "+x.options.flag(x.kind)+" "+exampleOf(x.kind))
+		verb := x.kind
+		if x.kind == bisecting {
+			verb += " settings"
+		}
+		return usage("headroom "+verb+" varies what? name it with "+x.options.flag(x.kind), "headroom factors lists what can be varied",
+			"for example: headroom "+verb+" quick /srv "+x.options.flag(x.kind)+" "+exampleOf(x.kind))
 	}
 	seen := map[string]bool{}
 	for _, text := range x.options.factors {
@@ -144,7 +153,7 @@ func (x *experiment) choose() error {
 		if err != nil {
 			return err
 		}
-		if x.kind == ablating && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] || x.kind == sweeping && seen[c.Factor()] {
+		if x.kind == ablating && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] || x.kind != ablating && seen[c.Factor()] {
 			return usage(text + " stands twice")
 		}
 		seen[c.Factor()+"="+strings.Join(c.Levels, ",")], seen[c.Factor()] = true, true
@@ -173,10 +182,13 @@ func (x *experiment) terms() (*lab.Experiment, error) {
 		return nil, usage(fmt.Sprintf("--pairs %d is no number of pairs", x.options.pairs), fmt.Sprintf("write a number from 0 to %d", ablation.MostPairs))
 	}
 	e := &lab.Experiment{Kind: x.kind, Blocks: x.options.blocks, Keep: x.options.keep, Commands: x.options.commands, Margin: 0.03, Alpha: 0.05, BootOn: x.options.bootOn}
+	if x.kind == bisecting {
+		e.Margin = 0.05
+	}
 	if e.Blocks == 0 {
 		e.Blocks = defaultBlocks(x.kind)
 	}
-	if !x.options.alone && len(x.choices) > 2 {
+	if x.kind == ablating && !x.options.alone && len(x.choices) > 2 {
 		e.MostPairs = x.options.pairs
 	}
 	for _, s := range []struct {
@@ -221,9 +233,12 @@ func (x *experiment) bind(ctx context.Context) error {
 	return nil
 }
 
-// plan is that of the visits.
-func (x *experiment) plan() {
+// plan is that of the visits, or the search that asks for them.
+func (x *experiment) plan() error {
 	x.reboots = x.boots() && x.bootsHere()
+	if x.kind == bisecting {
+		return x.takeUpHunt()
+	}
 	terms := plan.VisitTerms{Blocks: x.run.Experiment.Blocks, Fewest: x.run.Experiment.Fewest, Budget: x.run.Budget}
 	var settled func([]plan.Done) []string
 	if x.kind == ablating {
@@ -233,6 +248,7 @@ func (x *experiment) plan() {
 	if len(x.run.Experiment.Pairs) > 0 {
 		x.visits = x.pairVisits()
 	}
+	return nil
 }
 
 // settledIn says which arms of an ablation need no further visit. The plan asks again and again after the same repetitions.
@@ -275,6 +291,10 @@ func (x *experiment) visited() []plan.VisitedArm {
 
 func (x *experiment) preface() {
 	e := x.run.Experiment
+	if x.kind == bisecting {
+		x.huntPreface()
+		return
+	}
 	x.say("", x.where())
 	if x.reference != nil {
 		x.say("reference: ", x.reference.where())
@@ -316,8 +336,7 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	if err := x.openJournal(ctx); err != nil {
 		return err
 	}
-	x.clock = newVisitClock(x.visits, x.measurement.experiment().Cells, x.keptOfAll())
-	show := x.newProgress(x.clock)
+	show := x.newProgress(x.schedule())
 	x.tell = show.tell
 	w, err := x.tried(ctx)
 	if err != nil {
@@ -326,16 +345,8 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	}
 	x.writer = w
 	open := sessions{}
-	err = open.open(ctx, x, w, show.tell)
-	for err == nil {
-		next, more := x.visits.Next(open.done())
-		if !more {
-			if more, err = x.addPairs(open); more {
-				continue
-			}
-			break
-		}
-		_, err = open[x.arm(next.Arm).Role].Repeat(ctx, next)
+	if err = open.open(ctx, x, w, show.tell); err == nil {
+		err = x.follow(ctx, open)
 	}
 	err = errors.Join(err, x.bootBack(ctx)) // first, because what is left on the host can only be removed when it is there
 	show.end()
@@ -352,6 +363,35 @@ func (x *experiment) carryOut(ctx context.Context) error {
 		return &lab.Error{What: "all loads failed", Hints: []string{"headroom show " + x.store.ShortID(x.run.ID) + " --raw shows what fio said"}}
 	}
 	return nil
+}
+
+// schedule is what the progress is told by.
+func (x *experiment) schedule() schedule {
+	if x.kind == bisecting {
+		return &huntClock{experiment: x}
+	}
+	x.clock = newVisitClock(x.visits, x.measurement.experiment().Cells, x.keptOfAll())
+	return x.clock
+}
+
+// follow the plan, or the search, to its end.
+func (x *experiment) follow(ctx context.Context, open sessions) error {
+	if x.kind == bisecting {
+		return x.hunt(ctx, open[storageRole])
+	}
+	for {
+		next, more := x.visits.Next(open.done())
+		if !more {
+			more, err := x.addPairs(open)
+			if !more || err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := open[x.arm(next.Arm).Role].Repeat(ctx, next); err != nil {
+			return err
+		}
+	}
 }
 
 // tried begins the run when all levels have shown to be possible.

@@ -49,32 +49,59 @@ type experimentOptions struct {
 
 // flag is the name of the flag that says what is varied.
 func (o *experimentOptions) flag(kind string) string {
-	if kind == ablating {
-		return "--setting"
+	if kind == sweeping {
+		return "--factor"
 	}
-	return "--factor"
+	return "--setting"
 }
 
 func exampleOf(kind string) string {
-	if kind == ablating {
+	switch kind {
+	case ablating:
 		return "sysctl:vm.dirty_ratio=5 --setting queue:scheduler=none"
+	case bisecting:
+		return "sysctl:vm.dirty_ratio=20,5 --setting queue:scheduler=none,bfq"
 	}
 	return "queue:scheduler=none,mq-deadline"
 }
 
 // defaultBlocks is how often every arm is visited at most. A sweep has a number of blocks that is fixed beforehand; an ablation stops
-// when nothing is left to decide.
+// when nothing is left to decide, and a search for culprits when they are proved: its blocks are single measurements.
 func defaultBlocks(kind string) int {
-	if kind == ablating {
+	switch kind {
+	case ablating:
 		return 12
+	case bisecting:
+		return 150
 	}
 	return 6
 }
 
 func (o *experimentOptions) perVisit() int { return max(1, o.repeat) }
 
-// flags adds those that both commands have.
+// flags adds those that sweep and ablate have.
 func (o *experimentOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.IntVar(&o.blocks, "blocks", 0, "visits of every arm at most")
+	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a visit (default 1); with 2 the report says how many are worth it")
+	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished")
+	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
+	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
+	o.commonFlags(c)
+}
+
+// bisectFlags adds those that a search for culprits has.
+func (o *experimentOptions) bisectFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a measurement (default 1)")
+	f.IntVar(&o.blocks, "max-boots", 0, "measurements at most, proof apart (default 150)")
+	f.DurationVar(&o.budget, "budget", 0, "begin no measurement later than this, like 30m")
+	f.StringVar(&o.margin, "margin", "", "ends that differ by less are alike (default 5%)")
+	o.commonFlags(c)
+}
+
+// commonFlags are those of all experiments.
+func (o *experimentOptions) commonFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay as it is, like cmdline:numa; may be repeated")
 	f.StringVar(&o.on, "on", "local", "where to measure: local, ssh://user@host, qemu:FILE")
@@ -88,11 +115,6 @@ func (o *experimentOptions) flags(c *cobra.Command) {
 	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
 	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
 	f.StringVar(&o.writes, "max-writes", "", "end when the disks have been written more than this, like 500g")
-	f.IntVar(&o.blocks, "blocks", 0, "visits of every arm at most")
-	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a visit (default 1); with 2 the report says how many are worth it")
-	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished")
-	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
-	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
 	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run")
 	f.StringVar(&o.show, "show", "", "show a saved run again, and measure nothing")
 	f.BoolVar(&o.dryRun, "dry-run", false, "list every setting and command in order, and do nothing")
@@ -107,7 +129,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.bootLimit <= 0 {
 		return usage("--boot-limit "+o.bootLimit.String()+" is no length of time", "write something like 10m")
 	}
-	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "repeat", "margin", "alpha", "share", "limit", "alone", "pairs"},
+	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "pairs"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/ablation"
+	"headroom/internal/bisection"
 	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
@@ -43,8 +44,11 @@ func (p *program) reportExperiment(ref, kind string, o experimentOptions) error 
 // writeExperiment writes what a run with several arms was made for: its JSON, or one of the formats that experiments have.
 func (p *program) writeExperiment(b *store.Bundle, format string, w io.Writer, o report.Options) error {
 	write := writeAblation
-	if b.Run.Experiment.Kind == sweeping {
+	switch b.Run.Experiment.Kind {
+	case sweeping:
 		write = writeSweep
+	case bisecting:
+		write = writeBisection
 	}
 	if err := write(b, format, w, o); err != nil || format != "table" {
 		return err
@@ -97,6 +101,22 @@ func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options
 	}
 	formats := report.AblationFormats()
 	return formats[slices.IndexFunc(formats, func(f report.AblationFormat) bool { return f.Name == format })].Write(w, d, o)
+}
+
+func writeBisection(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+	run, all := readable(b, o)
+	repetitions, failed := withoutErrors(all)
+	progress, err := bisection.Replay(run, repetitions)
+	switch {
+	case *failed != nil:
+		return *failed
+	case err != nil:
+		return err
+	case format == "json":
+		return encodeJSON(w, progress.Document())
+	}
+	formats := report.BisectionFormats()
+	return formats[slices.IndexFunc(formats, func(f report.BisectionFormat) bool { return f.Name == format })].Write(w, progress.Document(), o)
 }
 
 func (p *program) findExperiment(ref, kind string) (*store.Bundle, error) {

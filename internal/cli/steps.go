@@ -143,6 +143,9 @@ func (x *experiment) cell(id string) lab.Cell {
 
 // printSteps is what --dry-run prints.
 func (x *experiment) printSteps(ctx context.Context) error {
+	if x.kind == bisecting {
+		return x.printHunt()
+	}
 	s, err := x.steps(ctx)
 	if err != nil {
 		return err

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+)
+
+// bisecting is the third kind of experiment: its arms are chosen one by one.
+const bisecting = "bisect"
+
+func (p *program) bisectCommand() *cobra.Command {
+	var o experimentOptions
+	c := &cobra.Command{
+		Use:   "bisect args|sysctl|settings ... | bisect --resume RUN | bisect --show RUN",
+		Short: "Find the culprit: which of the differences between a fast and a slow state make it slow",
+		Long: `Between a fast state and a slow one lie many differences. headroom measures mixtures of the two, each
+chosen to tell the most, until it is clear which differences make the slow state slow; and proves it by
+taking them out of the slow state and putting them into the fast one.
+
+A measurement is a number, never "good" or "bad": noise is learnt on the way, and an answer comes with its
+probability. If the ends don't differ, or not by enough to be seen, it says so. Several culprits, and
+ones that only act together, are found as well.`,
+		Example: `  headroom bisect args read.yaml /dev/nvme0n1 --on qemu:guest.yaml --bad "slub_debug=FZPU audit=0 quiet"
+  headroom bisect sysctl quick /srv --good fast.conf --bad slow.conf
+  headroom bisect --resume last
+  headroom bisect --show last -o culprit.html`,
+		Args: between(0, 0, "no argument"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.resume == "" && o.show == "" {
+				return usage("headroom bisect needs to know what differs", "headroom bisect args: kernel arguments", "headroom bisect sysctl: sysctls", "headroom bisect settings: anything that headroom can set")
+			}
+			return p.bisectRun(c, o, args)
+		},
+	}
+	o.bisectFlags(c)
+	p.jsonFlag(c)
+	c.AddCommand(p.bisectArgsCommand(), p.bisectSysctlCommand(), p.bisectSettingsCommand())
+	return c
+}
+
+func (p *program) bisectArgsCommand() *cobra.Command {
+	var o experimentOptions
+	var good, bad string
+	c := &cobra.Command{
+		Use:   "args SUITE [DEVICE or DIR] --bad ARGUMENTS [--good ARGUMENTS] --on TARGET",
+		Short: "Which kernel argument makes it slow: every measurement is a boot",
+		Long: `Finds which of the kernel arguments that differ between two command lines cost the performance.
+
+--good and --bad are whole command lines, as in /proc/cmdline; what stands alike in both is left alone, and
+so is what names the root file system, the console or the boot image. Every measurement starts the machine
+anew: a guest (qemu:FILE), or a real one that --reboot names.`,
+		Example: `  headroom bisect args read.yaml /dev/nvme0n1 --on qemu:guest.yaml --bad "slub_debug=FZPU audit=0 quiet"
+  headroom bisect args read.yaml /dev/nvme0n1 --on ssh://root@a --reboot ssh://root@a --good "$(cat fast)" --bad "$(cat slow)"`,
+	}
+	f := c.Flags()
+	f.StringVar(&good, "good", "", "the fast state's kernel arguments (default: none of those in --bad)")
+	f.StringVar(&bad, "bad", "", "the slow state's kernel arguments")
+	return p.bisectBetween(c, &o, func() ([]string, error) { return factor.ArgumentsApart(good, bad) })
+}
+
+func (p *program) bisectSysctlCommand() *cobra.Command {
+	var o experimentOptions
+	var good, bad string
+	c := &cobra.Command{
+		Use:   "sysctl SUITE [DEVICE or DIR] --good FILE --bad FILE",
+		Short: "Which sysctl makes it slow: nothing is started anew",
+		Long: `Finds which of the sysctls that differ between two states cost the performance. --good and --bad are files
+in the form that "sysctl -a" prints and /etc/sysctl.d has. Every value is written down before it is
+changed, and put back at the end.`,
+		Example: `  headroom bisect sysctl quick /srv --good fast.conf --bad slow.conf
+  headroom bisect sysctl quick /srv --good fast.conf --bad slow.conf --on ssh://root@a`,
+	}
+	f := c.Flags()
+	f.StringVar(&good, "good", "", "a file with the fast state's sysctls")
+	f.StringVar(&bad, "bad", "", "a file with the slow state's sysctls")
+	return p.bisectBetween(c, &o, func() ([]string, error) { return sysctlsApart(good, bad) })
+}
+
+func (p *program) bisectSettingsCommand() *cobra.Command {
+	var o experimentOptions
+	c := &cobra.Command{
+		Use:   "settings SUITE [DEVICE or DIR] --setting FACTOR=FAST,SLOW...",
+		Short: "Which setting makes it slow, of any kind that headroom can change",
+		Long: `Finds which of some settings cost the performance. Each has two levels: the first is the fast state's, the
+second the slow one's. headroom factors lists what can be set.`,
+		Example: `  headroom bisect settings quick /srv --setting queue:scheduler=none,bfq --setting sysctl:vm.dirty_ratio=20,2
+  headroom bisect settings read.yaml /dev/nvme0n1 --on qemu:guest.yaml --setting guest:iommu=none,intel --setting cmdline:quiet=absent,`,
+	}
+	c.Flags().StringArrayVar(&o.factors, "setting", nil, "a setting that differs: FACTOR=FAST,SLOW; may be repeated")
+	return p.bisectBetween(c, &o, func() ([]string, error) { return o.factors, nil })
+}
+
+// bisectBetween completes the command of one kind of search, which knows what differs between its two states.
+func (p *program) bisectBetween(c *cobra.Command, o *experimentOptions, differences func() ([]string, error)) *cobra.Command {
+	c.Args, c.ValidArgsFunction = between(0, 2, "a suite and a directory or device"), completeSuites
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		if o.resume == "" && o.show == "" {
+			if o.factors, err = differences(); err != nil {
+				return err
+			}
+		}
+		return p.bisectRun(c, *o, args)
+	}
+	o.bisectFlags(c)
+	p.jsonFlag(c)
+	return c
+}
+
+func sysctlsApart(good, bad string) ([]string, error) {
+	if good == "" || bad == "" {
+		return nil, usage("headroom bisect sysctl needs both states", "name a file with --good and one with --bad; sysctl -a prints one")
+	}
+	texts := make([]string, 2)
+	for i, name := range []string{good, bad} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
+		}
+		texts[i] = string(data)
+	}
+	return factor.SysctlsApart(texts[0], texts[1])
+}
+
+func (p *program) bisectRun(c *cobra.Command, o experimentOptions, args []string) error {
+	id, err := p.experimentRun(c, bisecting, o, args)
+	if err != nil || id == "" {
+		return err
+	}
+	return p.reportExperiment(id, bisecting, o)
+}

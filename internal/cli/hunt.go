@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/bisection"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+	"headroom/internal/search"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// The arms of the two ends; those between are numbered as they come.
+const (
+	fastArm = "fast"
+	slowArm = "slow"
+)
+
+// endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as it was found.
+func (x *experiment) endArms() ([]lab.Arm, error) {
+	if len(x.choices) < 2 {
+		return nil, usage("the two states differ in one thing only: "+x.choices[0].Factor(), "what it costs: headroom ablate")
+	}
+	x.run.Experiment.Baseline = fastArm
+	arms := []lab.Arm{{ID: fastArm, Levels: map[string]string{}}, {ID: slowArm, Levels: map[string]string{}}}
+	for _, c := range x.choices {
+		if len(c.Levels) != 2 {
+			return nil, usage(fmt.Sprintf("%s needs two levels, the fast state's and the slow one's, and has %d", c.Factor(), len(c.Levels)),
+				"write "+c.Factor()+"=FAST,SLOW")
+		}
+		arms[0].Levels[c.Factor()], arms[1].Levels[c.Factor()] = c.Levels[0], c.Levels[1]
+	}
+	for i := range arms {
+		arms[i].Role = storageRole
+	}
+	return arms, nil
+}
+
+// takeUpHunt replays what was measured before an interruption into the search.
+func (x *experiment) takeUpHunt() (err error) {
+	x.hunted, err = bisection.Replay(x.run, slices.Values(x.kept))
+	return err
+}
+
+// hunt measures what the search asks for until it is over. What was asked is on disk before it is measured, so that a search that is resumed
+// asks nothing twice.
+func (x *experiment) hunt(ctx context.Context, session *runner.Session) error {
+	begun := time.Now()
+	if n := len(x.run.Experiment.Asked); n > len(x.hunted.Steps) {
+		if err := x.answer(ctx, session); err != nil { // the one that was interrupted
+			return err
+		}
+	}
+	for {
+		q, more := x.hunted.Search.Next()
+		if !more || x.options.budget > 0 && time.Since(begun) > x.options.budget {
+			return nil
+		}
+		if err := x.ask(session, q); err != nil {
+			return err
+		}
+		if err := x.answer(ctx, session); err != nil {
+			return err
+		}
+	}
+}
+
+// ask takes down what is measured next, with an arm of its own where it is measured for the first time.
+func (x *experiment) ask(session *runner.Session, q search.Question) error {
+	levels := bisection.Levels(x.run.Experiment, q.Bundle)
+	i := slices.IndexFunc(x.run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
+	before := len(x.run.Cells)
+	if i < 0 {
+		i = len(x.run.Arms)
+		x.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: storageRole, Levels: levels})
+	}
+	terms := *x.run.Experiment
+	terms.Asked = append(slices.Clone(terms.Asked), lab.Asked{Arm: x.run.Arms[i].ID, Purpose: q.Purpose.String()})
+	x.run.Experiment = &terms
+	if err := x.writer.Update(func(r *lab.Run) { r.Experiment, r.Arms, r.Cells = x.run.Experiment, x.run.Arms, x.run.Cells }); err != nil {
+		return err
+	}
+	if before < len(x.run.Cells) {
+		session.Add(x.measurement.experiment().Cells[before:])
+	}
+	return nil
+}
+
+// addArm adds an arm to the run, with a cell for each of the fast end's.
+func (x *experiment) addArm(arm lab.Arm) {
+	x.run.Arms = append(slices.Clone(x.run.Arms), arm)
+	for _, c := range slices.Clone(x.run.Cells) {
+		if c.Arm != fastArm {
+			continue
+		}
+		c.ID, c.Arm, c.Warnings = strings.TrimSuffix(c.ID, "@"+c.Arm)+"@"+arm.ID, arm.ID, nil
+		if c.Command == nil {
+			c.Params = factor.LoadParams(c.Params, arm.Levels)
+		}
+		c.Environment = factor.LoadEnvironment(arm.Levels)
+		x.run.Cells = append(x.run.Cells, c)
+	}
+}
+
+// answer measures what was asked last, but for what an interrupted visit has measured, and tells the search.
+func (x *experiment) answer(ctx context.Context, session *runner.Session) error {
+	asked := x.run.Experiment.Asked
+	block, arm := len(asked), asked[len(asked)-1].Arm
+	var measured []lab.Repetition
+	for _, r := range x.kept {
+		if r.Block == block {
+			measured = append(measured, r)
+		}
+	}
+	times := 0 // that the arm was measured before
+	for _, a := range asked[:block-1] {
+		if a.Arm == arm {
+			times++
+		}
+	}
+	position := 0
+	for _, c := range x.run.Cells {
+		if c.Arm != arm {
+			continue
+		}
+		for turn := range c.Repetitions {
+			position++
+			next := plan.Repetition{Cell: c.ID, Arm: arm, Number: times*c.Repetitions + turn + 1, Block: block, Position: position}
+			if slices.ContainsFunc(measured, func(r lab.Repetition) bool { return r.Cell == next.Cell && r.Number == next.Number }) {
+				continue
+			}
+			r, err := session.Repeat(ctx, next)
+			if err != nil {
+				return err
+			}
+			measured = append(measured, r)
+		}
+	}
+	if err := x.hunted.Add(x.run, measured); err != nil {
+		return err
+	}
+	x.tell(runner.Event{Doing: "  " + x.standing(), Begins: true})
+	return nil
+}
+
+// standing is what is known after the last measurement.
+func (x *experiment) standing() string {
+	steps := x.hunted.Steps
+	last := steps[len(steps)-1]
+	if len(last.Likeliest) == 0 {
+		return fmt.Sprintf("measurement %d: nothing stands out yet", last.Number)
+	}
+	var parts []string
+	for _, l := range last.Likeliest {
+		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.run.Experiment.Factors[l.Candidate].Factor, 100*l.Probability))
+	}
+	return fmt.Sprintf("measurement %d, most likely: %s", last.Number, strings.Join(parts, ", "))
+}
+
+func (x *experiment) huntPreface() {
+	e := x.run.Experiment
+	x.say("", x.where())
+	if x.host != nil {
+		x.say("  ", x.host.text())
+	}
+	text := fmt.Sprintf("%s between the fast state and the slow one; %s at most, proof apart", plural(len(e.Factors), "difference"), plural(e.Blocks, "measurement"))
+	if t := suite.EstimateTime(x.suiteCells(), x.pause()) / time.Duration(len(x.run.Arms)); t > 0 {
+		text += "; one takes about " + unit.Duration(t) + " besides changing settings"
+	}
+	x.say("  ", text)
+}
+
+// printHunt lists what a search may set: what it measures in which order is decided on the way.
+func (x *experiment) printHunt() error {
+	if x.json {
+		return x.printJSON(x.hunted.Document())
+	}
+	x.huntPreface()
+	fmt.Fprintln(x.Stdout, "every measurement sets each of these to one of two levels, as in the fast state or as in the slow one")
+	for _, f := range x.run.Experiment.Factors {
+		words := levelWords(f.Levels)
+		fmt.Fprintf(x.Stdout, "  %s: %s or %s\n", f.Factor, words[0], words[1])
+	}
+	var first []string
+	for _, e := range x.entries(nil, x.arm(slowArm).Levels) {
+		first = append(first, e.text)
+	}
+	fmt.Fprintln(x.Stdout, "first the slow state")
+	x.printEach(first)
+	fmt.Fprintln(x.Stdout, "then the fast one, both again until it is clear that they differ, and mixtures of the two after that")
+	return nil
+}
+
+// huntClock says how far a search has come. Nobody knows how many measurements it still takes.
+type huntClock struct {
+	experiment *experiment
+}
+
+func (c *huntClock) see(runner.Event) {}
+
+func (c *huntClock) left(runner.Event) (time.Duration, bool) { return 0, false }
+
+func (c *huntClock) bound() string { return "of at most" }
+
+func (c *huntClock) table() []string { return nil }
+
+func (c *huntClock) count() string {
+	return fmt.Sprintf("measurement %d", len(c.experiment.run.Experiment.Asked))
+}
