@@ -47,8 +47,14 @@ const speaksForMore = 1
 func (s *Search) likeliest() Answer {
 	p := s.posterior
 	var a Answer
-	if p.known == nil && !s.differs() && s.Ends().alike(s.terms.Worth) {
-		a.Alike = true
+	switch {
+	case p.known != nil:
+	case s.terms.Probes > 0:
+		a.Alike = s.alikeThroughout()
+	default:
+		a.Alike = s.Ends().alike(s.terms.Worth)
+	}
+	if a.Alike {
 		return a
 	}
 	var likely []int

@@ -19,27 +19,24 @@ func (s *Search) Loss() Effect {
 	return s.effect(e.Fast, e.Slow)
 }
 
-// Proof is what was measured to prove the answer: the culprits reverted in the slow state, and applied to the fast one.
-func (s *Search) Proof() (reverted, applied Effect, made bool) {
-	p := s.proof
-	switch {
-	case p == nil || !s.answer.Proved:
-		return reverted, applied, false
-	case s.space.Ordered:
-		reverted = s.effect(p.without[0].logsFewer, p.without[0].logsMore)
-		return reverted, reverted, true
-	}
-	return s.effect(p.joint[0].logsFewer, p.joint[0].logsMore), s.effect(p.joint[1].logsFewer, p.joint[1].logsMore), true
+// Proof is what was measured to prove an answer that was proved: the culprits reverted in the slow state, and applied to the fast one. Steps
+// can't be combined, so that each has its own proof (StepEffect).
+func (s *Search) Proof() (reverted, applied Effect) {
+	on, below := s.proof.joint[0], s.proof.joint[1]
+	return s.effect(on.logsFewer, on.logsMore), s.effect(below.logsFewer, below.logsMore)
+}
+
+// StepEffect of a culprit of an ordered search, by its place in the answer: the state after the step against the one before it.
+func (s *Search) StepEffect(i int) Effect {
+	t := s.proof.without[i]
+	return s.effect(t.logsFewer, t.logsMore)
 }
 
 // Explained is the share of the loss that goes away with the culprits, with an interval of 95% (of the ratio of two differences, to first
 // order).
 func (s *Search) Explained() (share, lo, hi float64) {
-	reverted, _, made := s.Proof()
+	reverted, _ := s.Proof()
 	loss := s.Loss()
-	if !made {
-		return math.NaN(), math.NaN(), math.NaN()
-	}
 	part, whole := math.Log(reverted.Ratio), math.Log(loss.Ratio)
 	share = part / whole
 	partError, wholeError := math.Log(reverted.Hi/reverted.Lo)/2, math.Log(loss.Hi/loss.Lo)/2

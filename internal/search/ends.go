@@ -87,16 +87,14 @@ func (s *Search) anchor() (Bundle, bool) {
 		return s.space.All(), true
 	case len(e.Fast) < len(e.Slow):
 		return s.space.None(), true
-	case !s.Apart() && !s.differs(), s.sinceAnchor() >= anchorsAgain:
+	case s.terms.Probes == 0 && !s.Apart(), s.sinceAnchor() >= anchorsAgain:
 		return s.space.All(), true
 	}
 	return nil, false
 }
 
-// differs says that there is a difference somewhere between the ends, though they may be alike themselves.
-func (s *Search) differs() bool {
-	return s.terms.Probes > 0 && s.posterior.none() < 1-s.terms.Confidence
-}
+// differs says that there is a difference somewhere in a series, though its ends may be alike.
+func (s *Search) differs() bool { return s.posterior.none() < 1-s.terms.Confidence }
 
 // sinceAnchor are the measurements since an end was measured.
 func (s *Search) sinceAnchor() int {
@@ -109,20 +107,49 @@ func (s *Search) sinceAnchor() int {
 	return len(s.asked)
 }
 
-// probe says whether one of the states between the ends, or an end, is to be measured before anything is thought of them, and which.
-func (s *Search) probe() (Bundle, bool) {
+// probes are the states of a series that are measured before anything is thought of it: the ends, and some between.
+func (s *Search) probes() []int {
 	if s.terms.Probes == 0 {
-		return nil, false
+		return nil
 	}
-	for round := range 2 {
-		for i := range s.terms.Probes + 2 {
-			at := i * s.space.Candidates / (s.terms.Probes + 1)
-			if s.times(at) <= round {
-				return s.space.First(at), true
-			}
+	var list []int
+	for i := range s.terms.Probes + 2 {
+		list = append(list, i*s.space.Candidates/(s.terms.Probes+1))
+	}
+	return list
+}
+
+// probe is the one that was measured least, while there are too few measurements or no difference is to be seen.
+func (s *Search) probe() (Bundle, bool) {
+	var next, least int
+	for i, at := range s.probes() {
+		if n := s.times(at); i == 0 || n < least {
+			next, least = at, n
 		}
 	}
-	return nil, false
+	if s.terms.Probes == 0 || least >= fewestAnchors && s.differs() {
+		return nil, false
+	}
+	return s.space.First(next), true
+}
+
+// alikeThroughout says that the states of a series differ by less than is worth a search.
+func (s *Search) alikeThroughout() bool {
+	lowest, highest, least := math.Inf(1), math.Inf(-1), math.MaxInt
+	for _, at := range s.probes() {
+		var logs []float64
+		for j, q := range s.asked {
+			if q.Bundle.Count() == at {
+				logs = append(logs, s.posterior.logs[j])
+			}
+		}
+		least = min(least, len(logs))
+		if least <= fewestAnchors {
+			return false
+		}
+		lowest, highest = min(lowest, mean(logs)), max(highest, mean(logs))
+	}
+	return highest-lowest+standardErrorsAlike*s.Spread()*math.Sqrt(2/float64(least)) <= math.Log1p(s.terms.Worth)
 }
 
 // times that the state after so many steps was measured.

@@ -115,6 +115,24 @@ func TestASeriesThatGoesUpAndDown(t *testing.T) {
 	}
 }
 
+// A series without a difference is no reason to search either.
+func TestASeriesWithoutADifference(t *testing.T) {
+	steps := search.Space{Candidates: 6, Ordered: true}
+	alike := 0
+	for seed := range uint64(10) {
+		s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.1, Probes: 5, Most: 150, Seed: seed})
+		finish(s, simulated(seed, planted(nil)))
+		if a := s.Answer(); a.Alike {
+			alike++
+		} else if a.Over() {
+			t.Errorf("seed %d: %+v", seed, a)
+		}
+	}
+	if alike < 9 {
+		t.Errorf("%d of 10 were found to have none", alike)
+	}
+}
+
 // A search that is told again what was measured asks the same again: that is how one goes on after an interruption.
 func TestAReplayedSearchAsksTheSame(t *testing.T) {
 	for _, space := range []search.Space{settings(60), {Candidates: 60, Ordered: true}} {
