@@ -20,6 +20,7 @@ type hunted struct {
 	repetitions []lab.Repetition
 	r           *rand.Rand
 	slow        map[string]float64 // by factor, as a share that is lost
+	series      map[string]float64 // by level of a series
 }
 
 func newHunt(seed uint64, factors int, slow map[string]float64) *hunted {
@@ -54,6 +55,9 @@ func (h *hunted) next(t *testing.T, p *bisection.Progress) bool {
 		if levels[factor] == "1" {
 			speed *= 1 - loss
 		}
+	}
+	if h.run.Experiment.Steps {
+		speed *= 1 - h.series[levels["kernel:"]]
 	}
 	r := lab.Repetition{Cell: "read@" + h.run.Arms[i].ID, Block: len(terms.Asked), Number: 1, Boot: fmt.Sprint(len(terms.Asked)),
 		Values: map[string]float64{"read.iops": speed, "read.latency.mean": 1 / speed}}
@@ -172,6 +176,29 @@ func TestOneMetricDecides(t *testing.T) {
 	}
 	if len(again.Steps) != 3 {
 		t.Errorf("%d steps, of which one has another metric", len(again.Steps))
+	}
+}
+
+// Of a series the steps are found, up and down.
+func TestSeries(t *testing.T) {
+	h := newHunt(6, 0, nil)
+	h.run.Experiment.Steps = true
+	h.run.Experiment.Factors = []lab.Varied{{Factor: "kernel:", Levels: []string{"6.1", "6.2", "6.3", "6.4", "6.5"}}}
+	h.slow = nil
+	h.series = map[string]float64{"6.1": 0.4, "6.4": 0.4, "6.5": 0.4}
+	p := begin(t, h)
+	for h.next(t, p) {
+	}
+	d := p.Document()
+	if d.Outcome != bisection.Found || !d.Series || len(d.Culprits) != 2 || d.Culprits[0].Bad != "6.2" || d.Culprits[1].Good != "6.3" || d.Explained != nil {
+		t.Fatalf("%s", jsonOf(t, d))
+	}
+	if up, down := d.Culprits[0].Effect, d.Culprits[1].Effect; up.Lo > 1/0.6 || up.Hi < 1/0.6 || down.Lo > 0.6 || down.Hi < 0.6 {
+		t.Errorf("%+v, %+v; planted 1.67 and 0.6", up, down)
+	}
+	h.run.Arms[0].Levels["kernel:"] = "5.10"
+	if _, err := bisection.Replay(h.run, slices.Values(h.repetitions)); err == nil || !strings.Contains(err.Error(), "none of its levels") {
+		t.Error(err)
 	}
 }
 

@@ -16,11 +16,13 @@ type Document struct {
 	// Run is the ID of the run; empty where it has none.
 	Run string `json:"run,omitempty"`
 	// Outcome of the search.
-	Outcome  Outcome   `json:"outcome"`
+	Outcome Outcome `json:"outcome"`
+	// Series says that the candidates are the steps of a series, each from its good level to its bad one.
+	Series   bool      `json:"series,omitempty"`
 	Culprits []Culprit `json:"culprits"`
 	// Loss is the whole difference between the ends; absent while one of them was not measured.
 	Loss *Ratio `json:"loss,omitempty"`
-	// Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one costs, both measured for the
+	// Of a series, what each step does is with the culprit itself, and these are absent. Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one costs, both measured for the
 	// proof; Explained is the share of the loss that goes away with them.
 	Reverted  *Ratio `json:"reverted,omitempty"`
 	Applied   *Ratio `json:"applied,omitempty"`
@@ -71,6 +73,8 @@ type Culprit struct {
 	// Needed: without it alone the slow state is faster. Enough: it alone makes the fast state slower, and others do as well.
 	Needed bool `json:"needed"`
 	Enough bool `json:"enough"`
+	// Effect of a step: the state after it against the one before it, as measured for the proof. It can be a gain.
+	Effect *Ratio `json:"effect,omitempty"`
 }
 
 // Ratio of a slower state to a faster one, with an interval of 95%.
@@ -102,10 +106,10 @@ type Taken struct {
 // Document of a run as far as it has come.
 func (p *Progress) Document() Document {
 	s, e := p.Search, p.Run.Experiment
-	d := Document{Schema: Schema, Run: p.Run.ID, Outcome: Undecided, Culprits: []Culprit{}, Candidates: []Candidate{}, Steps: []Taken{}, Warnings: p.warnings(),
+	d := Document{Schema: Schema, Run: p.Run.ID, Outcome: Undecided, Series: e.Steps, Culprits: []Culprit{}, Candidates: []Candidate{}, Steps: []Taken{}, Warnings: p.warnings(),
 		Measurements: s.Measurements(), Proofs: s.Proofs()}
 	probabilities := s.Probabilities()
-	for i := range e.Factors {
+	for i := range probabilities {
 		d.Candidates = append(d.Candidates, p.candidate(i, probabilities[i]))
 	}
 	if !p.several {
@@ -120,13 +124,19 @@ func (p *Progress) Document() Document {
 	case a.Over():
 		d.Outcome = Found
 		for i, c := range a.Culprits {
-			f := e.Factors[c]
-			d.Culprits = append(d.Culprits, Culprit{f.Factor, f.Levels[0], f.Levels[1], probabilities[c], a.Roles[i].Needed, a.Roles[i].Enough})
+			f := p.candidate(c, probabilities[c])
+			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Confidence: f.Probability, Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
+			if e.Steps {
+				culprit.Effect = ratioOf(s.StepEffect(i))
+			}
+			d.Culprits = append(d.Culprits, culprit)
 		}
-		reverted, applied, _ := s.Proof()
-		d.Reverted, d.Applied = ratioOf(reverted), ratioOf(applied)
-		share, lo, hi := s.Explained()
-		d.Explained = &Share{share, lo, hi}
+		if !e.Steps {
+			reverted, applied := s.Proof()
+			d.Reverted, d.Applied = ratioOf(reverted), ratioOf(applied)
+			share, lo, hi := s.Explained()
+			d.Explained = &Share{share, lo, hi}
+		}
 	}
 	ends := s.Ends()
 	if len(p.Steps) > 0 && !math.IsNaN(ends.Difference) {
@@ -136,7 +146,7 @@ func (p *Progress) Document() Document {
 			d.Wanted = ends.WantedAnchors()
 		}
 		if s.Apart() {
-			d.InformationLimit = search.Limit(len(e.Factors), math.Abs(ends.Difference)/s.Spread(), worthAProof)
+			d.InformationLimit = search.Limit(candidates(e), math.Abs(ends.Difference)/s.Spread(), worthAProof)
 		}
 	}
 	for _, step := range p.Steps {
@@ -155,7 +165,12 @@ func (p *Progress) Document() Document {
 }
 
 func (p *Progress) candidate(i int, probability float64) Candidate {
-	f := p.Run.Experiment.Factors[i]
+	e := p.Run.Experiment
+	if e.Steps {
+		f := e.Factors[0]
+		return Candidate{f.Factor, f.Levels[i], f.Levels[i+1], probability}
+	}
+	f := e.Factors[i]
 	return Candidate{f.Factor, f.Levels[0], f.Levels[1], probability}
 }
 

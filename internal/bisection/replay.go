@@ -66,9 +66,25 @@ func Begin(run lab.Run) (*Progress, error) {
 	if e == nil || e.Kind != Kind {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s is no bisection", run.ID), Hints: []string{"headroom list names the runs"}}
 	}
-	space := search.Space{Candidates: len(e.Factors), Priors: search.Mix(weights(e), ignorance)}
+	space := search.Space{Candidates: candidates(e), Ordered: e.Steps}
 	terms := search.Terms{Confidence: worthAProof, Noise: usualNoise, Worth: e.Margin, Most: e.Blocks, Seed: run.Seed}
+	if e.Steps {
+		terms.Probes = min(space.Candidates-1, mostProbes)
+	} else {
+		space.Priors = search.Mix(weights(e), ignorance)
+	}
 	return &Progress{Run: run, Search: search.New(space, terms), deciding: map[string][]string{}}, nil
+}
+
+// mostProbes are the states of a series that are measured before anything is thought of it: it may go up and down.
+const mostProbes = 9
+
+// candidates are the factors that differ, or the steps of a series.
+func candidates(e *lab.Experiment) int {
+	if e.Steps {
+		return len(e.Factors[0].Levels) - 1
+	}
+	return len(e.Factors)
 }
 
 func weights(e *lab.Experiment) []float64 {
@@ -152,7 +168,7 @@ func (p *Progress) likeliest(n int) []Suspect {
 		return 0
 	})
 	all = all[:min(n, len(all))]
-	return slices.DeleteFunc(all, func(s Suspect) bool { return s.Probability < 2/float64(len(p.Run.Experiment.Factors)) })
+	return slices.DeleteFunc(all, func(s Suspect) bool { return s.Probability < min(0.1, 2/float64(candidates(p.Run.Experiment))) })
 }
 
 // BundleOf an arm: which factors have the slow state's level.
@@ -160,6 +176,9 @@ func BundleOf(run lab.Run, arm string) (search.Bundle, error) {
 	i := slices.IndexFunc(run.Arms, func(a lab.Arm) bool { return a.ID == arm })
 	if i < 0 {
 		return nil, &lab.Error{What: fmt.Sprintf("run %s has no arm %s", run.ID, arm)}
+	}
+	if run.Experiment.Steps {
+		return bundleOfStep(run, run.Arms[i])
 	}
 	var b search.Bundle
 	for _, f := range run.Experiment.Factors {
@@ -175,9 +194,23 @@ func BundleOf(run lab.Run, arm string) (search.Bundle, error) {
 	return b, nil
 }
 
+// bundleOfStep is the state of a series, as the steps up to it.
+func bundleOfStep(run lab.Run, arm lab.Arm) (search.Bundle, error) {
+	f := run.Experiment.Factors[0]
+	at := slices.Index(f.Levels, arm.Levels[f.Factor])
+	if at < 0 {
+		return nil, &lab.Error{What: fmt.Sprintf("arm %s of run %s has %s at none of its levels", arm.ID, run.ID, f.Factor)}
+	}
+	return search.Space{Candidates: len(f.Levels) - 1}.First(at), nil
+}
+
 // Levels of a bundle, by factor.
 func Levels(e *lab.Experiment, b search.Bundle) map[string]string {
 	levels := map[string]string{}
+	if e.Steps {
+		levels[e.Factors[0].Factor] = e.Factors[0].Levels[b.Count()]
+		return levels
+	}
 	for i, f := range e.Factors {
 		levels[f.Factor] = f.Levels[0]
 		if b[i] {

@@ -15,7 +15,7 @@ const bisecting = "bisect"
 func (p *program) bisectCommand() *cobra.Command {
 	var o experimentOptions
 	c := &cobra.Command{
-		Use:   "bisect args|sysctl|settings ... | bisect --resume RUN | bisect --show RUN",
+		Use:   "bisect args|sysctl|settings|kernels|steps ... | bisect --resume RUN | bisect --show RUN",
 		Short: "Find the culprit: which of the differences between a fast and a slow state make it slow",
 		Long: `Between a fast state and a slow one lie many differences. headroom measures mixtures of the two, each
 chosen to tell the most, until it is clear which differences make the slow state slow; and proves it by
@@ -31,14 +31,14 @@ ones that only act together, are found as well.`,
 		Args: between(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume == "" && o.show == "" {
-				return usage("headroom bisect needs to know what differs", "headroom bisect args: kernel arguments", "headroom bisect sysctl: sysctls", "headroom bisect settings: anything that headroom can set")
+				return usage("headroom bisect needs to know what differs", "headroom bisect kernels: a series of kernels", "headroom bisect args: kernel arguments", "headroom bisect sysctl: sysctls", "headroom bisect settings: anything that headroom can set")
 			}
 			return p.bisectRun(c, o, args)
 		},
 	}
 	o.bisectFlags(c)
 	p.jsonFlag(c)
-	c.AddCommand(p.bisectArgsCommand(), p.bisectSysctlCommand(), p.bisectSettingsCommand())
+	c.AddCommand(p.bisectArgsCommand(), p.bisectSysctlCommand(), p.bisectSettingsCommand(), p.bisectKernelsCommand(), p.bisectStepsCommand())
 	return c
 }
 
@@ -91,6 +91,38 @@ second the slow one's. headroom factors lists what can be set.`,
   headroom bisect settings read.yaml /dev/nvme0n1 --on qemu:guest.yaml --setting guest:iommu=none,intel --setting cmdline:quiet=absent,`,
 	}
 	c.Flags().StringArrayVar(&o.factors, "setting", nil, "a setting that differs: FACTOR=FAST,SLOW; may be repeated")
+	return p.bisectBetween(c, &o, func() ([]string, error) { return o.factors, nil })
+}
+
+func (p *program) bisectKernelsCommand() *cobra.Command {
+	o := experimentOptions{steps: true}
+	var kernels []string
+	c := &cobra.Command{
+		Use:   "kernels SUITE [DEVICE or DIR] --kernel KERNEL --kernel KERNEL... --on TARGET",
+		Short: "Between which kernels it became slow: every measurement is a boot",
+		Long: `Finds the steps of a series of kernels, given from the oldest to the newest, at which the performance changed.
+Some of the series are measured first, since it may go up and down: releases that lack a fix are faster.
+Several changes are found as well, in either direction.`,
+		Example: `  headroom bisect kernels read.yaml /dev/nvme0n1 --on qemu:guest.yaml --kernel 6.1.0-28-amd64 --kernel linux-image-6.6.deb --kernel bzImage-6.11`,
+	}
+	c.Flags().StringArrayVar(&kernels, "kernel", nil, "a kernel of the series, in its order; may be repeated")
+	return p.bisectBetween(c, &o, func() ([]string, error) {
+		if len(kernels) == 0 {
+			return nil, nil
+		}
+		return []string{factor.Series("kernel:", kernels)}, nil
+	})
+}
+
+func (p *program) bisectStepsCommand() *cobra.Command {
+	o := experimentOptions{steps: true}
+	c := &cobra.Command{
+		Use:     "steps SUITE [DEVICE or DIR] --setting FACTOR=LEVEL,LEVEL,LEVEL...",
+		Short:   "Between which levels of one factor it became slow",
+		Long:    `Finds the steps between neighbouring levels of one factor at which the performance changes.`,
+		Example: `  headroom bisect steps quick /srv --setting queue:nr_requests=1024,512,256,128,64,32,16,8`,
+	}
+	c.Flags().StringArrayVar(&o.factors, "setting", nil, "the factor with its levels in their order")
 	return p.bisectBetween(c, &o, func() ([]string, error) { return o.factors, nil })
 }
 

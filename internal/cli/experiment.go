@@ -140,6 +140,9 @@ func (x *experiment) reach(ctx context.Context, name string) error {
 // choose reads the factors as typed, and refuses what is to be kept.
 func (x *experiment) choose() error {
 	if len(x.options.factors) == 0 {
+		if x.options.steps {
+			return usage("a series has no levels yet", "headroom bisect kernels … --kernel OLDEST --kernel … --kernel NEWEST", "headroom bisect steps … --setting FACTOR=LEVEL,LEVEL,LEVEL")
+		}
 		verb := x.kind
 		if x.kind == bisecting {
 			verb += " settings"

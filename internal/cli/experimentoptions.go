@@ -35,10 +35,12 @@ type experimentOptions struct {
 	share                  string
 	limit                  string
 	alone                  bool
-	pairs                  int
-	resume                 string
-	show                   string
-	dryRun                 bool
+	// steps of one factor are searched, in the order of its levels.
+	steps  bool
+	pairs  int
+	resume string
+	show   string
+	dryRun bool
 	// reboot is the real machine that may be started anew; bootOn the one that is, where it is not the one that loads run on.
 	reboot    string
 	bootOn    string

@@ -26,6 +26,9 @@ const (
 
 // endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as it was found.
 func (x *experiment) endArms() ([]lab.Arm, error) {
+	if x.options.steps {
+		return x.seriesEnds()
+	}
 	if len(x.choices) < 2 {
 		return nil, usage("the two states differ in one thing only: "+x.choices[0].Factor(), "what it costs: headroom ablate")
 	}
@@ -42,6 +45,20 @@ func (x *experiment) endArms() ([]lab.Arm, error) {
 		arms[i].Role = storageRole
 	}
 	return arms, nil
+}
+
+// seriesEnds are the first and the last level of one factor.
+func (x *experiment) seriesEnds() ([]lab.Arm, error) {
+	c := x.choices[0]
+	switch {
+	case len(x.choices) != 1:
+		return nil, usage("a series is the levels of one factor", "several settings: headroom bisect settings")
+	case len(c.Levels) < 3:
+		return nil, usage(fmt.Sprintf("%s has %d levels, between which there is nothing to search", c.Factor(), len(c.Levels)), "what a level does: headroom sweep")
+	}
+	x.run.Experiment.Baseline, x.run.Experiment.Steps = fastArm, true
+	return []lab.Arm{{ID: fastArm, Role: storageRole, Levels: map[string]string{c.Factor(): c.Levels[0]}},
+		{ID: slowArm, Role: storageRole, Levels: map[string]string{c.Factor(): c.Levels[len(c.Levels)-1]}}}, nil
 }
 
 // takeUpHunt replays what was measured before an interruption into the search.
@@ -160,9 +177,18 @@ func (x *experiment) standing() string {
 	}
 	var parts []string
 	for _, l := range last.Likeliest {
-		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.run.Experiment.Factors[l.Candidate].Factor, 100*l.Probability))
+		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidate(l.Candidate), 100*l.Probability))
 	}
 	return fmt.Sprintf("measurement %d, most likely: %s", last.Number, strings.Join(parts, ", "))
+}
+
+// candidate in a few words.
+func (x *experiment) candidate(i int) string {
+	e := x.run.Experiment
+	if e.Steps {
+		return "from " + e.Factors[0].Levels[i] + " to " + e.Factors[0].Levels[i+1]
+	}
+	return e.Factors[i].Factor
 }
 
 func (x *experiment) huntPreface() {
@@ -171,7 +197,11 @@ func (x *experiment) huntPreface() {
 	if x.host != nil {
 		x.say("  ", x.host.text())
 	}
-	text := fmt.Sprintf("%s between the fast state and the slow one; %s at most, proof apart", plural(len(e.Factors), "difference"), plural(e.Blocks, "measurement"))
+	differences := plural(len(e.Factors), "difference") + " between the fast state and the slow one"
+	if e.Steps {
+		differences = plural(len(e.Factors[0].Levels), "level") + " of " + e.Factors[0].Factor
+	}
+	text := fmt.Sprintf("%s; %s at most, proof apart", differences, plural(e.Blocks, "measurement"))
 	if t := suite.EstimateTime(x.suiteCells(), x.pause()) / time.Duration(len(x.run.Arms)); t > 0 {
 		text += "; one takes about " + unit.Duration(t) + " besides changing settings"
 	}
@@ -184,6 +214,11 @@ func (x *experiment) printHunt() error {
 		return x.printJSON(x.hunted.Document())
 	}
 	x.huntPreface()
+	if f := x.run.Experiment.Factors[0]; x.run.Experiment.Steps {
+		fmt.Fprintf(x.Stdout, "every measurement sets %s to one of %s\n", f.Factor, strings.Join(levelWords(f.Levels), ", "))
+		fmt.Fprintln(x.Stdout, "first some of them spread over the series, twice, and then what tells most")
+		return nil
+	}
 	fmt.Fprintln(x.Stdout, "every measurement sets each of these to one of two levels, as in the fast state or as in the slow one")
 	for _, f := range x.run.Experiment.Factors {
 		words := levelWords(f.Levels)

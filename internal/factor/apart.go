@@ -126,7 +126,16 @@ func union[V any](a, b map[string]V) map[string]V {
 	return all
 }
 
-// levels are two fields of a line of CSV, as Parse reads them.
+// Series is a choice of levels as Parse reads it, of a factor with its scheme.
+func Series(factorName string, all []string) string {
+	var fields []string
+	for _, level := range all {
+		fields = append(fields, field(level))
+	}
+	return factorName + "=" + strings.Join(fields, ",")
+}
+
+// levels are two fields of a line of CSV.
 func levels(a, b string) string { return field(a) + "," + field(b) }
 
 func field(level string) string {

@@ -124,6 +124,9 @@ type Experiment struct {
 	Quantile string  `json:"quantile,omitempty"`
 	// BootOn is the machine whose boot is varied, where that is not the one that loads run on.
 	BootOn string `json:"boot_on,omitempty"`
+	// Steps says that the levels of the one factor are a series, and that a search looks for the steps between neighbours that make a
+	// difference.
+	Steps bool `json:"steps,omitempty"`
 	// Asked are the measurements of a search for culprits in their order, which what was measured before decides.
 	Asked []Asked `json:"asked,omitempty"`
 	// Keep are the settings that must stay as they are.

@@ -40,7 +40,11 @@ func writeBisectionPage(w io.Writer, d bisection.Document, _ Options) error {
 		page.Steps = append(page.Steps, bisectionPageStep{s.Number, s.Purpose, t.tried(s), t.value(s.Value), t.likeliest(s, 3)})
 	}
 	for _, c := range t.Candidates {
-		page.Candidates = append(page.Candidates, bisectionPageCandidate{t.name(c.Factor, c.Bad), t.name(c.Factor, c.Good), probabilityText(c.Probability)})
+		row := bisectionPageCandidate{t.name(c.Factor, c.Bad), t.name(c.Factor, c.Good), probabilityText(c.Probability)}
+		if t.Series {
+			row.Name, row.Good = c.Bad, c.Good
+		}
+		page.Candidates = append(page.Candidates, row)
 	}
 	parsed, err := template.New("bisection").Parse(bisectionPageText)
 	if err != nil {

@@ -40,6 +40,9 @@ func (t bisectionText) name(factor, level string) string {
 	return factor + "=" + level
 }
 
+// step of a series, in words.
+func step(good, bad string) string { return "from " + good + " to " + bad }
+
 func (t bisectionText) culprits() string {
 	var names []string
 	for _, c := range t.Culprits {
@@ -54,6 +57,9 @@ func (t bisectionText) answer() []string {
 	case bisection.NoDifference:
 		return []string{"No difference to find: the ends are alike, " + t.loss() + "."}
 	case bisection.ManySmall:
+		if t.Series {
+			return []string{"No step stands out: the ends differ by " + t.loss() + "."}
+		}
 		return []string{"Many small effects: the ends differ by " + t.loss() + ", and no setting does a sixth of it."}
 	case bisection.Undecided:
 		text := "Undecided after " + count(t.Measurements, "measurement")
@@ -62,6 +68,9 @@ func (t bisectionText) answer() []string {
 		}
 		return []string{text + "."}
 	}
+	if t.Series {
+		return t.stepsFound()
+	}
 	e := t.Explained
 	lines := []string{fmt.Sprintf("%s %s %s of the loss (%s, and %d more to prove it).", t.culprits(), verb(len(t.Culprits), "explains", "explain"), explainedText(e),
 		count(t.Measurements, "measurement"), t.Proofs)}
@@ -69,6 +78,15 @@ func (t bisectionText) answer() []string {
 		lines = append(lines, t.roles())
 	}
 	return lines
+}
+
+// stepsFound are the steps of a series that make a difference, in order.
+func (t bisectionText) stepsFound() []string {
+	var parts []string
+	for _, c := range t.Culprits {
+		parts = append(parts, step(c.Good, c.Bad)+" "+ratioBetween(c.Effect))
+	}
+	return []string{capital(sentence(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).", count(t.Measurements, "measurement"), t.Proofs)}
 }
 
 func verb(n int, one, several string) string {
@@ -115,14 +133,33 @@ func ratioBetween(r *bisection.Ratio) string {
 // ends says how far they are apart, how noisy a measurement is, and what that takes.
 func (t bisectionText) ends() string {
 	text := count(len(t.Candidates), "differing setting")
+	if t.Series {
+		text = count(len(t.Candidates), "step")
+	}
 	if t.Loss == nil {
 		return text
 	}
-	text += fmt.Sprintf("; from the fast state to the slow one %s, one measurement spreads by %.1f%%", t.loss(), 100*t.Spread)
+	text += fmt.Sprintf("; from %s %s, one measurement spreads by %.1f%%", t.between(), t.loss(), 100*t.Spread)
 	if t.InformationLimit > 0 {
 		text += fmt.Sprintf("; %.0f is the least possible on average", math.Ceil(t.InformationLimit))
 	}
 	return text
+}
+
+// between which two states it looked.
+func (t bisectionText) between() string {
+	if t.Series {
+		return t.state(0) + " to " + t.state(len(t.Candidates))
+	}
+	return "the fast state to the slow one"
+}
+
+// state of a series after so many steps.
+func (t bisectionText) state(steps int) string {
+	if steps == 0 {
+		return t.Candidates[0].Good
+	}
+	return t.Candidates[steps-1].Bad
 }
 
 func (t bisectionText) valueTitle() string {
@@ -145,6 +182,8 @@ func (t bisectionText) tried(s bisection.Taken) string {
 	n, all := len(s.Applied), len(t.Candidates)
 	var text string
 	switch {
+	case t.Series:
+		text = t.state(n)
 	case n == all:
 		text = "slow"
 	case n == 0:
@@ -184,7 +223,11 @@ func (t bisectionText) others(numbers []int) []int {
 func (t bisectionText) likeliest(s bisection.Taken, most int) string {
 	var parts []string
 	for _, c := range s.Likeliest[:min(most, len(s.Likeliest))] {
-		parts = append(parts, fmt.Sprintf("%s %s", t.name(c.Factor, c.Bad), probabilityText(c.Probability)))
+		name := t.name(c.Factor, c.Bad)
+		if t.Series {
+			name = step(c.Good, c.Bad)
+		}
+		parts = append(parts, name+" "+probabilityText(c.Probability))
 	}
 	return strings.Join(parts, "  ")
 }
@@ -202,7 +245,7 @@ func probabilityText(p float64) string {
 
 // left is how the answer was proved, and what it costs.
 func (t bisectionText) left() []string {
-	if t.Outcome != bisection.Found {
+	if t.Outcome != bisection.Found || t.Series {
 		return nil
 	}
 	it := verb(len(t.Culprits), "it", "them")
