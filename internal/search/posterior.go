@@ -189,8 +189,10 @@ const (
 	credible = 0.02
 	// fitted are how many extensions are fitted anew; the others keep what one step of the regression says of them.
 	fitted = 16
+	// toggled are how many are fitted with many small effects as well as without.
+	toggled = 8
 	// interacting are how many of two culprits are fitted as doing something else together, too.
-	interacting = 4
+	interacting = 8
 	// negligible is a probability, by that step, that is left out.
 	negligible = 1e-5
 )
@@ -218,7 +220,7 @@ func (p *posterior) extend(culprits int) {
 			from = append(from, h)
 		}
 	}
-	seen := map[set]bool{}
+	seen, together := map[set]bool{}, map[[mostCulprits]int]bool{}
 	var made []*hypothesis
 	for _, h := range from {
 		for _, extended := range p.beside(h) {
@@ -240,9 +242,19 @@ func (p *posterior) extend(culprits int) {
 	for i, h := range made[:min(fitted, len(made))] {
 		slices.Sort(h.classes)
 		applied := p.appliedOf(h.classes)
+		if other := h.set(); i < toggled && p.background != nil {
+			// What looked like many small effects may have been this culprit.
+			if other.small = !h.small; !seen[other] {
+				seen[other] = true
+				both := p.weighed(h.classes, p.fit(applied, other.small, nil, 5))
+				both.probability += shift + math.Log(1-priorOfTogether)
+				made = append(made, both)
+			}
+		}
 		*h = *p.weighed(h.classes, p.fit(applied, h.small, nil, 5))
 		h.probability += shift + math.Log(1-priorOfTogether)
-		if culprits == 1 && i < interacting && !h.small {
+		if pair := h.set(); culprits == 1 && i < interacting && !together[pair.classes] {
+			together[pair.classes] = true
 			both := p.weighed(h.classes, p.fit(append(applied, and(applied[0], applied[1])), false, nil, 8))
 			both.together = true
 			both.probability += shift + math.Log(priorOfTogether)
