@@ -14,10 +14,8 @@ import (
 	"headroom/internal/bisection"
 )
 
-// slowArguments make small random reads slow in a guest with an emulated NVMe disk: by a third and more.
-func slowArguments() []string {
-	return []string{"slub_debug=FZPU", "nvme.io_queue_depth=2"}
-}
+// slowArgument makes small random reads slow in a guest with an emulated NVMe disk: by a third and more.
+const slowArgument = "slub_debug=FZPU"
 
 // harmlessArguments make no difference there that could be seen.
 func harmlessArguments() []string {
@@ -26,11 +24,13 @@ func harmlessArguments() []string {
 		"nvme.use_threaded_interrupts=1 hugepages=8 randomize_kstack_offset=on page_alloc.shuffle=1")
 }
 
-// One of 24 kernel arguments, drawn from those that are slow, is found and proved.
+// The slow one of 24 kernel arguments is found and proved.
 func TestTheSlowArgumentIsFound(t *testing.T) {
-	seed := rand.Uint64()
+	if os.Getenv("HEADROOM_GUEST_SEARCHES") == "" {
+		t.Skip("takes some thirty boots; scripts/bench runs it")
+	}
+	seed, slow := rand.Uint64(), slowArgument
 	random := rand.New(rand.NewPCG(seed, 0))
-	slow := slowArguments()[random.IntN(len(slowArguments()))]
 	arguments := append(harmlessArguments(), slow)
 	random.Shuffle(len(arguments), func(i, j int) { arguments[i], arguments[j] = arguments[j], arguments[i] })
 	t.Logf("seed %d: %s among %d", seed, slow, len(arguments))
