@@ -23,8 +23,8 @@ type hypothesis struct {
 	// together says that two do something else together than the sum of both: a further column of the regression.
 	together bool
 	fit
-	// probability, with all members of the classes.
-	probability float64
+	// log of its weight, and the probability that follows, with all members of the classes.
+	log, probability float64
 }
 
 // prior probabilities of the number of culprits: none, one, two, three.
@@ -146,14 +146,14 @@ func (p *posterior) iterations(f *fit) int {
 	return 3
 }
 
-// weighed is a hypothesis with the logarithm of its weight as probability.
+// weighed is a hypothesis with its weight: how likely it was before, and how well it fits.
 func (p *posterior) weighed(classes []int, f fit) *hypothesis {
 	k := len(classes)
 	log := f.evidence + math.Log(priorOfCount(k)*p.priorOf(f.small))
 	for i, c := range classes {
 		log += math.Log(p.classes[c].mass * float64(i+1)) // k culprits can be drawn in k! orders
 	}
-	return &hypothesis{classes: classes, fit: f, probability: log}
+	return &hypothesis{classes: classes, fit: f, log: log}
 }
 
 // priorOf many small effects beside the culprits, or none.
@@ -170,12 +170,12 @@ func (p *posterior) priorOf(small bool) float64 {
 // priorOfManySmall is the prior probability that many small effects make part of the difference.
 const priorOfManySmall = 0.05
 
-// normalize logarithms of weights to probabilities, the largest first.
+// normalize weights to probabilities, the largest first.
 func (p *posterior) normalize() {
 	slices.SortFunc(p.hypotheses, likelier)
-	top, sum := p.hypotheses[0].probability, 0.0
+	top, sum := p.hypotheses[0].log, 0.0
 	for _, h := range p.hypotheses {
-		h.probability = math.Exp(h.probability - top)
+		h.probability = math.Exp(h.log - top)
 		sum += h.probability
 	}
 	for _, h := range p.hypotheses {
@@ -189,8 +189,8 @@ const (
 	credible = 0.02
 	// fitted are how many extensions are fitted anew; the others keep what one step of the regression says of them.
 	fitted = 16
-	// toggled are how many are fitted with many small effects as well as without.
-	toggled = 8
+	// bothWays are how many are fitted with many small effects as well as without.
+	bothWays = 8
 	// interacting are how many of two culprits are fitted as doing something else together, too.
 	interacting = 8
 	// negligible is a probability, by that step, that is left out.
@@ -234,30 +234,29 @@ func (p *posterior) extend(culprits int) {
 		return
 	}
 	slices.SortFunc(made, likelier)
-	top := p.hypotheses[0]
-	shift := math.Log(top.probability) - p.weighed(top.classes, top.fit).probability // normalized weights are logarithms but for this
-	for _, h := range p.hypotheses {
-		h.probability = math.Log(h.probability)
+	sums := 0.0 // the logarithm of the prior probability that effects add up
+	if culprits == 1 {
+		sums = math.Log(1 - priorOfTogether)
 	}
 	for i, h := range made[:min(fitted, len(made))] {
 		slices.Sort(h.classes)
 		applied := p.appliedOf(h.classes)
-		if other := h.set(); i < toggled && p.background != nil {
+		if other := h.set(); i < bothWays && p.background != nil {
 			// What looked like many small effects may have been this culprit.
 			if other.small = !h.small; !seen[other] {
 				seen[other] = true
-				both := p.weighed(h.classes, p.fit(applied, other.small, nil, 5))
-				both.probability += shift + math.Log(1-priorOfTogether)
-				made = append(made, both)
+				toggled := p.weighed(h.classes, p.fit(applied, other.small, nil, 5))
+				toggled.log += sums
+				made = append(made, toggled)
 			}
 		}
 		*h = *p.weighed(h.classes, p.fit(applied, h.small, nil, 5))
-		h.probability += shift + math.Log(1-priorOfTogether)
+		h.log += sums
 		if pair := h.set(); culprits == 1 && i < interacting && !together[pair.classes] {
 			together[pair.classes] = true
 			both := p.weighed(h.classes, p.fit(append(applied, and(applied[0], applied[1])), false, nil, 8))
 			both.together = true
-			both.probability += shift + math.Log(priorOfTogether)
+			both.log += math.Log(priorOfTogether)
 			made = append(made, both)
 		}
 	}
@@ -280,7 +279,7 @@ func (h *hypothesis) set() set {
 
 // likelier ones first; of those alike any order will do, if it is always the same.
 func likelier(a, b *hypothesis) int {
-	return cmp.Or(cmp.Compare(b.probability, a.probability), slices.Compare(a.classes, b.classes))
+	return cmp.Or(cmp.Compare(b.log, a.log), slices.Compare(a.classes, b.classes))
 }
 
 func (p *posterior) appliedOf(classes []int) [][]bool {
@@ -303,7 +302,7 @@ func (p *posterior) beside(h *hypothesis) []*hypothesis {
 	columns := h.columns() + culprits
 	probe := h.fit
 	root := p.solve(&probe, applied, columns)
-	before := math.Log(h.probability) + math.Log(float64(culprits+1)*priorOfCount(culprits+1)/priorOfCount(culprits)/usual)
+	before := h.log + math.Log(float64(culprits+1)*priorOfCount(culprits+1)/priorOfCount(culprits)/usual)
 	var list []*hypothesis
 	for i := range p.classes {
 		if slices.Contains(h.classes, i) {
@@ -335,10 +334,10 @@ func (p *posterior) beside(h *hypothesis) []*hypothesis {
 		}
 		explained := min(score*score/own/(h.spread*h.spread/(scale*scale)*float64(n)), 0.999)
 		log := before + math.Log(c.mass) - math.Log(own)/2 - float64(n)/2*math.Log1p(-explained)
-		if log < math.Log(negligible) {
+		if log < p.hypotheses[0].log+math.Log(negligible) {
 			continue
 		}
-		extended := &hypothesis{classes: append(slices.Clone(h.classes), i), fit: h.fit, probability: log}
+		extended := &hypothesis{classes: append(slices.Clone(h.classes), i), fit: h.fit, log: log}
 		extended.beta[columns] = score / own
 		list = append(list, extended)
 	}

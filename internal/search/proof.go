@@ -49,9 +49,8 @@ const (
 	restAfterRefutal = 4
 )
 
-// newProof of an answer. What was measured for the proof before it still counts, but for trials that failed: if all else has led to the same
-// answer again, chance may have failed them.
-func newProof(space Space, culprits []int, effects []float64, begun int, before *proof, spread float64) *proof {
+// newProof of an answer.
+func newProof(space Space, culprits []int, effects []float64, begun int) *proof {
 	p := &proof{culprits: culprits, begun: begun}
 	sum := 0.0
 	for i, c := range culprits {
@@ -69,9 +68,6 @@ func newProof(space Space, culprits []int, effects []float64, begun int, before 
 			{fewer: space.None(), more: space.Only(culprits...), effect: sum},
 		}
 	}
-	if before != nil {
-		p.inherit(before, spread)
-	}
 	return p
 }
 
@@ -85,11 +81,16 @@ func (p *proof) trials() []*trial {
 	return all
 }
 
-func (p *proof) inherit(before *proof, spread float64) {
+// takeUp what was measured before and counts: the ends, and what was measured for another proof, but for trials that failed there. If all else
+// has led to the same answer again, chance may have failed them.
+func (p *proof) takeUp(before *proof, asked []Question, logs []float64, spread float64) {
 	for _, t := range p.trials() {
-		for _, old := range before.trials() {
-			if slices.Equal(t.more, old.more) && slices.Equal(t.fewer, old.fewer) && old.verdict(spread) != refuted {
-				t.logsFewer, t.logsMore = slices.Clone(old.logsFewer), slices.Clone(old.logsMore)
+		failed := before != nil && slices.ContainsFunc(before.trials(), func(old *trial) bool {
+			return slices.Equal(t.more, old.more) && slices.Equal(t.fewer, old.fewer) && old.verdict(spread) == refuted
+		})
+		for j, q := range asked {
+			if q.Purpose == Anchor || q.Purpose == Proof && !failed {
+				t.add(q.Bundle, logs[j])
 			}
 		}
 	}
@@ -197,12 +198,16 @@ func (p *proof) next(spread float64) Bundle {
 // add a measurement to the trials that it belongs to; ends are part of several.
 func (p *proof) add(b Bundle, log float64) {
 	for _, t := range p.trials() {
-		switch {
-		case slices.Equal(b, t.more):
-			t.logsMore = append(t.logsMore, log)
-		case slices.Equal(b, t.fewer):
-			t.logsFewer = append(t.logsFewer, log)
-		}
+		t.add(b, log)
+	}
+}
+
+func (t *trial) add(b Bundle, log float64) {
+	switch {
+	case slices.Equal(b, t.more):
+		t.logsMore = append(t.logsMore, log)
+	case slices.Equal(b, t.fewer):
+		t.logsFewer = append(t.logsFewer, log)
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *Search) Add(q Question, value float64) error {
 	s.posterior.add(q.Bundle, log)
 	s.asked = append(s.asked, q)
 	s.posterior.settle()
-	if q.Purpose == Proof && s.proof != nil {
+	if q.Purpose != Tell && s.proof != nil {
 		s.proof.add(q.Bundle, log)
 	}
 	s.judge()
@@ -79,7 +79,10 @@ func (s *Search) judge() {
 	if !a.Likely || a.Proved || s.proof != nil && slices.Equal(a.Culprits, s.proof.culprits) && s.Measurements() < s.proof.begun+restAfterRefutal {
 		return
 	}
-	s.proof = newProof(s.space, a.Culprits, s.posterior.effects(a.Culprits), s.Measurements(), s.proof, s.posterior.spread())
+	before := s.proof
+	s.proof = newProof(s.space, a.Culprits, s.posterior.effects(a.Culprits), s.Measurements())
+	s.proof.takeUp(before, s.asked, s.posterior.logs, s.posterior.spread())
+	s.answer = s.likeliest() // the ends may have proved it already
 }
 
 // Measurements so far, proofs apart.
