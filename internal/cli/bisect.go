@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/bisection"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
+	"headroom/internal/report"
 )
 
 // bisecting is the third kind of experiment: its arms are chosen one by one.
@@ -157,10 +160,23 @@ func sysctlsApart(good, bad string) ([]string, error) {
 	return factor.SysctlsApart(texts[0], texts[1])
 }
 
+// bisectRun searches and reports; a search that came to no answer ends with an exit code of its own.
 func (p *program) bisectRun(c *cobra.Command, o experimentOptions, args []string) error {
 	id, err := p.experimentRun(c, bisecting, o, args)
 	if err != nil || id == "" {
 		return err
 	}
-	return p.reportExperiment(id, bisecting, o)
+	if err := p.reportExperiment(id, bisecting, o); err != nil || o.show != "" {
+		return err
+	}
+	b, err := p.findExperiment(id, bisecting)
+	if err != nil {
+		return err
+	}
+	d, err := bisected(b, report.Options{Serials: true})
+	if err != nil || d.Outcome != bisection.Undecided {
+		return err
+	}
+	return &lab.Error{Kind: lab.Undecided, What: fmt.Sprintf("no culprit was found in %s", plural(d.Measurements, "measurement")),
+		Hints: []string{"more of them may: --max-boots, --budget", "a longer load, or --repeat 2, is less noisy"}}
 }

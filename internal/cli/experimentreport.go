@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -104,19 +105,26 @@ func writeAblation(b *store.Bundle, format string, w io.Writer, o report.Options
 }
 
 func writeBisection(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+	d, err := bisected(b, o)
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		return encodeJSON(w, d)
+	}
+	formats := report.BisectionFormats()
+	return formats[slices.IndexFunc(formats, func(f report.BisectionFormat) bool { return f.Name == format })].Write(w, d, o)
+}
+
+// bisected is what a search for culprits has found.
+func bisected(b *store.Bundle, o report.Options) (bisection.Document, error) {
 	run, all := readable(b, o)
 	repetitions, failed := withoutErrors(all)
 	progress, err := bisection.Replay(run, repetitions)
-	switch {
-	case *failed != nil:
-		return *failed
-	case err != nil:
-		return err
-	case format == "json":
-		return encodeJSON(w, progress.Document())
+	if err := cmp.Or(*failed, err); err != nil {
+		return bisection.Document{}, err
 	}
-	formats := report.BisectionFormats()
-	return formats[slices.IndexFunc(formats, func(f report.BisectionFormat) bool { return f.Name == format })].Write(w, progress.Document(), o)
+	return progress.Document(), nil
 }
 
 func (p *program) findExperiment(ref, kind string) (*store.Bundle, error) {
