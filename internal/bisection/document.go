@@ -22,8 +22,8 @@ type Document struct {
 	Culprits []Culprit `json:"culprits"`
 	// Loss is the whole difference between the ends; absent while one of them was not measured.
 	Loss *Ratio `json:"loss,omitempty"`
-	// Of a series, what each step does is with the culprit itself, and these are absent. Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one costs, both measured for the
-	// proof; Explained is the share of the loss that goes away with them.
+	// Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one costs, both measured for
+	// the proof; Explained is the share of the loss that goes away with them. Of a series they are absent: each step has its own effect.
 	Reverted  *Ratio `json:"reverted,omitempty"`
 	Applied   *Ratio `json:"applied,omitempty"`
 	Explained *Share `json:"explained,omitempty"`

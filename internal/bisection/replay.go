@@ -1,6 +1,7 @@
 package bisection
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -19,8 +20,6 @@ const (
 	worthAProof = 0.8
 	// usualNoise of one measurement, until there are some.
 	usualNoise = 0.05
-	// ignorance is the share of the prior that is spread evenly, so that no knowledge can rule out the truth.
-	ignorance = 0.2
 )
 
 // Progress is a run as far as it has come.
@@ -48,8 +47,6 @@ type Step struct {
 	search.Question
 	// Value that decides: the metric of the suite's cell; where there are several, the geometric mean of all as rates.
 	Value float64
-	// Boot that it was made in; empty where nobody knows.
-	Boot string
 	// Likeliest candidates after it, with their probabilities.
 	Likeliest []Suspect
 }
@@ -70,8 +67,6 @@ func Begin(run lab.Run) (*Progress, error) {
 	terms := search.Terms{Confidence: worthAProof, Noise: usualNoise, Worth: e.Margin, Most: e.Blocks, Seed: run.Seed}
 	if e.Steps {
 		terms.Probes = min(space.Candidates-1, mostProbes)
-	} else {
-		space.Priors = search.Mix(weights(e), ignorance)
 	}
 	return &Progress{Run: run, Search: search.New(space, terms), deciding: map[string][]string{}}, nil
 }
@@ -87,14 +82,6 @@ func candidates(e *lab.Experiment) int {
 	return len(e.Factors)
 }
 
-func weights(e *lab.Experiment) []float64 {
-	w := make([]float64, len(e.Factors))
-	for i, f := range e.Factors {
-		w[i] = f.Weight
-	}
-	return w
-}
-
 // Replay what was measured so far.
 func Replay(run lab.Run, repetitions iter.Seq[lab.Repetition]) (*Progress, error) {
 	p, err := Begin(run)
@@ -108,7 +95,7 @@ func Replay(run lab.Run, repetitions iter.Seq[lab.Repetition]) (*Progress, error
 	for i, asked := range run.Experiment.Asked {
 		value, whole := p.value(asked.Arm, byBlock[i+1])
 		if !whole {
-			continue // it was interrupted
+			continue // it was interrupted, or its load failed
 		}
 		if err := p.add(i+1, asked, value, byBlock[i+1]); err != nil {
 			return nil, err
@@ -148,7 +135,7 @@ func (p *Progress) add(number int, asked lab.Asked, value float64, repetitions [
 	if !p.several && p.info.Better == lab.Lower {
 		shown = 1 / value
 	}
-	p.Steps = append(p.Steps, Step{Number: number, Arm: asked.Arm, Question: q, Value: shown, Boot: repetitions[0].Boot, Likeliest: p.likeliest(3)})
+	p.Steps = append(p.Steps, Step{Number: number, Arm: asked.Arm, Question: q, Value: shown, Likeliest: p.likeliest(3)})
 	return nil
 }
 
@@ -158,15 +145,7 @@ func (p *Progress) likeliest(n int) []Suspect {
 	for c, probability := range p.Search.Probabilities() {
 		all = append(all, Suspect{c, probability})
 	}
-	slices.SortStableFunc(all, func(a, b Suspect) int {
-		switch {
-		case a.Probability > b.Probability:
-			return -1
-		case a.Probability < b.Probability:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 	all = all[:min(n, len(all))]
 	return slices.DeleteFunc(all, func(s Suspect) bool { return s.Probability < min(0.1, 2/float64(candidates(p.Run.Experiment))) })
 }
@@ -220,8 +199,27 @@ func Levels(e *lab.Experiment, b search.Bundle) map[string]string {
 	return levels
 }
 
+// Carried says that all loads of a visit to an arm were carried out, whether they failed or not.
+func Carried(run lab.Run, arm string, repetitions []lab.Repetition) bool {
+	for _, c := range run.Cells {
+		n := 0
+		for _, r := range repetitions {
+			if r.Cell == c.ID {
+				n++
+			}
+		}
+		if c.Arm == arm && n < max(1, c.Repetitions) {
+			return false
+		}
+	}
+	return true
+}
+
 // value of the measurements of one visit: the geometric mean over cells and deciding metrics, each as a rate; false where a cell has none.
 func (p *Progress) value(arm string, repetitions []lab.Repetition) (value float64, whole bool) {
+	if !Carried(p.Run, arm, repetitions) {
+		return 0, false
+	}
 	var logs []float64
 	cells := 0
 	for _, c := range p.Run.Cells {

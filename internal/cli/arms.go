@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"headroom/internal/ablation"
 	"headroom/internal/factor"
@@ -111,6 +112,22 @@ func (x *experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 		}
 	}
 	return all, nil
+}
+
+// addArm adds an arm to a run that has begun, with a cell for each that another arm has.
+func (x *experiment) addArm(arm lab.Arm, like string) {
+	x.run.Arms = append(slices.Clone(x.run.Arms), arm)
+	for _, c := range slices.Clone(x.run.Cells) {
+		if c.Arm != like {
+			continue
+		}
+		c.ID, c.Arm, c.Warnings = strings.TrimSuffix(c.ID, "@"+c.Arm)+"@"+arm.ID, arm.ID, nil
+		if c.Command == nil {
+			c.Params = factor.LoadParams(c.Params, arm.Levels)
+		}
+		c.Environment = factor.LoadEnvironment(arm.Levels)
+		x.run.Cells = append(x.run.Cells, c)
+	}
 }
 
 // cellsAt are the cells of the suite with levels of the load, which are refused where no load generator takes them.

@@ -13,7 +13,7 @@ import (
 )
 
 // bisecting is the third kind of experiment: its arms are chosen one by one.
-const bisecting = "bisect"
+const bisecting = bisection.Kind
 
 func (p *program) bisectCommand() *cobra.Command {
 	var o experimentOptions

@@ -26,6 +26,10 @@ const (
 
 // endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as it was found.
 func (x *experiment) endArms() ([]lab.Arm, error) {
+	if params := factor.LoadParams(nil, firstLevels(x.choices)); len(params) > 0 && x.hasCommands() {
+		return nil, usage("parameters of a command are filled into its arguments beforehand, so that a search can't mix them",
+			"let the command read a variable, and search env:NAME")
+	}
 	if x.options.steps {
 		return x.seriesEnds()
 	}
@@ -71,7 +75,7 @@ func (x *experiment) takeUpHunt() (err error) {
 // asks nothing twice.
 func (x *experiment) hunt(ctx context.Context, session *runner.Session) error {
 	begun := time.Now()
-	if n := len(x.run.Experiment.Asked); n > len(x.hunted.Steps) {
+	if asked := x.run.Experiment.Asked; len(asked) > 0 && !bisection.Carried(x.run, asked[len(asked)-1].Arm, x.keptIn(len(asked))) {
 		if err := x.answer(ctx, session); err != nil { // the one that was interrupted
 			return err
 		}
@@ -97,7 +101,7 @@ func (x *experiment) ask(session *runner.Session, q search.Question) error {
 	before := len(x.run.Cells)
 	if i < 0 {
 		i = len(x.run.Arms)
-		x.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: storageRole, Levels: levels})
+		x.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: storageRole, Levels: levels}, fastArm)
 	}
 	terms := *x.run.Experiment
 	terms.Asked = append(slices.Clone(terms.Asked), lab.Asked{Arm: x.run.Arms[i].ID, Purpose: q.Purpose.String()})
@@ -111,32 +115,11 @@ func (x *experiment) ask(session *runner.Session, q search.Question) error {
 	return nil
 }
 
-// addArm adds an arm to the run, with a cell for each of the fast end's.
-func (x *experiment) addArm(arm lab.Arm) {
-	x.run.Arms = append(slices.Clone(x.run.Arms), arm)
-	for _, c := range slices.Clone(x.run.Cells) {
-		if c.Arm != fastArm {
-			continue
-		}
-		c.ID, c.Arm, c.Warnings = strings.TrimSuffix(c.ID, "@"+c.Arm)+"@"+arm.ID, arm.ID, nil
-		if c.Command == nil {
-			c.Params = factor.LoadParams(c.Params, arm.Levels)
-		}
-		c.Environment = factor.LoadEnvironment(arm.Levels)
-		x.run.Cells = append(x.run.Cells, c)
-	}
-}
-
 // answer measures what was asked last, but for what an interrupted visit has measured, and tells the search.
 func (x *experiment) answer(ctx context.Context, session *runner.Session) error {
 	asked := x.run.Experiment.Asked
 	block, arm := len(asked), asked[len(asked)-1].Arm
-	var measured []lab.Repetition
-	for _, r := range x.kept {
-		if r.Block == block {
-			measured = append(measured, r)
-		}
-	}
+	measured := x.keptIn(block)
 	times := 0 // that the arm was measured before
 	for _, a := range asked[:block-1] {
 		if a.Arm == arm {
@@ -166,6 +149,11 @@ func (x *experiment) answer(ctx context.Context, session *runner.Session) error 
 	}
 	x.tell(runner.Event{Doing: "  " + x.standing(), Begins: true})
 	return nil
+}
+
+// keptIn are the repetitions of a block that an earlier part of the run has measured.
+func (x *experiment) keptIn(block int) []lab.Repetition {
+	return slices.DeleteFunc(slices.Clone(x.kept), func(r lab.Repetition) bool { return r.Block != block })
 }
 
 // standing is what is known after the last measurement.

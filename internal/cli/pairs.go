@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"headroom/internal/ablation"
 	"headroom/internal/factor"
@@ -76,25 +75,16 @@ func (x *experiment) levelsOf(p [2]int) map[string]string {
 // canPair says whether two settings can be in effect together. Parameters of a command are filled into its arguments when a run is drafted.
 func (x *experiment) canPair(p [2]int) bool {
 	levels := x.levelsOf(p)
-	commands := slices.ContainsFunc(x.run.Cells, func(c lab.Cell) bool { return c.Command != nil })
-	return len(levels) == 2 && !(commands && len(factor.LoadParams(nil, levels)) > 0)
+	return len(levels) == 2 && !(x.hasCommands() && len(factor.LoadParams(nil, levels)) > 0)
 }
 
-// addPair adds the arm of two settings to the run, with a cell for each of the baseline's.
+func (x *experiment) hasCommands() bool {
+	return slices.ContainsFunc(x.run.Cells, func(c lab.Cell) bool { return c.Command != nil })
+}
+
+// addPair adds the arm of two settings to the run.
 func (x *experiment) addPair(p [2]int) {
-	arm := lab.Arm{ID: ablation.Together(p[0], p[1]), Role: storageRole, Levels: x.levelsOf(p)}
-	x.run.Arms = append(slices.Clone(x.run.Arms), arm)
-	for _, c := range x.run.Cells {
-		if c.Arm != ablation.Baseline {
-			continue
-		}
-		c.ID, c.Arm, c.Warnings = strings.TrimSuffix(c.ID, "@"+c.Arm)+"@"+arm.ID, arm.ID, nil
-		if c.Command == nil {
-			c.Params = factor.LoadParams(c.Params, arm.Levels)
-		}
-		c.Environment = factor.LoadEnvironment(arm.Levels)
-		x.run.Cells = append(x.run.Cells, c)
-	}
+	x.addArm(lab.Arm{ID: ablation.Together(p[0], p[1]), Role: storageRole, Levels: x.levelsOf(p)}, ablation.Baseline)
 }
 
 // pairVisits is the plan of the blocks with pairs: beside each, both of its settings alone and the baseline, since effects are compared within

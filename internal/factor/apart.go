@@ -45,7 +45,7 @@ func indispensable() []string {
 	return []string{"BOOT_IMAGE", "initrd", "root", "rootflags", "rootfstype", "ro", "rw", "console", "resume", "cryptdevice", "init", "rdinit"}
 }
 
-// arguments of a command line by their names: the values, in their order. The kernel takes "-" for "_" in names.
+// arguments of a command line by their names: the values, in their order.
 //
 //	BOOT_IMAGE=/boot/vmlinuz-6.1.0-28-amd64 root=UUID=0a1b ro quiet nvme.poll_queues=4
 func arguments(line string) (map[string][]string, error) {

@@ -182,8 +182,6 @@ type Varied struct {
 	Levels []string `json:"levels"`
 	// Needs says what it takes to change the level: "nothing", "remount", "reload", "reboot".
 	Needs string `json:"needs"`
-	// Weight says how likely it was thought beforehand, compared with the others, that a search finds this one.
-	Weight float64 `json:"weight,omitempty"`
 	// Found is the level before the experiment, where it could be read.
 	Found string `json:"found,omitempty"`
 }

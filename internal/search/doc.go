@@ -5,7 +5,7 @@
 // A measurement is a number, and stays one: it is never reduced to "fast" or "slow". Each hypothesis ("these are the culprits") is a
 // regression of all measurements on its candidates, and its evidence follows from how well that fits (fit.go). Levels, effects and the
 // spread of the noise are learnt on the way, by each hypothesis for itself, with errors of Student's t so that now and then a measurement
-// may be far off. What is asked next is what tells the hypotheses apart best, for its cost (next.go).
+// may be far off. What is asked next is what tells the hypotheses apart best (next.go).
 //
 // Two kinds of search are one here. Settings can be applied in any combination. Commits and releases can't: a state holds all steps up
 // to it, so that a bundle is the first candidates in order (Space.Ordered). Everything else is the same, several culprits included.

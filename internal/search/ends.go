@@ -65,8 +65,12 @@ func (e Ends) alike(worth float64) bool {
 	return e.fewest() > fewestAnchors && math.Abs(e.Difference)+standardErrorsAlike*e.StandardError <= math.Log1p(worth)
 }
 
-// WantedAnchors are how many measurements of each end it would take to tell them apart, if they differ as much as it seems now.
+// WantedAnchors are how many measurements of each end it would take to tell them apart, if they differ as much as it seems now; 0 where no
+// difference is to be seen.
 func (e Ends) WantedAnchors() int {
+	if e.Difference == 0 {
+		return 0
+	}
 	n := float64(e.fewest())
 	return int(math.Ceil(n * math.Pow(standardErrorsOrdered*e.StandardError/e.Difference, 2)))
 }

@@ -41,20 +41,13 @@ func ParsePurpose(word string) (Purpose, error) {
 	return Tell, fmt.Errorf("no measurement has the purpose %q", word)
 }
 
-// best of some bundles: the one that is expected to say the most for its cost.
+// best of some bundles: the one that is expected to say the most.
 func (s *Search) best(bundles []Bundle) Question {
 	var best Question
 	most := math.Inf(-1)
 	for _, b := range bundles {
-		if slices.ContainsFunc(s.skipped, func(other Bundle) bool { return slices.Equal(b, other) }) {
-			continue
-		}
-		bits, cost := s.posterior.information(b), 1.
-		if s.space.Cost != nil {
-			cost = s.space.Cost(b)
-		}
-		if bits/cost > most {
-			most, best = bits/cost, Question{Bundle: b, Bits: bits}
+		if bits := s.posterior.information(b); bits > most {
+			most, best = bits, Question{Bundle: b, Bits: bits}
 		}
 	}
 	return best

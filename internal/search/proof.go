@@ -17,8 +17,8 @@ const (
 )
 
 // proof of an answer. The culprits are switched while everything else stays as it is: in the slow state ("reverted on top"), and in the fast
-// one ("applied below"). Of several culprits each must do something by itself, too. Only what was measured for the proof counts: what led
-// to the answer favours it.
+// one ("applied below"). Of several culprits each must do something by itself, too. Only what was measured for the proof counts, and the
+// ends, which are measured whatever was found: what led to the answer favours it.
 type proof struct {
 	culprits []int
 	// joint trials of all culprits together: both must succeed. None where candidates are steps, which can't be combined.

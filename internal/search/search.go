@@ -31,7 +31,6 @@ type Search struct {
 	terms     Terms
 	posterior *posterior
 	asked     []Question
-	skipped   []Bundle
 	proof     *proof
 	answer    Answer
 }
@@ -65,9 +64,6 @@ func (s *Search) Add(q Question, value float64) error {
 	s.judge()
 	return nil
 }
-
-// Skip a bundle that can't be measured: it doesn't build, or doesn't boot. It is not asked for again, to tell hypotheses apart.
-func (s *Search) Skip(b Bundle) { s.skipped = append(s.skipped, b) }
 
 // judge what is known now, and begin a proof where an answer is worth one.
 func (s *Search) judge() {
@@ -126,5 +122,5 @@ func (s *Search) Next() (Question, bool) {
 	if s.space.Ordered {
 		return s.best(s.steps()), true
 	}
-	return s.best(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)+len(s.skipped)))))), true
+	return s.best(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)))))), true
 }

@@ -13,8 +13,6 @@ type Space struct {
 	Candidates int
 	// Ordered candidates are the steps from the first state to the last: a bundle is all of them up to one.
 	Ordered bool
-	// Cost of measuring a bundle, in any unit; nil where all cost the same.
-	Cost func(Bundle) float64
 }
 
 // Bundle says of each candidate whether it is applied: as in the slow state (true), or as in the fast one.
