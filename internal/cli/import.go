@@ -59,11 +59,11 @@ func importHelp() string {
 	return b.String()
 }
 
-// rarelyCollected lets garbage grow to five times what lives, though not beyond 40 MiB in all, until the function it returns is
-// called. An import holds little and makes much garbage, and nothing is being measured meanwhile: the processor time is better
-// spent on reading.
+// rarelyCollected lets garbage grow to three times what lives, though not beyond 40 MiB in all, until the function it returns is
+// called. Nearly all that an import allocates is garbage by the next file, and less than ten megabytes are in use: to collect as often
+// as usual takes a twelfth of the time; more seldom than this saves nothing, since fresh memory is not in the processor's cache.
 func rarelyCollected() (restore func()) {
-	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(40<<20)
+	percent, limit := debug.SetGCPercent(300), debug.SetMemoryLimit(40<<20)
 	return func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) }
 }
 
@@ -111,14 +111,8 @@ func (p *program) importRun(s *store.Store, name, label string) (*store.Bundle, 
 	return b, s.SetLabel(b, label)
 }
 
-// importGCPercent lets the heap of an import grow to four times what is in use before garbage is collected, instead of
-// twice. Nearly all that an import allocates is garbage by the next file, and less than ten megabytes are in use: to collect
-// as often as usual takes a twelfth of the time, more seldom than this saves nothing that can be measured.
-const importGCPercent = 300
-
 // importResults reads other tools' files into a new run. It is all or nothing.
 func (p *program) importResults(ctx context.Context, s *store.Store, names []string, label string) (*store.Bundle, error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(importGCPercent))
 	header := lab.Run{ID: store.NewID(), Label: label, Status: lab.Running, Source: lab.Imported, Created: time.Now(), Version: p.Version, Command: p.Args}
 	w, err := s.Create(header)
 	if err != nil {

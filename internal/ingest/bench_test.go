@@ -30,7 +30,7 @@ func newCompressing(t testing.TB) *compressing {
 	t.Helper()
 	c := &compressing{}
 	enc, err := zstd.NewWriter(&c.out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+		zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,28 +50,43 @@ func insertBins(dstNs []int64, dstCounts []uint64, i int, ns []int64, counts []u
 	return append(values, ns[j:]...), append(sums, counts[j:]...)
 }
 
+// AddBins is the sum of two binned distributions, as MergeBins makes it, in memory of its own.
+func AddBins(ns []int64, counts []uint64, moreNs []int64, more []uint64) ([]int64, []uint64) {
+	return insertBins(ns, counts, 0, moreNs, more)
+}
+
 // BinQuantile is the value of the first bin up to which at least the share q of all samples lies, in the unit of the
 // bins; NaN when there are no samples. It is fio's own rule (calc_clat_percentiles in fio's stat.c), so that a
 // quantile computed here from one job's bins is the very number that fio prints.
 func BinQuantile(ns []int64, counts []uint64, q float64) float64 {
+	return BinQuantiles(ns, counts, []float64{q})[0]
+}
+
+// BinQuantiles are those of several shares, which ascend, in one pass.
+func BinQuantiles(ns []int64, counts []uint64, shares []float64) []float64 {
 	var total uint64
 	for _, c := range counts {
 		total += c
 	}
-	if total == 0 || math.IsNaN(q) {
-		return math.NaN()
-	}
-	wanted := min(q, 1) * float64(total)
-	// Whole numbers first: to turn each sum into a float would take most of the time.
-	least := uint64(max(wanted, 0))
-	var sum uint64
-	for i, c := range counts {
-		if sum += c; sum < least {
+	quantiles := make([]float64, len(shares))
+	bin := 0
+	sum := uint64(0) // of the bins before
+	for n, q := range shares {
+		quantiles[n] = math.NaN()
+		if total == 0 || math.IsNaN(q) {
 			continue
 		}
-		if c > 0 && float64(sum) >= wanted {
-			return float64(ns[i])
+		wanted := min(q, 1) * float64(total)
+		// Whole numbers first: to turn each sum into a float would take most of the time.
+		least := uint64(max(wanted, 0))
+		for ; bin < len(counts); bin++ {
+			c := counts[bin]
+			if c > 0 && sum+c >= least && float64(sum+c) >= wanted {
+				quantiles[n] = float64(ns[bin])
+				break
+			}
+			sum += c
 		}
 	}
-	return math.NaN()
+	return quantiles
 }

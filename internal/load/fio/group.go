@@ -3,6 +3,7 @@ package fio
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -187,31 +188,51 @@ func (g *Group) addLatency(direction string, parts []weighted) {
 	}
 	g.set(lab.Latency(direction, "mean"), mean(parts))
 	lowest, highest := parts[0].Min, parts[0].Max
-	var h lab.Histogram
 	complete := true
 	for _, p := range parts {
 		lowest, highest = min(lowest, p.Min), max(highest, p.Max)
 		complete = complete && len(p.Histogram.Counts) > 0
-		h.Nanoseconds, h.Counts = stat.MergeBins(h.Nanoseconds, h.Counts, p.Histogram.Nanoseconds, p.Histogram.Counts)
 	}
+	h := merged(parts)
 	// A smallest latency of zero is real where there is a largest one: fio's clock can be coarser than a fast engine.
 	if highest > 0 {
 		g.Values[lab.Latency(direction, "min")] = lowest
 		g.Values[lab.Latency(direction, "max")] = highest
 	}
-	for _, q := range lab.Quantiles() {
-		switch {
-		case complete:
-			g.Values[lab.Latency(direction, q.Name)] = stat.BinQuantile(h.Nanoseconds, h.Counts, q.Q) / 1e9
-		case len(g.Jobs) == 1:
+	if complete {
+		g.Latency[direction] = h
+		for i, v := range stat.BinQuantiles(h.Nanoseconds, h.Counts, shares(lab.Quantiles())) {
+			g.Values[lab.Latency(direction, lab.Quantiles()[i].Name)] = v / 1e9
+		}
+	} else if len(g.Jobs) == 1 {
+		for _, q := range lab.Quantiles() {
 			if v, ok := parts[0].percentile(q.Q); ok {
 				g.Values[lab.Latency(direction, q.Name)] = v
 			}
 		}
 	}
-	if complete {
-		g.Latency[direction] = h
+}
+
+func shares(quantiles []lab.Quantile) []float64 {
+	q := make([]float64, len(quantiles))
+	for i := range quantiles {
+		q[i] = quantiles[i].Q
 	}
+	return q
+}
+
+// merged are the bins of all parts, in memory of their own: those of a part belong to the document.
+func merged(parts []weighted) lab.Histogram {
+	h := parts[0].Histogram
+	if len(parts) == 1 {
+		return lab.Histogram{Nanoseconds: slices.Clone(h.Nanoseconds), Counts: slices.Clone(h.Counts)}
+	}
+	second := parts[1].Histogram
+	h.Nanoseconds, h.Counts = stat.AddBins(h.Nanoseconds, h.Counts, second.Nanoseconds, second.Counts)
+	for _, p := range parts[2:] {
+		h.Nanoseconds, h.Counts = stat.MergeBins(h.Nanoseconds, h.Counts, p.Histogram.Nanoseconds, p.Histogram.Counts)
+	}
+	return h
 }
 
 // percentile looks one up. The shares were computed from decimals, so that an equal one may differ in its last bit.
