@@ -110,6 +110,11 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 		return err
 	}
 	x.run.Experiment = terms
+	if x.options.settableOnly {
+		if err := x.leaveOut(ctx); err != nil {
+			return err
+		}
+	}
 	if x.run.Arms, err = x.arms(); err != nil {
 		return err
 	}

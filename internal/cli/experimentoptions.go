@@ -36,11 +36,13 @@ type experimentOptions struct {
 	limit                  string
 	alone                  bool
 	// steps of one factor are searched, in the order of its levels.
-	steps  bool
-	pairs  int
-	resume string
-	show   string
-	dryRun bool
+	steps bool
+	// settableOnly leaves out what the target does not let be set.
+	settableOnly bool
+	pairs        int
+	resume       string
+	show         string
+	dryRun       bool
 	// reboot is the real machine that may be started anew; bootOn the one that is, where it is not the one that loads run on.
 	reboot    string
 	bootOn    string

@@ -618,6 +618,15 @@ func Checks() []Check {
 			Source: "headroom's suites",
 		},
 		{
+			Code:   "not-settable",
+			Title:  "Differences that the target does not let be set",
+			By:     "run",
+			Taints: "nothing by itself",
+			When:   "headroom bisect facts leaves settings out that differ between the two machines, since the target has no such setting, can't write it, or does not take the value",
+			Do:     "if no culprit is found, compare these by other means: one of them may be it",
+			Source: "headroom's own",
+		},
+		{
 			Code:   "not-stacked",
 			Title:  "A layer does not lie on the one below",
 			By:     "run",

@@ -35,3 +35,10 @@ func SettingsChanged(changes []string) lab.Warning {
 		Text: "the machine was changed while the run went on: " + strings.Join(changes, "; ") + more +
 			"; repetitions before and after are of two machines, so repeat the run"}
 }
+
+// NotSettable is the warning that a search between two machines leaves differences out; each is written with the reason. The culprit may be
+// among them.
+func NotSettable(settings []string) lab.Warning {
+	return lab.Warning{Code: "not-settable", Taints: []string{},
+		Text: "not searched, since the target does not let them be set: " + strings.Join(settings, "; ")}
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/diff"
+	"headroom/internal/factor"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/validity"
+)
+
+func (p *program) bisectFactsCommand() *cobra.Command {
+	o := experimentOptions{settableOnly: true}
+	c := &cobra.Command{
+		Use:   "facts FAST SLOW SUITE [DEVICE or DIR]",
+		Short: "Which difference between two machines makes one slow: whatever of it can be set here",
+		Long: `Finds which of the differences between a fast machine and a slow one cost the performance. FAST and SLOW are
+what "headroom facts diff" takes: targets, saved runs, snapshots. Whatever differs and can be set on the
+target of the search is set there: sysctls, parameters of modules, queues of disks, governors, huge pages,
+and where the target may be started anew, kernel arguments. What can't be set is said.`,
+		Example: `  headroom bisect facts fast.json slow.json quick /srv
+  headroom bisect facts ssh://node6 local quick /srv --keep "sysctl:net.*"
+  headroom bisect facts fast.json slow.json read.yaml /dev/nvme0n1 --on qemu:guest.yaml`,
+		Args: func(c *cobra.Command, args []string) error {
+			if o.resume != "" || o.show != "" {
+				return between(0, 0, "no argument")(c, args)
+			}
+			return between(3, 4, "two machines, a suite and a directory or device")(c, args)
+		},
+		ValidArgsFunction: p.completeSubjects(2),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if o.resume != "" || o.show != "" {
+				return p.bisectRun(c, o, args)
+			}
+			if o.factors, err = p.factsApart(c.Context(), args[0], args[1], o); err != nil {
+				return err
+			}
+			return p.bisectRun(c, o, args[2:])
+		},
+	}
+	o.bisectFlags(c)
+	p.jsonFlag(c)
+	return c
+}
+
+// likelyWeight is the weight of a difference, as facts diff ranks them, from which on it shows in a careful measurement: what can't be
+// searched is named from there on.
+const likelyWeight = 0.05
+
+// factsApart are the settings that differ between two machines, and says of what else differs that it is not searched.
+func (p *program) factsApart(ctx context.Context, fast, slow string, o experimentOptions) ([]string, error) {
+	a, err := p.subject(ctx, fast, facts.SnapshotLimit)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.subject(ctx, slow, facts.SnapshotLimit)
+	if err != nil {
+		return nil, err
+	}
+	choices := factor.FactsApart(lasting(a.Facts), lasting(b.Facts))
+	arguments, err := factor.ArgumentsApart(valueOf(a.Facts, "kernel.cmdline"), valueOf(b.Facts, "kernel.cmdline"))
+	switch {
+	case err != nil: // they do not differ, or can't be taken apart
+	case o.reboot == "" && o.bootOn == "" && !fleeting(o.on):
+		p.say("", fmt.Sprintf("%s left out, since nothing may be started anew (--reboot, or a guest): %s", plural(len(arguments), "kernel argument"), strings.Join(arguments, ", ")))
+	default:
+		choices = append(choices, arguments...)
+	}
+	choices = slices.DeleteFunc(choices, func(choice string) bool {
+		c, err := factor.Parse(choice)
+		return err != nil || factor.Kept(o.keep, c.Factor())
+	})
+	if len(choices) < 2 {
+		return nil, usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow, plural(len(choices), "thing")),
+			"headroom facts diff "+fast+" "+slow+" shows what else differs", "of one difference headroom ablate tells what it costs")
+	}
+	return choices, p.sayUnsearched(a, b)
+}
+
+// sayUnsearched names the differences that are likely to matter and can't be set: one of them may be the culprit.
+func (p *program) sayUnsearched(a, b facts.Document) error {
+	knowledge, err := diff.Load()
+	if err != nil {
+		return err
+	}
+	d := knowledge.Compare(side(a, false), side(b, false))
+	var named []string
+	for _, x := range d.Differences {
+		_, settable := factor.OfFact(x.Fact)
+		if x.Weight >= likelyWeight && !settable && x.Kind != "argument" {
+			named = append(named, fmt.Sprintf("%s (%s, %s)", x.Name, orNothing(x.A), orNothing(x.B)))
+		}
+	}
+	if len(named) > 0 {
+		p.say("", "not searched, since no factor sets it, though likely to matter: "+strings.Join(named, "; "))
+	}
+	return nil
+}
+
+// lasting are the facts that are a machine's settings: no counters, no names, nothing that was not read.
+func lasting(all []lab.Fact) []lab.Fact {
+	catalogue := facts.NewIndex()
+	return slices.DeleteFunc(slices.Clone(all), func(f lab.Fact) bool {
+		d, _ := catalogue.Lookup(f.Key)
+		return f.Unknown != "" || slices.Contains([]facts.Mark{facts.Moving, facts.Identity, facts.Address, facts.Name}, d.Mark)
+	})
+}
+
+func valueOf(all []lab.Fact, key string) string {
+	i := slices.IndexFunc(all, func(f lab.Fact) bool { return f.Key == key && f.Unknown == "" })
+	if i < 0 {
+		return ""
+	}
+	return all[i].Value
+}
+
+// leaveOut takes settings out of a search between machines that this target does not have, or does not let be written.
+func (x *experiment) leaveOut(ctx context.Context) error {
+	where := factor.Where{Target: x.target, Place: x.place()}
+	var left []string
+	refuse := func(c factor.Choice) error {
+		if c.Scheme.Class != factor.Live {
+			return nil
+		}
+		s, err := factor.Bind(ctx, where, c.Factor())
+		if err != nil {
+			return err
+		}
+		for _, level := range c.Levels {
+			if err := s.Settable(level); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	x.choices = slices.DeleteFunc(x.choices, func(c factor.Choice) bool {
+		err := refuse(c)
+		if err != nil {
+			left = append(left, c.Factor()+" ("+err.Error()+")")
+		}
+		return err != nil
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	x.run.Experiment.Factors = slices.DeleteFunc(x.run.Experiment.Factors, func(v lab.Varied) bool {
+		return !slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Factor() == v.Factor })
+	})
+	if len(left) > 0 {
+		w := validity.NotSettable(left)
+		x.say("", w.Text)
+		x.run.Warnings = append(x.run.Warnings, w)
+	}
+	if len(x.choices) < 2 {
+		return usage(fmt.Sprintf("of what differs, %s can be set here", plural(len(x.choices), "setting")), "of one difference headroom ablate tells what it costs")
+	}
+	return nil
+}

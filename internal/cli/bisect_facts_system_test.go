@@ -1,0 +1,98 @@
+//go:build system
+
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/bisection"
+)
+
+// Two snapshots of this machine, of which the second has some sysctls otherwise: what can be set is searched, the rest is named, and all is
+// put back.
+func TestABisectionBetweenTwoMachines(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("settings are changed by root")
+	}
+	v, _ := hunter(t)
+	const swappiness, expire, writeback = "/proc/sys/vm/swappiness", "/proc/sys/vm/dirty_expire_centisecs", "/proc/sys/vm/dirty_writeback_centisecs"
+	state := func() string { return contentOf(t, swappiness) + contentOf(t, expire) + contentOf(t, writeback) }
+	before := state()
+	if err := os.WriteFile(v.suite, []byte(`version: 1
+jobs:
+  - name: work
+    exec: [sh, -c, 'sleep 0.05; read s < `+swappiness+`; if [ "$s" = 7 ]; then sleep 0.1; fi']
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := v.command("facts", "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := filepath.Join(t.TempDir(), "good.json")
+	if err := os.WriteFile(good, out, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	bad := otherwise(t, out, map[string]string{
+		"sysctl.vm.swappiness": "7", "sysctl.vm.dirty_expire_centisecs": "3100", "sysctl.vm.dirty_writeback_centisecs": "510",
+		"sysctl.kernel.osrelease": "1.2.3", "sysctl.kernel.core_pattern": "x", "kernel.config.INIT_ON_FREE_DEFAULT_ON": "y",
+	})
+	cmd := v.command("bisect", "facts", good, bad, v.suite, "--seed", "1")
+	var log strings.Builder
+	cmd.Stderr = &log
+	if out, err := cmd.Output(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, log.String(), out)
+	}
+	d := found(t, v)
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "sysctl:vm.swappiness" || d.Culprits[0].Bad != "7" {
+		t.Errorf("%s: %+v\n%s", d.Outcome, d.Culprits, log.String())
+	}
+	if len(d.Candidates) != 3 {
+		t.Errorf("candidates: %+v", d.Candidates)
+	}
+	i := slices.IndexFunc(d.Warnings, func(w bisection.Warning) bool { return w.Code == "not-settable" })
+	if i < 0 || !strings.Contains(d.Warnings[i].Text, "kernel.osrelease") || !strings.Contains(d.Warnings[i].Text, "kernel.core_pattern") {
+		t.Errorf("warnings: %+v", d.Warnings)
+	}
+	if after := state(); after != before {
+		t.Errorf("was %q and is %q", before, after)
+	}
+	t.Logf("figure: one of 3 sysctls that differ between two machines: %s after %d measurements and %d more to prove it", d.Outcome, d.Measurements, d.Proofs)
+}
+
+// otherwise is a snapshot with some facts of other values, in a file; those that the snapshot does not have are added.
+func otherwise(t *testing.T, snapshot []byte, values map[string]string) (file string) {
+	t.Helper()
+	var document map[string]any
+	if err := json.Unmarshal(snapshot, &document); err != nil {
+		t.Fatal(err)
+	}
+	all, _ := document["facts"].([]any)
+	for _, f := range all {
+		fact, _ := f.(map[string]any)
+		key, _ := fact["fact"].(string)
+		if value, ok := values[key]; ok {
+			fact["value"] = value
+			delete(fact, "unknown")
+			delete(values, key)
+		}
+	}
+	for key, value := range values {
+		all = append(all, map[string]any{"fact": key, "value": value})
+	}
+	document["facts"] = all
+	data, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "bad.json")
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,87 @@
+package factor
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// OfFact is the factor that sets what a fact of a machine tells: of sysctl.vm.swappiness sysctl:vm.swappiness. Kernel arguments are not among
+// them, since a fact holds the whole command line; see ArgumentsApart.
+func OfFact(key string) (factorName string, ok bool) {
+	for _, family := range []struct{ facts, scheme string }{{"sysctl.", "sysctl:"}, {"module.", "module:"}, {"disk.queue.", "queue:"}} {
+		if name, is := strings.CutPrefix(key, family.facts); is {
+			return family.scheme + name, true
+		}
+	}
+	factorName, ok = map[string]string{
+		"cpu.governor":                       "cpu:governor",
+		"cpu.energy_preference":              "cpu:epp",
+		"cpu.boost":                          "cpu:boost",
+		"cpu.smt":                            "cpu:smt",
+		"clock.source":                       "sysfs:/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		"memory.ksm":                         "sysfs:/sys/kernel/mm/ksm/run",
+		"memory.transparent_hugepage":        "sysfs:/sys/kernel/mm/transparent_hugepage/enabled",
+		"memory.transparent_hugepage.defrag": "sysfs:/sys/kernel/mm/transparent_hugepage/defrag",
+		"pcie.aspm.policy":                   "sysfs:/sys/module/pcie_aspm/parameters/policy",
+	}[key]
+	return factorName, ok
+}
+
+// FactsApart are the settings in which two machines differ, as choices of two levels, the first machine's and the second's; those of disks
+// only where all disks of a machine have the same. Facts that one machine does not know are left out, and so is what no factor sets.
+func FactsApart(good, bad []lab.Fact) []string {
+	fast, slow := levelsOfFacts(good), levelsOfFacts(bad)
+	var list []string
+	for _, f := range good {
+		name, ok := OfFact(f.Key)
+		a, b := fast[name], slow[name]
+		if !ok || len(a) != 1 || len(b) != 1 || Equal(name, a[0], b[0]) {
+			continue
+		}
+		delete(fast, name) // of several disks the first has spoken for all
+		choice := name + "=" + levels(a[0], b[0])
+		if _, err := Parse(choice); err == nil {
+			list = append(list, choice)
+		}
+	}
+	return list
+}
+
+// levelsOfFacts are the different values of each factor.
+func levelsOfFacts(facts []lab.Fact) map[string][]string {
+	all := map[string][]string{}
+	for _, f := range facts {
+		if name, ok := OfFact(f.Key); ok && f.Unknown == "" && !slices.Contains(all[name], f.Value) {
+			all[name] = append(all[name], f.Value)
+		}
+	}
+	return all
+}
+
+// errReadOnly is why a setting can be read only.
+var errReadOnly = errors.New("its file can't be written")
+
+// Settable says why a level can't be set, as far as that can be told without setting it; nil where nothing speaks against it. Root may
+// write any file by its permissions, so that those are asked that the kernel gave it.
+func (s Setting) Settable(level string) error {
+	if s.possible != nil && !slices.Contains(s.possible, level) {
+		return errors.New(level + " is none of " + strings.Join(s.possible, ", "))
+	}
+	for _, spot := range s.spots {
+		if spot.Kind != inFile {
+			continue
+		}
+		info, err := fs.Stat(s.target.FS(), strings.TrimPrefix(spot.Path, "/"))
+		if err != nil {
+			return err
+		}
+		if info.Mode()&0o222 == 0 {
+			return errReadOnly
+		}
+	}
+	return nil
+}
