@@ -252,7 +252,9 @@ func (p *posterior) extend(culprits int) {
 		}
 		*h = *p.weighed(h.classes, p.fit(applied, h.small, nil, 5))
 		h.log += sums
-		if pair := h.set(); culprits == 1 && i < interacting && !together[pair.classes] {
+		// Of two steps of a series the later one is never there without the earlier, so that both together are the later one again; as a
+		// column of its own it would only share out an effect that is larger than the prior takes for likely.
+		if pair := h.set(); culprits == 1 && p.background != nil && i < interacting && !together[pair.classes] {
 			together[pair.classes] = true
 			both := p.weighed(h.classes, p.fit(append(applied, and(applied[0], applied[1])), false, nil, 8))
 			both.together = true

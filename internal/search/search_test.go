@@ -185,3 +185,17 @@ func TestCapacity(t *testing.T) {
 		}
 	}
 }
+
+// A step that makes it several times slower is found as soon as one that makes it a little slower, and nothing is thought of beside it.
+func TestALargeStep(t *testing.T) {
+	for _, times := range []float64{1.5, 3, 10} {
+		for seed := range uint64(10) {
+			culprit := int(seed*seed*7) % 64
+			s := search.New(search.Space{Candidates: 64, Ordered: true}, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150, Seed: seed})
+			finish(s, simulated(seed, planted(map[int]float64{culprit: -math.Log(times)})))
+			if a := s.Answer(); !a.Over() || !slices.Equal(a.Culprits, []int{culprit}) || s.Measurements() > 40 {
+				t.Errorf("%g times slower, seed %d: %+v after %d, planted step %d", times, seed, a, s.Measurements(), culprit)
+			}
+		}
+	}
+}
