@@ -7,7 +7,7 @@ import (
 
 // Answer is what is known so far.
 type Answer struct {
-	// Culprits are the candidates that explain the measurements best, in order.
+	// Culprits are the candidates that explain the measurements best, in order. One can stand for several steps of a series (Search.Range).
 	Culprits []int
 	// Probability that all of these are culprits, be there others or not.
 	Probability float64
@@ -37,7 +37,7 @@ type Role struct {
 func (a Answer) Over() bool { return a.Likely && a.Proved || a.Alike || a.ManySmall }
 
 // Answer as it stands.
-func (s *Search) Answer() Answer { return s.answer }
+func (s *Search) Answer() Answer { return s.widest(s.answer) }
 
 // speaksForMore is the evidence from which on a further culprit is looked for. One that nobody has looked for stays about as likely as it
 // was at first, since small effects can't be seen; that is no reason to go on.

@@ -1,6 +1,9 @@
 package search
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// standardErrors that the ends must be apart before steps between them are measured: a search that doesn't know its levels settles at
@@ -118,9 +121,9 @@ func (s *Search) probes() []int {
 	}
 	var list []int
 	for i := range s.terms.Probes + 2 {
-		list = append(list, i*s.space.Candidates/(s.terms.Probes+1))
+		list = append(list, s.nearest(i*s.whole.Candidates/(s.terms.Probes+1)))
 	}
-	return list
+	return slices.Compact(list)
 }
 
 // probe is the one that was measured least, while there are too few measurements or no difference is to be seen.

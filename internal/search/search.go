@@ -27,7 +27,10 @@ type Terms struct {
 
 // Search goes on from one measurement to the next.
 type Search struct {
-	space     Space
+	// whole is what is searched; space has only the states that can be measured, which are those listed, or all where the list is nil.
+	whole, space Space
+	states       []int
+
 	terms     Terms
 	posterior *posterior
 	asked     []Question
@@ -37,23 +40,27 @@ type Search struct {
 
 // New search, with nothing measured.
 func New(space Space, terms Terms) *Search {
-	return &Search{space: space, terms: terms, posterior: newPosterior(space, terms.Noise, nil)}
+	return &Search{whole: space, space: space, terms: terms, posterior: newPosterior(space, terms.Noise, nil)}
 }
 
 // NewWithLevels is a search whose levels were measured before: the fast state, what the culprit adds to it, and the spread of one
 // measurement, as logarithms.
 func NewWithLevels(space Space, terms Terms, fast, effect, spread float64) *Search {
-	return &Search{space: space, terms: terms, posterior: newPosterior(space, terms.Noise, &known{fast, effect, spread})}
+	return &Search{whole: space, space: space, terms: terms, posterior: newPosterior(space, terms.Noise, &known{fast, effect, spread})}
 }
 
 // Add what was measured for a question: any positive figure of which more is better.
 func (s *Search) Add(q Question, value float64) error {
-	if err := s.space.check(q.Bundle); err != nil {
+	if err := s.whole.check(q.Bundle); err != nil {
 		return err
+	}
+	if s.whole.Ordered && s.Skipped(q.Bundle.Count()) {
+		return fmt.Errorf("the state after %d steps was measured, though it can't be", q.Bundle.Count())
 	}
 	if !(value > 0) || math.IsInf(value, 1) {
 		return fmt.Errorf("%g was measured, which has no logarithm", value)
 	}
+	q.Bundle = s.narrow(q.Bundle)
 	log := math.Log(value)
 	s.posterior.add(q.Bundle, log)
 	s.asked = append(s.asked, q)
@@ -96,13 +103,21 @@ func (s *Search) Proofs() int {
 }
 
 // Probabilities of each candidate, of being a culprit.
-func (s *Search) Probabilities() []float64 { return s.posterior.inclusion() }
+func (s *Search) Probabilities() []float64 { return s.spreadOut(s.posterior.inclusion()) }
 
 // Spread of one measurement, as the standard deviation of its logarithm.
 func (s *Search) Spread() float64 { return s.posterior.spread() }
 
 // Next is the measurement that is expected to say the most; false when the search is over.
 func (s *Search) Next() (Question, bool) {
+	q, more := s.next()
+	if more {
+		q.Bundle = s.widen(q.Bundle)
+	}
+	return q, more
+}
+
+func (s *Search) next() (Question, bool) {
 	switch {
 	case s.answer.Over():
 		return Question{}, false

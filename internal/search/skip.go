@@ -1,0 +1,142 @@
+package search
+
+import (
+	"errors"
+	"slices"
+)
+
+// ErrEnd is the error of a search one of whose ends can't be measured: nothing is known then of what is searched.
+var ErrEnd = errors.New("an end can't be measured")
+
+// Skip a state of a series that can't be measured: a commit that doesn't build, a release that doesn't start. Nothing tells the step to it
+// from the step after it any more, so that the two become one step that holds both; the search goes on among those that are left. What was
+// measured of the state before counts no longer: it does not always work.
+func (s *Search) Skip(b Bundle) error {
+	if err := s.whole.check(b); err != nil {
+		return err
+	}
+	n := b.Count()
+	switch {
+	case !s.whole.Ordered:
+		return errors.New("only a state of a series can be skipped")
+	case n == 0, n == s.whole.Candidates:
+		return ErrEnd
+	case s.Skipped(n):
+		return nil
+	}
+	asked, logs := s.asked, s.posterior.logs
+	for i := range asked {
+		asked[i].Bundle = s.widen(asked[i].Bundle)
+	}
+	if s.states == nil {
+		for i := range s.whole.Candidates + 1 {
+			s.states = append(s.states, i)
+		}
+	}
+	s.states = slices.DeleteFunc(s.states, func(state int) bool { return state == n })
+	s.space = s.merged()
+	s.posterior = newPosterior(s.space, s.terms.Noise, s.posterior.known)
+	s.asked, s.proof = nil, nil
+	for i, q := range asked {
+		if q.Bundle.Count() == n {
+			continue
+		}
+		q.Bundle = s.narrow(q.Bundle)
+		s.posterior.add(q.Bundle, logs[i])
+		s.posterior.settle()
+		s.asked = append(s.asked, q)
+	}
+	s.answer = Answer{}
+	if len(s.asked) > 0 {
+		s.judge()
+	}
+	return nil
+}
+
+// merged is the series with the states that are left: a step between two of them is as likely as all that it holds.
+func (s *Search) merged() Space {
+	m := Space{Candidates: len(s.states) - 1, Ordered: true}
+	priors := s.whole.priors()
+	for i := range m.Candidates {
+		sum := 0.0
+		for _, p := range priors[s.states[i]:s.states[i+1]] {
+			sum += p
+		}
+		m.Priors = append(m.Priors, sum)
+	}
+	return m
+}
+
+// Skipped says that the state after so many steps can't be measured.
+func (s *Search) Skipped(steps int) bool { return s.states != nil && !slices.Contains(s.states, steps) }
+
+// Range is the first and the last of the steps that nothing tells from this one, because the states between them can't be measured; the
+// step itself where there are none.
+func (s *Search) Range(step int) (first, last int) {
+	if s.states == nil {
+		return step, step
+	}
+	i := s.merge(step)
+	return s.states[i], s.states[i+1] - 1
+}
+
+// merge is the place of a step in the series that is left.
+func (s *Search) merge(step int) int {
+	i, found := slices.BinarySearch(s.states, step)
+	if !found {
+		i--
+	}
+	return i
+}
+
+// widen a bundle of the states that are left to one of all.
+func (s *Search) widen(b Bundle) Bundle {
+	if s.states == nil {
+		return b
+	}
+	return s.whole.First(s.states[b.Count()])
+}
+
+// narrow a bundle to one of the states that are left, of which it must be.
+func (s *Search) narrow(b Bundle) Bundle {
+	if s.states == nil {
+		return b
+	}
+	return s.space.First(slices.Index(s.states, b.Count()))
+}
+
+// nearest of the states that are left to one of all, as its place among those that are left.
+func (s *Search) nearest(state int) int {
+	if s.states == nil {
+		return state
+	}
+	i, found := slices.BinarySearch(s.states, state)
+	if !found && state-s.states[i-1] <= s.states[i]-state { // the ends are always left, so that there is one on either side
+		i--
+	}
+	return i
+}
+
+// widest is the answer in terms of all steps: a culprit that is several steps is the first of them.
+func (s *Search) widest(a Answer) Answer {
+	if s.states != nil {
+		a.Culprits = slices.Clone(a.Culprits)
+		for i, c := range a.Culprits {
+			a.Culprits[i] = s.states[c]
+		}
+	}
+	return a
+}
+
+// spreadOut are probabilities of all steps by those of the steps that are left: what is one now is divided as it was before.
+func (s *Search) spreadOut(left []float64) []float64 {
+	if s.states == nil {
+		return left
+	}
+	priors, all := s.whole.priors(), make([]float64, s.whole.Candidates)
+	for i := range all {
+		at := s.merge(i)
+		all[i] = left[at] * priors[i] / s.space.Priors[at]
+	}
+	return all
+}

@@ -1,0 +1,242 @@
+package search_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"headroom/internal/search"
+)
+
+// series is a simulated history of commits, some of which can't be measured.
+type series struct {
+	steps  int
+	broken map[int]bool // by state
+	speed  func(state int) float64
+}
+
+func (x series) space() search.Space { return search.Space{Candidates: x.steps, Ordered: true} }
+
+// finish a search of it, and return how often each state was asked for.
+func (x series) finish(t *testing.T, s *search.Search, m machine) map[int]int {
+	t.Helper()
+	asked := map[int]int{}
+	for {
+		q, more := s.Next()
+		if !more {
+			return asked
+		}
+		n := q.Bundle.Count()
+		if asked[n]++; s.Skipped(n) {
+			t.Fatalf("state %d was asked for again, though it can't be measured", n)
+		}
+		if x.broken[n] {
+			if err := s.Skip(q.Bundle); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := s.Add(q, m.measure(q.Bundle)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func stepAt(culprit int) func(int) float64 {
+	return func(state int) float64 {
+		if state > culprit {
+			return -1
+		}
+		return 0
+	}
+}
+
+func commits() search.Terms {
+	return search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150}
+}
+
+// Of 64 commits ten don't build, and one crashes; which ones is drawn. The slow one is found, or else the range that it is in, which is as
+// narrow as the commits allow.
+func TestCommitsThatCannotBeMeasured(t *testing.T) {
+	ranges := 0
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		x := series{steps: 64, broken: map[int]bool{}}
+		for _, n := range r.Perm(63)[:11] {
+			x.broken[n+1] = true
+		}
+		culprit := r.IntN(64)
+		x.speed = stepAt(culprit)
+		s := search.New(x.space(), commits())
+		asked := x.finish(t, s, simulated(seed, func(b search.Bundle) float64 { return x.speed(b.Count()) }))
+		a := s.Answer()
+		first, last := culprit, culprit
+		for x.broken[first] {
+			first--
+		}
+		for x.broken[last+1] {
+			last++
+		}
+		if !a.Over() || !slices.Equal(a.Culprits, []int{first}) {
+			t.Errorf("seed %d: %+v, planted step %d of %d to %d", seed, a, culprit, first, last)
+			continue
+		}
+		if f, l := s.Range(a.Culprits[0]); f != first || l != last {
+			t.Errorf("seed %d: steps %d to %d, and %d to %d can't be told apart", seed, f, l, first, last)
+		}
+		if last > first {
+			ranges++
+		}
+		tried := 0
+		for n, times := range asked {
+			if x.broken[n] {
+				tried++
+				if times > 1 {
+					t.Errorf("seed %d: state %d was tried %d times", seed, n, times)
+				}
+			}
+		}
+		sum := 0.0
+		for _, p := range s.Probabilities()[first : last+1] {
+			sum += p
+		}
+		if sum < 0.8 || len(s.Probabilities()) != 64 {
+			t.Errorf("seed %d: %g for steps %d to %d", seed, sum, first, last)
+		}
+		if seed < 5 {
+			t.Logf("figure: seed %d: %d measurements, %d to prove it, %d of 11 states that can't be measured were met", seed, s.Measurements(), s.Proofs(), tried)
+		}
+	}
+	if ranges == 0 {
+		t.Error("no culprit lay beside a commit that can't be measured")
+	}
+}
+
+// Where nothing between the ends can be measured, all that can be said is that it happened between them; and where they are alike, that
+// there is nothing to find.
+func TestNothingBetweenTheEndsCanBeMeasured(t *testing.T) {
+	for _, culprit := range []int{3, 99} {
+		x := series{steps: 6, broken: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true}, speed: stepAt(culprit)}
+		terms := commits()
+		terms.Probes = 5
+		s := search.New(x.space(), terms)
+		x.finish(t, s, simulated(3, func(b search.Bundle) float64 { return x.speed(b.Count()) }))
+		a := s.Answer()
+		if culprit == 99 {
+			if !a.Alike {
+				t.Errorf("%+v", a)
+			}
+			continue
+		}
+		if first, last := s.Range(0); !a.Over() || !slices.Equal(a.Culprits, []int{0}) || first != 0 || last != 5 {
+			t.Errorf("%+v, steps %d to %d", a, first, last)
+		}
+		if e := s.StepEffect(0); e.Lo > 0.368 || e.Hi < 0.367 {
+			t.Errorf("%+v, planted 1/e", e)
+		}
+	}
+}
+
+// A state that was measured and then fails is not reliable: what was measured of it is forgotten, and the answer is a range.
+func TestAStateThatFailsNowAndThen(t *testing.T) {
+	x := series{steps: 64, speed: stepAt(20)}
+	m := simulated(1, func(b search.Bundle) float64 { return x.speed(b.Count()) })
+	s := search.New(x.space(), commits())
+	times := 0
+	for {
+		q, more := s.Next()
+		if !more {
+			break
+		}
+		if q.Bundle.Count() == 21 {
+			if times++; times == 2 {
+				before := s.Measurements() + s.Proofs()
+				if err := s.Skip(q.Bundle); err != nil {
+					t.Fatal(err)
+				}
+				if after := s.Measurements() + s.Proofs(); after != before-1 {
+					t.Errorf("%d measurements, and %d without the first of that state", before, after)
+				}
+				continue
+			}
+		}
+		if err := s.Add(q, m.measure(q.Bundle)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := s.Answer()
+	if first, last := s.Range(20); times != 2 || !a.Over() || !slices.Equal(a.Culprits, []int{20}) || first != 20 || last != 21 {
+		t.Errorf("%+v, steps %d to %d, asked for %d times", a, first, last, times)
+	}
+}
+
+// Two commits that made it slower are both found, one of them as a range.
+func TestTwoStepsOneOfThemARange(t *testing.T) {
+	x := series{steps: 64, broken: map[int]bool{10: true, 11: true, 30: true}}
+	x.speed = func(state int) float64 { return -0.5*float64(btoi(state > 9)) - 0.5*float64(btoi(state > 40)) }
+	s := search.New(x.space(), commits())
+	x.finish(t, s, simulated(2, func(b search.Bundle) float64 { return x.speed(b.Count()) }))
+	if a := s.Answer(); !a.Over() || !slices.Equal(a.Culprits, []int{9, 40}) {
+		t.Fatalf("%+v", a)
+	}
+	if first, last := s.Range(9); first != 9 || last != 11 {
+		t.Errorf("steps %d to %d", first, last)
+	}
+	if first, last := s.Range(40); first != 40 || last != 40 {
+		t.Errorf("steps %d to %d", first, last)
+	}
+}
+
+// A search that is told again what was measured and what could not be asks the same again.
+func TestAReplayedSearchSkipsTheSame(t *testing.T) {
+	x := series{steps: 64, broken: map[int]bool{7: true, 21: true, 22: true, 23: true, 50: true}, speed: stepAt(22)}
+	m := simulated(1, func(b search.Bundle) float64 { return x.speed(b.Count()) })
+	s, again := search.New(x.space(), commits()), search.New(x.space(), commits())
+	for {
+		q, more := s.Next()
+		if r, andMore := again.Next(); more != andMore || !slices.Equal(q.Bundle, r.Bundle) || q.Purpose != r.Purpose {
+			t.Fatalf("after %d: %v and %v", s.Measurements(), q, r)
+		}
+		if !more {
+			break
+		}
+		value := m.measure(q.Bundle)
+		for _, to := range []*search.Search{s, again} {
+			var err error
+			if x.broken[q.Bundle.Count()] {
+				err = to.Skip(q.Bundle)
+			} else {
+				err = to.Add(q, value)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestWhatCannotBeSkipped(t *testing.T) {
+	steps := search.Space{Candidates: 3, Ordered: true}
+	s := search.New(steps, commits())
+	for _, end := range []search.Bundle{steps.None(), steps.All()} {
+		if err := s.Skip(end); !errors.Is(err, search.ErrEnd) {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := s.Skip(search.Bundle{false, true, false}); err == nil {
+		t.Error("a bundle with gaps was skipped")
+	}
+	if err := search.New(settings(4), commits()).Skip(settings(4).Only(1)); err == nil {
+		t.Error("a mixture of settings was skipped")
+	}
+	if err := s.Skip(steps.First(1)); err != nil || !s.Skipped(1) || s.Skipped(2) {
+		t.Error(err)
+	}
+	if err := s.Skip(steps.First(1)); err != nil {
+		t.Error(err)
+	}
+	if err := s.Add(search.Question{Bundle: steps.First(1)}, 1); err == nil {
+		t.Error("a skipped state was measured")
+	}
+}
