@@ -17,6 +17,16 @@ func checkEnv(name, _ string) error {
 	return nil
 }
 
+// hash of a commit, abbreviated or whole.
+var hash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+
+func checkCommit(name, level string) error {
+	if name != "" || level != "" && !hash.MatchString(level) {
+		return errors.New("commit: takes no name, and hashes of commits, not " + quoted(name+level))
+	}
+	return nil
+}
+
 func checkJob(name, _ string) error {
 	if !parameter.MatchString(name) {
 		return errors.New("job: takes the name of a parameter of the load, not " + quoted(name))

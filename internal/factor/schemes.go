@@ -48,5 +48,8 @@ func Schemes() []Scheme {
 		{Name: "guest", Title: "a setting of the virtual machine", Class: OfBoot, Needs: "reboot", Syntax: "guest:SETTING",
 			Examples: []string{"guest:iothreads=0,1,2,4", "guest:aio=native,io_uring"}, Levels: "what the emulator takes",
 			Verified: "the command line of the emulator", check: checkGuest},
+		{Name: "commit", Title: "the commit that the program under test is built of", Class: OfLoad, Needs: "build", Syntax: "commit:",
+			Examples: []string{"commit:=3f2a9c01b7de,77b1d0c2e9aa"}, Levels: "hashes; only headroom bisect commits varies it",
+			Verified: "the folder that it was built in", check: checkCommit},
 	}
 }

@@ -127,6 +127,8 @@ type Experiment struct {
 	// Steps says that the levels of the one factor are a series, and that a search looks for the steps between neighbours that make a
 	// difference.
 	Steps bool `json:"steps,omitempty"`
+	// Commits says where the levels of such a series come from, where they are commits; nil for other series.
+	Commits *Commits `json:"commits,omitempty"`
 	// Asked are the measurements of a search for culprits in their order, which what was measured before decides.
 	Asked []Asked `json:"asked,omitempty"`
 	// Keep are the settings that must stay as they are.
@@ -139,6 +141,20 @@ type Experiment struct {
 type Asked struct {
 	Arm     string `json:"arm"`
 	Purpose string `json:"purpose"`
+	// Failed is why the arm can't be measured at all: a commit doesn't build, or its program crashes. The search goes on without it.
+	Failed string `json:"failed,omitempty"`
+}
+
+// Commits is a series of commits of a git tree.
+type Commits struct {
+	// Tree is the folder of the tree, Good and Bad are what the ends were called.
+	Tree string `json:"tree"`
+	Good string `json:"good"`
+	Bad  string `json:"bad"`
+	// Build is the command that builds a commit; empty where nothing is to be built.
+	Build []string `json:"build,omitempty"`
+	// Kept is how many built commits are kept at most.
+	Kept int `json:"kept"`
 }
 
 // Noun is what the experiment is called: "sweep", "ablation".
@@ -180,6 +196,8 @@ type Varied struct {
 	Factor string `json:"factor"`
 	// Levels that are tried, in the order in which they are shown. The word "found" stands for what was there before.
 	Levels []string `json:"levels"`
+	// Titles of the levels, in the same order: the subjects of commits. Absent where levels have none.
+	Titles []string `json:"titles,omitempty"`
 	// Needs says what it takes to change the level: "nothing", "remount", "reload", "reboot".
 	Needs string `json:"needs"`
 	// Found is the level before the experiment, where it could be read.

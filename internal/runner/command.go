@@ -37,6 +37,10 @@ func (s *Session) openCommands(ctx context.Context) error {
 		cells = append(cells, c.Cell)
 	}
 	var err error
+	if s.Tree == "" && slices.ContainsFunc(cells, func(c lab.Cell) bool { return c.Command != nil && slices.Contains(command.Uses(*c.Command), command.Tree) }) {
+		return &lab.Error{Kind: lab.Usage, What: "{tree} is a folder of this machine, where commits are built", Target: s.elsewhere(),
+			Hints: []string{"give the suite a parameter of that name, and set it: --set tree=/srv/src"}}
+	}
 	if s.commands.tools, err = FindTools(ctx, s.Target, cells); err != nil || s.Place.Kind != lab.Directory {
 		return err
 	}
@@ -65,7 +69,7 @@ func (execEngine) load(ctx context.Context, s *Session, cell Cell) (load, error)
 
 // commandLoad is a job that runs one of a cell's argument vectors.
 func (s *Session) commandLoad(cell Cell, filled lab.Command, argv []string) load {
-	env := append([]string{marked(s.owner())}, environmentOf(cell.Cell, filled.Environment)...)
+	env := append([]string{Marked(s.owner())}, environmentOf(cell.Cell, filled.Environment)...)
 	argv = slices.Concat(s.commands.tools.behind(filled.User), argv)
 	folder := s.folderOf(cell)
 	if folder == "" {
@@ -87,6 +91,9 @@ func (s *Session) folderOf(cell Cell) string {
 // off.
 func (s *Session) filled(ctx context.Context, cell Cell) (lab.Command, error) {
 	values := map[string]string{command.Job: cell.Job}
+	if s.Tree != "" {
+		values[command.Tree] = s.Tree
+	}
 	if folder := s.folderOf(cell); folder != "" {
 		values[command.Dir] = folder
 	}
@@ -100,6 +107,14 @@ func (s *Session) filled(ctx context.Context, cell Cell) (lab.Command, error) {
 	}
 	return command.FillAll(*cell.Command, values), nil
 }
+
+// Unprepared is the error of a command whose preparation failed. Where each arm has a program of its own it is that arm's, and no reason to
+// give up the others.
+type Unprepared struct{ fault *lab.Error }
+
+func (e *Unprepared) Error() string { return e.fault.Error() }
+
+func (e *Unprepared) Unwrap() error { return e.fault }
 
 // beginCommand makes the folder of a cell and carries out what is to be done before its command. Without that the command would
 // measure something else, so its failure ends the run.
@@ -120,8 +135,8 @@ func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 			return err
 		}
 		if done != nil {
-			return &lab.Error{What: "preparing " + cell.Title + " failed", Target: s.elsewhere(), Command: argv, Output: done.Error(),
-				Hints: []string{"headroom suites show prints all its command lines, to try by hand"}}
+			return &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed", Target: s.elsewhere(), Command: argv, Output: done.Error(),
+				Hints: []string{"headroom suites show prints all its command lines, to try by hand"}}}
 		}
 		s.did = append(s.did, lab.ShellQuote(s.commandLoad(cell, filled, argv).argv))
 	}

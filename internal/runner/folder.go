@@ -19,9 +19,9 @@ func WorkFolder(dir, runID string) string { return filepath.Join(dir, "headroom-
 // mark is the variable in the environment of everything that a command starts.
 const mark = "HEADROOM_RUN"
 
-// marked is the mark of a run, or of one of its targets. The id comes last, so that no mark is the start of another: it is looked for in
+// Marked is the mark of a run, or of one of its targets. The id comes last, so that no mark is the start of another: it is looked for in
 // environments, where a text is found but not its end.
-func marked(owner string) string {
+func Marked(owner string) string {
 	id, role, several := strings.Cut(owner, "-")
 	if !several {
 		return mark + "=" + id
@@ -125,7 +125,7 @@ func EndProcesses(ctx context.Context, t target.Target, owner, folder string) er
 	started := time.Now()
 	signal, asked := "-TERM", map[string]bool{}
 	for {
-		out, err := t.Run(ctx, "sh", "-c", findProcesses, "sh", marked(owner))
+		out, err := t.Run(ctx, "sh", "-c", findProcesses, "sh", Marked(owner))
 		if err != nil {
 			return err
 		}

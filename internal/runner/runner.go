@@ -59,6 +59,8 @@ type Experiment struct {
 	// Program is the load generator's on the target; empty for the one on its PATH.
 	Program string
 	Place   lab.Place
+	// Tree is the folder of the target that {tree} in a command stands for; empty where there is none.
+	Tree    string
 	Machine validity.Machine
 	// Host is the machine that the target runs on, where that is another one that can be read: of a guest. Its CPU time is what a
 	// load costs.

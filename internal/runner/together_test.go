@@ -184,7 +184,7 @@ func TestWhenTheFirstAndTheLastWereDone(t *testing.T) {
 func TestMarksOfTargets(t *testing.T) {
 	for _, role := range []string{"", "db", "db-2", "db2", "2"} {
 		for _, other := range []string{"db", "db-2", "db2", "2"} {
-			mine, theirs := marked(Owner("ABCDEFGH01", role)), marked(Owner("ABCDEFGH01", other))
+			mine, theirs := Marked(Owner("ABCDEFGH01", role)), Marked(Owner("ABCDEFGH01", other))
 			if role != other && len(mine) <= len(theirs) && theirs[:len(mine)] == mine {
 				t.Errorf("%q is the start of %q", mine, theirs)
 			}

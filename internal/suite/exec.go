@@ -289,7 +289,7 @@ func (r *reporter) execMatrix(n *yaml.Node) []Axis {
 
 // placeholders reports those that nothing fills in, and axes that fill in none.
 func (r *reporter) placeholders(entries []yamlfile.Entry, x *Exec, axes []Axis, parameters []Parameter) {
-	known := command.OfTarget()
+	known := append(command.OfTarget(), command.Tree)
 	for _, p := range parameters {
 		known = append(known, p.Name)
 	}

@@ -18,6 +18,10 @@ const (
 	Job  = "job"  // the job's name
 )
 
+// Tree is the placeholder of the folder that the program under test was built in. A suite may have a parameter of that name, which is then
+// meant.
+const Tree = "tree"
+
 // OfTarget are the placeholders that only the target can fill in.
 func OfTarget() []string { return []string{Dir, CPUs, Job} }
 
