@@ -38,10 +38,12 @@ type Document struct {
 	// Wanted is how many measurements of each end it would take to tell them apart, where the search ended without.
 	Wanted     int         `json:"wanted,omitempty"`
 	Candidates []Candidate `json:"candidates"`
-	Metric     string      `json:"metric,omitempty"`
-	Unit       lab.Unit    `json:"unit,omitempty"`
-	Steps      []Taken     `json:"steps"`
-	Warnings   []Warning   `json:"warnings"`
+	// Unmeasurable are the states of a series that were tried and can't be measured, with the reasons.
+	Unmeasurable []State   `json:"unmeasurable,omitempty"`
+	Metric       string    `json:"metric,omitempty"`
+	Unit         lab.Unit  `json:"unit,omitempty"`
+	Steps        []Taken   `json:"steps"`
+	Warnings     []Warning `json:"warnings"`
 }
 
 // Outcome of a search.
@@ -57,9 +59,11 @@ const (
 
 // Candidate is a factor that differs between the ends.
 type Candidate struct {
-	Factor      string  `json:"factor"`
-	Good        string  `json:"good"`
-	Bad         string  `json:"bad"`
+	Factor string `json:"factor"`
+	Good   string `json:"good"`
+	Bad    string `json:"bad"`
+	// Title of the state that a step leads to: the subject of a commit.
+	Title       string  `json:"title,omitempty"`
 	Probability float64 `json:"probability"`
 }
 
@@ -68,6 +72,10 @@ type Culprit struct {
 	Factor string `json:"factor"`
 	Good   string `json:"good"`
 	Bad    string `json:"bad"`
+	Title  string `json:"title,omitempty"`
+	// Among are the states after the good one up to the bad one, where a step is several that nothing tells apart, because the states between
+	// can't be measured. One of them is the culprit.
+	Among []State `json:"among,omitempty"`
 	// Confidence is the probability that it is a culprit, after all measurements.
 	Confidence float64 `json:"confidence"`
 	// Needed: without it alone the slow state is faster. Enough: it alone makes the fast state slower, and others do as well.
@@ -115,6 +123,7 @@ func (p *Progress) Document() Document {
 	if !p.several {
 		d.Metric, d.Unit = p.metric, p.info.Unit
 	}
+	d.Unmeasurable = p.unmeasurable()
 	a := s.Answer()
 	switch {
 	case a.Alike:
@@ -124,8 +133,9 @@ func (p *Progress) Document() Document {
 	case a.Over():
 		d.Outcome = Found
 		for i, c := range a.Culprits {
-			f := p.candidate(c, probabilities[c])
-			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Confidence: f.Probability, Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
+			first, last := s.Range(c)
+			f := p.suspect(Suspect{c, sum(probabilities[first : last+1]), last})
+			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Title: f.Title, Among: p.among(first, last), Confidence: f.Probability, Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
 			if e.Steps {
 				culprit.Effect = ratioOf(s.StepEffect(i))
 			}
@@ -145,8 +155,8 @@ func (p *Progress) Document() Document {
 		if d.Outcome == Undecided && !s.Apart() {
 			d.Wanted = ends.WantedAnchors()
 		}
-		if s.Apart() {
-			d.InformationLimit = search.Limit(candidates(e), math.Abs(ends.Difference)/s.Spread(), worthAProof)
+		if left := candidates(e) - len(p.failed); s.Apart() && left > 1 {
+			d.InformationLimit = search.Limit(left, math.Abs(ends.Difference)/s.Spread(), worthAProof)
 		}
 	}
 	for _, step := range p.Steps {
@@ -157,7 +167,7 @@ func (p *Progress) Document() Document {
 			}
 		}
 		for _, l := range step.Likeliest {
-			t.Likeliest = append(t.Likeliest, p.candidate(l.Candidate, l.Probability))
+			t.Likeliest = append(t.Likeliest, p.suspect(l))
 		}
 		d.Steps = append(d.Steps, t)
 	}
@@ -168,10 +178,18 @@ func (p *Progress) candidate(i int, probability float64) Candidate {
 	e := p.Run.Experiment
 	if e.Steps {
 		f := e.Factors[0]
-		return Candidate{f.Factor, f.Levels[i], f.Levels[i+1], probability}
+		return Candidate{f.Factor, f.Levels[i], f.Levels[i+1], p.state(i + 1).Title, probability}
 	}
 	f := e.Factors[i]
-	return Candidate{f.Factor, f.Levels[0], f.Levels[1], probability}
+	return Candidate{Factor: f.Factor, Good: f.Levels[0], Bad: f.Levels[1], Probability: probability}
+}
+
+func sum(values []float64) float64 {
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	return total
 }
 
 func ratioOf(e search.Effect) *Ratio {

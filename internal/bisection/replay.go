@@ -37,6 +37,8 @@ type Progress struct {
 	// distrust of repetitions, each code with the first text that it had.
 	distrust []Warning
 	measured int
+	// failed are the states of a series that can't be measured, with the reasons.
+	failed map[int]string
 }
 
 // Step is one measurement.
@@ -55,6 +57,8 @@ type Step struct {
 type Suspect struct {
 	Candidate   int
 	Probability float64
+	// Last of the steps that could not be told from the candidate, which is the first of them; the same where it is a single one.
+	Last int
 }
 
 // Begin the search of a run in which nothing has been measured yet.
@@ -68,7 +72,7 @@ func Begin(run lab.Run) (*Progress, error) {
 	if e.Steps {
 		terms.Probes = min(space.Candidates-1, mostProbes)
 	}
-	return &Progress{Run: run, Search: search.New(space, terms), deciding: map[string][]string{}}, nil
+	return &Progress{Run: run, Search: search.New(space, terms), deciding: map[string][]string{}, failed: map[int]string{}}, nil
 }
 
 // mostProbes are the states of a series that are measured before anything is thought of it: it may go up and down.
@@ -93,6 +97,12 @@ func Replay(run lab.Run, repetitions iter.Seq[lab.Repetition]) (*Progress, error
 		byBlock[r.Block] = append(byBlock[r.Block], r)
 	}
 	for i, asked := range run.Experiment.Asked {
+		if asked.Failed != "" {
+			if err := p.skip(asked); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		value, whole := p.value(asked.Arm, byBlock[i+1])
 		if !whole {
 			continue // it was interrupted, or its load failed
@@ -143,7 +153,12 @@ func (p *Progress) add(number int, asked lab.Asked, value float64, repetitions [
 func (p *Progress) likeliest(n int) []Suspect {
 	var all []Suspect
 	for c, probability := range p.Search.Probabilities() {
-		all = append(all, Suspect{c, probability})
+		first, last := p.Search.Range(c)
+		if c > first {
+			all[len(all)-1].Probability += probability
+			continue
+		}
+		all = append(all, Suspect{c, probability, last})
 	}
 	slices.SortStableFunc(all, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 	all = all[:min(n, len(all))]
@@ -230,7 +245,7 @@ func (p *Progress) value(arm string, repetitions []lab.Repetition) (value float6
 		p.several = p.several || cells > 1
 		found := false
 		for _, r := range repetitions {
-			if r.Cell != c.ID || failed(r) {
+			if r.Cell != c.ID || Failed(r) {
 				continue
 			}
 			for _, name := range p.metricsOf(c, r) {
@@ -272,8 +287,8 @@ func (p *Progress) metricsOf(c lab.Cell, r lab.Repetition) []string {
 	return p.deciding[id]
 }
 
-// failed says that a repetition measured nothing that counts.
-func failed(r lab.Repetition) bool {
+// Failed says that a repetition measured nothing that counts.
+func Failed(r lab.Repetition) bool {
 	return len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
 }
 

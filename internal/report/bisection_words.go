@@ -84,9 +84,49 @@ func (t bisectionText) answer() []string {
 func (t bisectionText) stepsFound() []string {
 	var parts []string
 	for _, c := range t.Culprits {
-		parts = append(parts, step(c.Good, c.Bad)+" "+ratioBetween(c.Effect))
+		switch {
+		case len(c.Among) > 0:
+			parts = append(parts, fmt.Sprintf("one of these %d changes it by %s: %s", len(c.Among), ratioBetween(c.Effect), sentence(stateNames(c.Among))))
+		case c.Title != "":
+			parts = append(parts, titled(c.Bad, c.Title)+" changes it by "+ratioBetween(c.Effect))
+		default:
+			parts = append(parts, step(c.Good, c.Bad)+" "+ratioBetween(c.Effect))
+		}
 	}
 	return []string{capital(sentence(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).", count(t.Measurements, "measurement"), t.Proofs)}
+}
+
+// titled is a state with what it is called: a commit with its subject.
+func titled(level, title string) string {
+	if title == "" {
+		return level
+	}
+	return level + " (" + title + ")"
+}
+
+func stateNames(states []bisection.State) []string {
+	var names []string
+	for _, s := range states {
+		names = append(names, titled(s.Level, s.Title))
+	}
+	return names
+}
+
+// notMeasured are the states that can't be measured, and what that leaves open.
+func (t bisectionText) notMeasured() []string {
+	var lines []string
+	for _, c := range t.Culprits {
+		if len(c.Among) > 0 {
+			lines = append(lines, fmt.Sprintf("Nothing tells these %d apart, since nothing between %s and %s can be measured.", len(c.Among), c.Good, c.Bad))
+		}
+	}
+	if len(t.Unmeasurable) > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %s can't be measured, and %s left out:", len(t.Unmeasurable), count(len(t.Candidates)+1, "state"), verb(len(t.Unmeasurable), "was", "were")))
+	}
+	for _, s := range t.Unmeasurable {
+		lines = append(lines, titled(s.Level, s.Title)+": "+s.Reason)
+	}
+	return lines
 }
 
 func verb(n int, one, several string) string {
@@ -224,7 +264,10 @@ func (t bisectionText) likeliest(s bisection.Taken, most int) string {
 	var parts []string
 	for _, c := range s.Likeliest[:min(most, len(s.Likeliest))] {
 		name := t.name(c.Factor, c.Bad)
-		if t.Series {
+		switch {
+		case c.Title != "":
+			name = c.Bad
+		case t.Series:
 			name = step(c.Good, c.Bad)
 		}
 		parts = append(parts, name+" "+probabilityText(c.Probability))
@@ -245,7 +288,10 @@ func probabilityText(p float64) string {
 
 // left is how the answer was proved, and what it costs.
 func (t bisectionText) left() []string {
-	if t.Outcome != bisection.Found || t.Series {
+	if t.Series {
+		return t.notMeasured()
+	}
+	if t.Outcome != bisection.Found {
 		return nil
 	}
 	it := verb(len(t.Culprits), "it", "them")

@@ -37,7 +37,9 @@ func (s *Session) openCommands(ctx context.Context) error {
 		cells = append(cells, c.Cell)
 	}
 	var err error
-	if s.Tree == "" && slices.ContainsFunc(cells, func(c lab.Cell) bool { return c.Command != nil && slices.Contains(command.Uses(*c.Command), command.Tree) }) {
+	if s.Tree == "" && slices.ContainsFunc(cells, func(c lab.Cell) bool {
+		return c.Command != nil && slices.Contains(command.Uses(*c.Command), command.Tree)
+	}) {
 		return &lab.Error{Kind: lab.Usage, What: "{tree} is a folder of this machine, where commits are built", Target: s.elsewhere(),
 			Hints: []string{"give the suite a parameter of that name, and set it: --set tree=/srv/src"}}
 	}

@@ -1,0 +1,81 @@
+package bisection
+
+import (
+	"maps"
+	"slices"
+
+	"headroom/internal/lab"
+)
+
+// State of a series.
+type State struct {
+	// Level of the factor, and what it is called: the hash of a commit and its subject.
+	Level string `json:"level"`
+	Title string `json:"title,omitempty"`
+	// Reason why it can't be measured; empty where it was, or was not tried.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Skip the arm that was asked for last: the run says why it can't be measured.
+func (p *Progress) Skip(run lab.Run) error {
+	p.Run = run
+	return p.skip(run.Experiment.Asked[len(run.Experiment.Asked)-1])
+}
+
+func (p *Progress) skip(asked lab.Asked) error {
+	bundle, err := BundleOf(p.Run, asked.Arm)
+	if err != nil {
+		return err
+	}
+	if err := p.Search.Skip(bundle); err != nil {
+		return &lab.Error{What: "arm " + asked.Arm + " of run " + p.Run.ID + " can't be left out", Err: err}
+	}
+	p.failed[bundle.Count()] = asked.Failed
+	return nil
+}
+
+// End says that an arm is one of the two ends of a series.
+func End(run lab.Run, arm string) bool {
+	b, err := BundleOf(run, arm)
+	return err == nil && (b.Count() == 0 || b.Count() == len(b))
+}
+
+// state of a series after so many steps.
+func (p *Progress) state(steps int) State {
+	f := p.Run.Experiment.Factors[0]
+	s := State{Level: f.Levels[steps], Reason: p.failed[steps]}
+	if steps < len(f.Titles) {
+		s.Title = f.Titles[steps]
+	}
+	return s
+}
+
+// unmeasurable are the states that can't be measured, in the order of the series.
+func (p *Progress) unmeasurable() []State {
+	var list []State
+	for _, steps := range slices.Sorted(maps.Keys(p.failed)) {
+		list = append(list, p.state(steps))
+	}
+	return list
+}
+
+// among are the states to which a step leads that is several at once; nil for a single one.
+func (p *Progress) among(first, last int) []State {
+	if first == last {
+		return nil
+	}
+	var list []State
+	for step := first; step <= last; step++ {
+		list = append(list, p.state(step+1))
+	}
+	return list
+}
+
+// suspect is a candidate as it looked after a measurement, which may be several steps at once.
+func (p *Progress) suspect(s Suspect) Candidate {
+	c := p.candidate(s.Candidate, s.Probability)
+	if s.Last > s.Candidate {
+		c.Bad, c.Title = p.Run.Experiment.Factors[0].Levels[s.Last+1], ""
+	}
+	return c
+}
