@@ -69,7 +69,7 @@ func Begin(run lab.Run) (*Progress, error) {
 	}
 	space := search.Space{Candidates: candidates(e), Ordered: e.Steps}
 	terms := search.Terms{Confidence: worthAProof, Noise: usualNoise, Worth: e.Margin, Most: e.Blocks, Seed: run.Seed}
-	if e.Steps {
+	if e.Steps && e.Commits == nil { // commits lie between two that differ, and each takes a build
 		terms.Probes = min(space.Candidates-1, mostProbes)
 	}
 	return &Progress{Run: run, Search: search.New(space, terms), deciding: map[string][]string{}, failed: map[int]string{}}, nil

@@ -45,7 +45,7 @@ func (x *experiment) entries(from, to map[string]string) []entry {
 			do:   func(ctx context.Context) error { return x.journal.Change(ctx, x.settings[name], to[name]) },
 		})
 	}
-	return list
+	return append(list, x.buildEntry(to)...)
 }
 
 // live are the live factors that an arm sets, in the order in which none resets another.

@@ -12,6 +12,7 @@ import (
 
 	"headroom/internal/ablation"
 	"headroom/internal/bisection"
+	"headroom/internal/commits"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
@@ -52,6 +53,8 @@ type experiment struct {
 	takenDown map[string]bool
 	// host is a real machine that is started anew; nil for a guest, and where nothing takes a boot.
 	host *realHost
+	// builds are the built commits; nil where no commits are searched.
+	builds *commits.Builds
 }
 
 // vary carries out an experiment, or says what it would do.
@@ -144,6 +147,9 @@ func (x *experiment) reach(ctx context.Context, name string) error {
 
 // choose reads the factors as typed, and refuses what is to be kept.
 func (x *experiment) choose() error {
+	if x.options.commits != nil {
+		return x.chooseCommits()
+	}
 	if len(x.options.factors) == 0 {
 		if x.options.steps {
 			return usage("a series has no levels yet", "headroom bisect kernels … --kernel OLDEST --kernel … --kernel NEWEST", "headroom bisect steps … --setting FACTOR=LEVEL,LEVEL,LEVEL")
@@ -167,6 +173,9 @@ func (x *experiment) choose() error {
 		seen[c.Factor()+"="+strings.Join(c.Levels, ",")], seen[c.Factor()] = true, true
 		if x.kind == sweeping && c.Scheme.Name == "job" && slices.Contains(c.Levels, factor.Found) {
 			return usage(c.Factor()+" has no level that could be found: a suite can have several of it", "name the level")
+		}
+		if c.Factor() == commitFactor {
+			return usage("commits are built one by one, as a search asks for them", "headroom bisect commits GOOD..BAD SUITE --build COMMAND")
 		}
 		if factor.Kept(x.options.keep, c.Factor()) {
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is to be kept, so it can't be varied", Hints: []string{"leave it out, or take it off --keep"}}
@@ -215,6 +224,7 @@ func (x *experiment) terms() (*lab.Experiment, error) {
 	for _, c := range x.choices {
 		e.Factors = append(e.Factors, lab.Varied{Factor: c.Factor(), Levels: c.Levels, Needs: c.Scheme.Needs})
 	}
+	x.options.commits.into(e)
 	return e, x.options.limitIn(e)
 }
 
@@ -353,13 +363,17 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	}
 	x.writer = w
 	open := sessions{}
-	if err = open.open(ctx, x, w, show.tell); err == nil {
+	if err = x.openBuilds(ctx); err == nil {
+		err = open.open(ctx, x, w, show.tell)
+	}
+	if err == nil {
 		err = x.follow(ctx, open)
 	}
 	err = errors.Join(err, x.bootBack(ctx)) // first, because what is left on the host can only be removed when it is there
 	show.end()
 	outcome, closing := open.close()
 	err = errors.Join(err, closing, x.putBack(ctx))
+	err = errors.Join(err, x.closeBuilds(ctx, err))
 	if err = errors.Join(err, x.endReference(ctx, err), x.end(ctx, w, outcome, err)); err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", plural(len(outcome.Repetitions), "repetition"),

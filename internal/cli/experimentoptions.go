@@ -37,6 +37,8 @@ type experimentOptions struct {
 	alone                  bool
 	// steps of one factor are searched, in the order of its levels.
 	steps bool
+	// commits are that series, where it is one of commits; nil for others.
+	commits *commitSeries
 	// settableOnly leaves out what the target does not let be set.
 	settableOnly bool
 	pairs        int
@@ -133,7 +135,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.bootLimit <= 0 {
 		return usage("--boot-limit "+o.bootLimit.String()+" is no length of time", "write something like 10m")
 	}
-	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "pairs"},
+	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "pairs", "tree", "build", "keep-built"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":

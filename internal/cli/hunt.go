@@ -75,7 +75,7 @@ func (x *experiment) takeUpHunt() (err error) {
 // asks nothing twice.
 func (x *experiment) hunt(ctx context.Context, session *runner.Session) error {
 	begun := time.Now()
-	if asked := x.run.Experiment.Asked; len(asked) > 0 && !bisection.Carried(x.run, asked[len(asked)-1].Arm, x.keptIn(len(asked))) {
+	if asked := x.run.Experiment.Asked; len(asked) > 0 && asked[len(asked)-1].Failed == "" && !bisection.Carried(x.run, asked[len(asked)-1].Arm, x.keptIn(len(asked))) {
 		if err := x.answer(ctx, session); err != nil { // the one that was interrupted
 			return err
 		}
@@ -120,6 +120,11 @@ func (x *experiment) answer(ctx context.Context, session *runner.Session) error 
 	asked := x.run.Experiment.Asked
 	block, arm := len(asked), asked[len(asked)-1].Arm
 	measured := x.keptIn(block)
+	for _, r := range measured {
+		if why := x.unmeasurable(r, nil); why != "" {
+			return x.skip(ctx, why)
+		}
+	}
 	times := 0 // that the arm was measured before
 	for _, a := range asked[:block-1] {
 		if a.Arm == arm {
@@ -138,6 +143,9 @@ func (x *experiment) answer(ctx context.Context, session *runner.Session) error 
 				continue
 			}
 			r, err := session.Repeat(ctx, next)
+			if why := x.unmeasurable(r, err); why != "" {
+				return x.skip(ctx, why)
+			}
 			if err != nil {
 				return err
 			}
@@ -165,18 +173,18 @@ func (x *experiment) standing() string {
 	}
 	var parts []string
 	for _, l := range last.Likeliest {
-		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidate(l.Candidate), 100*l.Probability))
+		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidate(l), 100*l.Probability))
 	}
 	return fmt.Sprintf("measurement %d, most likely: %s", last.Number, strings.Join(parts, ", "))
 }
 
 // candidate in a few words.
-func (x *experiment) candidate(i int) string {
+func (x *experiment) candidate(s bisection.Suspect) string {
 	e := x.run.Experiment
 	if e.Steps {
-		return "from " + e.Factors[0].Levels[i] + " to " + e.Factors[0].Levels[i+1]
+		return "from " + e.Factors[0].Levels[s.Candidate] + " to " + e.Factors[0].Levels[s.Last+1]
 	}
-	return e.Factors[i].Factor
+	return e.Factors[s.Candidate].Factor
 }
 
 func (x *experiment) huntPreface() {
@@ -188,6 +196,9 @@ func (x *experiment) huntPreface() {
 	differences := plural(len(e.Factors), "difference") + " between the fast state and the slow one"
 	if e.Steps {
 		differences = plural(len(e.Factors[0].Levels), "level") + " of " + e.Factors[0].Factor
+	}
+	if e.Commits != nil {
+		differences = x.commitsText()
 	}
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, plural(e.Blocks, "measurement"))
 	if t := suite.EstimateTime(x.suiteCells(), x.pause()) / time.Duration(len(x.run.Arms)); t > 0 {
@@ -203,7 +214,11 @@ func (x *experiment) printHunt() error {
 	}
 	x.huntPreface()
 	if f := x.run.Experiment.Factors[0]; x.run.Experiment.Steps {
-		fmt.Fprintf(x.Stdout, "every measurement sets %s to one of %s\n", f.Factor, strings.Join(levelWords(f.Levels), ", "))
+		if x.run.Experiment.Commits != nil {
+			fmt.Fprintln(x.Stdout, "every measurement is of one of these commits, which is built the first time")
+		} else {
+			fmt.Fprintf(x.Stdout, "every measurement sets %s to one of %s\n", f.Factor, strings.Join(levelWords(f.Levels), ", "))
+		}
 		fmt.Fprintln(x.Stdout, "first some of them spread over the series, twice, and then what tells most")
 		return nil
 	}

@@ -142,6 +142,9 @@ func (s sessions) open(ctx context.Context, x *experiment, w *store.Writer, prog
 	for _, side := range x.sides() {
 		e := side.experiment()
 		e.Enter, e.Progress = x.enter, progress
+		if x.builds != nil {
+			e.Tree = x.builds.Link()
+		}
 		session, err := runner.Open(ctx, e, saver)
 		if err != nil {
 			return err

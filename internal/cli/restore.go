@@ -27,10 +27,12 @@ func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted f
 	for _, a := range abandoned {
 		errs = append(errs, p.clear(ctx, s, a, wanted))
 	}
+	built, err := p.tidyBuilds(ctx, s)
+	errs = append(errs, err)
 	changed, err := p.undoAbandoned(ctx, s, wanted, foreign)
 	errs = append(errs, err)
 	booted, err := p.bootLeft(ctx, s, wanted, allowed, foreign)
-	return len(abandoned) + changed + booted, errors.Join(append(errs, err)...)
+	return len(abandoned) + built + changed + booted, errors.Join(append(errs, err)...)
 }
 
 // tidy recovers what can be recovered on this machine and on targets, one that is empty for all of them, and says what can't: that is no

@@ -51,7 +51,8 @@ func (p *program) rmCommand() *cobra.Command {
 				}
 				fmt.Fprintf(p.Stdout, "deleted %s %s\n", b.Run.ID, b.Run.Label)
 			}
-			return nil
+			_, err = p.tidyBuilds(c.Context(), s)
+			return err
 		},
 	}
 }

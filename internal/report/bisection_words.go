@@ -86,9 +86,9 @@ func (t bisectionText) stepsFound() []string {
 	for _, c := range t.Culprits {
 		switch {
 		case len(c.Among) > 0:
-			parts = append(parts, fmt.Sprintf("one of these %d changes it by %s: %s", len(c.Among), ratioBetween(c.Effect), sentence(stateNames(c.Among))))
+			parts = append(parts, t.oneOf(c)+" changes it by "+ratioBetween(c.Effect))
 		case c.Title != "":
-			parts = append(parts, titled(c.Bad, c.Title)+" changes it by "+ratioBetween(c.Effect))
+			parts = append(parts, "commit "+titled(c.Bad, c.Title)+" changes it by "+ratioBetween(c.Effect))
 		default:
 			parts = append(parts, step(c.Good, c.Bad)+" "+ratioBetween(c.Effect))
 		}
@@ -104,12 +104,28 @@ func titled(level, title string) string {
 	return level + " (" + title + ")"
 }
 
-func stateNames(states []bisection.State) []string {
+// mostNamed is how many of those that nothing tells apart are named in the answer; the others are among what can't be measured.
+const mostNamed = 3
+
+// oneOf is a culprit that is one of several.
+func (t bisectionText) oneOf(c bisection.Culprit) string {
+	if len(c.Among) > mostNamed {
+		return fmt.Sprintf("one of the %d commits after %s up to %s", len(c.Among), c.Good, c.Bad)
+	}
 	var names []string
-	for _, s := range states {
+	for _, s := range c.Among {
 		names = append(names, titled(s.Level, s.Title))
 	}
-	return names
+	last := len(names) - 1
+	return "commit " + strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// states are how many there are of a series.
+func (t bisectionText) states(n int) string {
+	if t.Candidates[0].Title != "" {
+		return count(n, "commit")
+	}
+	return count(n, "state")
 }
 
 // notMeasured are the states that can't be measured, and what that leaves open.
@@ -117,11 +133,11 @@ func (t bisectionText) notMeasured() []string {
 	var lines []string
 	for _, c := range t.Culprits {
 		if len(c.Among) > 0 {
-			lines = append(lines, fmt.Sprintf("Nothing tells these %d apart, since nothing between %s and %s can be measured.", len(c.Among), c.Good, c.Bad))
+			lines = append(lines, fmt.Sprintf("Nothing tells the %d apart, since none between %s and %s can be measured.", len(c.Among), c.Good, c.Bad))
 		}
 	}
 	if len(t.Unmeasurable) > 0 {
-		lines = append(lines, fmt.Sprintf("%d of %s can't be measured, and %s left out:", len(t.Unmeasurable), count(len(t.Candidates)+1, "state"), verb(len(t.Unmeasurable), "was", "were")))
+		lines = append(lines, fmt.Sprintf("%d of %s can't be measured, and %s left out:", len(t.Unmeasurable), t.states(len(t.Candidates)+1), verb(len(t.Unmeasurable), "was", "were")))
 	}
 	for _, s := range t.Unmeasurable {
 		lines = append(lines, titled(s.Level, s.Title)+": "+s.Reason)
