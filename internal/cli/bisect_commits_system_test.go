@@ -118,8 +118,8 @@ func (h *commitHistory) git(args ...string) string {
 func (h *commitHistory) state() string {
 	h.t.Helper()
 	list, err := filepath.Glob(filepath.Join(h.dir, ".git", "*"))
-	if err != nil {
-		h.t.Fatal(err)
+	if err != nil || len(list) == 0 {
+		h.t.Fatal(list, err)
 	}
 	return h.git("status", "--porcelain=v2", "--branch") + h.git("diff") + h.git("diff", "--cached") + h.git("for-each-ref") + h.git("worktree", "list") +
 		h.git("reflog", "--all") + strings.Join(list, "\n")

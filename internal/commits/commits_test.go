@@ -67,8 +67,8 @@ func open(t *testing.T, dir string) Tree {
 func state(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, ".git", "*"))
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
 	}
 	return run(t, dir, "status", "--porcelain", "--branch") + run(t, dir, "rev-parse", "HEAD") + run(t, dir, "for-each-ref") + run(t, dir, "worktree", "list") +
 		strings.Join(list, "\n")

@@ -37,6 +37,29 @@ func hunted() bisection.Document {
 	}
 }
 
+// huntedCommits are searches among four commits: one names a commit, and one can't tell three apart.
+func huntedCommits() (one, several bisection.Document) {
+	step := func(i int, p float64) bisection.Candidate {
+		hash := func(i int) string { return strings.Repeat("abcde"[i:i+1], 11) + "0" }
+		return bisection.Candidate{Factor: "commit:", Good: hash(i), Bad: hash(i + 1), Title: []string{"Add a cache", "Write block by block", "Tidy", "Say more"}[i], Probability: p}
+	}
+	one = bisection.Document{Run: "7KQ4M2X9TD", Outcome: bisection.Found, Series: true, Measurements: 8, Proofs: 6, Spread: 0.05, InformationLimit: 2,
+		Loss: &bisection.Ratio{Ratio: 0.4, Lo: 0.36, Hi: 0.44, Measurements: 4}, Metric: "elapsed", Unit: lab.Seconds,
+		Candidates: []bisection.Candidate{step(0, 0), step(1, 0.999), step(2, 0), step(3, 0)},
+		Steps: []bisection.Taken{{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2, 3, 4}, Value: 0.25},
+			{Number: 3, Arm: "mix1", Purpose: "tell", Applied: []int{1}, Value: 0.1, Likeliest: []bisection.Candidate{step(1, 0.6)}}},
+		Unmeasurable: []bisection.State{{Level: step(2, 0).Bad, Title: "Tidy", Reason: "make ended with exit status 2: bench.c:4: expected ';'"}}}
+	several = one
+	c := step(1, 0.999)
+	one.Culprits = []bisection.Culprit{{Factor: c.Factor, Good: c.Good, Bad: c.Bad, Title: c.Title, Confidence: 0.999, Needed: true, Enough: true,
+		Effect: &bisection.Ratio{Ratio: 0.4, Lo: 0.37, Hi: 0.43, Measurements: 8}}}
+	wide := one.Culprits[0]
+	wide.Bad, wide.Title = step(3, 0).Good, ""
+	wide.Among = []bisection.State{{Level: c.Bad, Title: c.Title, Reason: "bench ended with signal: aborted"}, {Level: wide.Bad, Title: "Tidy"}}
+	several.Culprits, several.Unmeasurable = []bisection.Culprit{wide}, wide.Among[:1]
+	return one, several
+}
+
 func TestBisectionTables(t *testing.T) {
 	var out bytes.Buffer
 	found := hunted()
@@ -48,11 +71,13 @@ func TestBisectionTables(t *testing.T) {
 	small.Outcome, small.Loss = bisection.ManySmall, found.Loss
 	undecided := alike
 	undecided.Outcome, undecided.Wanted = bisection.Undecided, 40
+	one, several := huntedCommits()
 	for _, c := range []struct {
 		name  string
 		d     bisection.Document
 		width int
-	}{{"found", found, 100}, {"found, narrow", found, 60}, {"two explain half of it", partly, 100}, {"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80}} {
+	}{{"found", found, 100}, {"found, narrow", found, 60}, {"two explain half of it", partly, 100}, {"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80},
+		{"a commit", one, 100}, {"one of several commits", several, 80}} {
 		out.WriteString("== " + c.name + "\n")
 		if err := WriteBisection(&out, c.d, Options{Width: c.width}); err != nil {
 			t.Fatal(err)
