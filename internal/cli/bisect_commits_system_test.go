@@ -343,3 +343,56 @@ func (h *commitHistory) nextBuild(killed map[string]int, ended chan error) (stri
 		}
 	}
 }
+
+// As the partner of git bisect run: git finds the slow commit, skips those that don't build or crash, and a wrong set-up stops it.
+func TestCheckUnderGitBisectRun(t *testing.T) {
+	faults := map[int]fault{9: unbuildable, 10: crashing}
+	h := newHistory(t, 20, 13, faults, "")
+	v, _ := h.searcher()
+	in := func(argv ...string) (string, int) {
+		t.Helper()
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir = h.dir
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	h.git("checkout", "-q", "-f", "main")
+	for _, side := range [][]string{{"good", h.hashes[0]}, {"bad", "main"}} {
+		h.git("checkout", "-q", side[1])
+		if out, code := in("make"); code != 0 {
+			t.Fatal(out)
+		}
+		if out, code := in("headroom", "run", v.suite, v.place, "--repeat", "5", "--label", side[0], "--store", v.store); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	check := []string{"headroom", "bisect", "check", v.suite, v.place, "--good", "good", "--bad", "bad", "--store", v.store}
+	h.git("bisect", "start", "main", h.hashes[0])
+	out, code := in(append(append([]string{"git", "bisect", "run"}, check...), "--build", "make -B")...)
+	if code != 0 || !strings.Contains(out, h.git("rev-parse", h.hashes[13])[:40]+" is the first bad commit") {
+		t.Errorf("exit status %d\n%s", code, out)
+	}
+	if !strings.Contains(out, "the build failed") && !strings.Contains(out, "a load failed") {
+		t.Errorf("git was to begin in the middle, where nothing can be measured:\n%s", out)
+	}
+	h.git("bisect", "reset")
+	for _, c := range []struct {
+		commit int
+		more   []string
+		code   int
+		says   string
+	}{
+		{2, nil, 0, "good: "}, {16, nil, 1, "bad: "}, {9, nil, 125, "the build failed"}, {10, nil, 125, "a load failed"},
+		{2, []string{"--good", "nobody"}, 129, "no run is called"}, {2, []string{"--nonsense"}, 129, "nonsense"}, {2, []string{"--bad", "good"}, 129, "can't be told apart"},
+		{2, []string{"--most", "1"}, 129, "two measurements"},
+	} {
+		h.git("checkout", "-q", "-f", h.hashes[c.commit])
+		out, code := in(append(append(slices.Clone(check), "--build", "make -B"), c.more...)...)
+		if code != c.code || !strings.Contains(out, c.says) {
+			t.Errorf("commit %d, %v: exit status %d, want %d and %q\n%s", c.commit, c.more, code, c.code, c.says, out)
+		}
+	}
+}

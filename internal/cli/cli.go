@@ -43,7 +43,7 @@ func Run(ctx context.Context, s Surroundings) int {
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
 	err := root.ExecuteContext(ctx)
-	if err != nil {
+	if err != nil && err.Error() != "" {
 		p.printError(err)
 	}
 	return exitCode(err)

@@ -35,6 +35,9 @@ func exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
+	if e, ok := errors.AsType[*ending](err); ok {
+		return e.code
+	}
 	kind := lab.KindOf(err)
 	if errors.Is(err, context.Canceled) {
 		kind = lab.Cancelled

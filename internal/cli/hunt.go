@@ -216,9 +216,10 @@ func (x *experiment) printHunt() error {
 	if f := x.run.Experiment.Factors[0]; x.run.Experiment.Steps {
 		if x.run.Experiment.Commits != nil {
 			fmt.Fprintln(x.Stdout, "every measurement is of one of these commits, which is built the first time")
-		} else {
-			fmt.Fprintf(x.Stdout, "every measurement sets %s to one of %s\n", f.Factor, strings.Join(levelWords(f.Levels), ", "))
+			fmt.Fprintln(x.Stdout, "first the two ends, until it is clear that they differ, and then what tells most")
+			return nil
 		}
+		fmt.Fprintf(x.Stdout, "every measurement sets %s to one of %s\n", f.Factor, strings.Join(levelWords(f.Levels), ", "))
 		fmt.Fprintln(x.Stdout, "first some of them spread over the series, twice, and then what tells most")
 		return nil
 	}

@@ -1,0 +1,66 @@
+package stat
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// Looked at again and again until it is clear, the wrong side is named no more often than was allowed, and it becomes clear soon where the
+// levels are far apart.
+func TestSideOf(t *testing.T) {
+	const searches, most, alpha = 2000, 20, 0.01
+	for _, c := range []struct {
+		distance float64
+		known    int
+		mean     float64 // of the values that it takes, at most
+	}{{30, 3, 2.1}, {10, 3, 6}, {5, 5, 8}, {3, 10, 14}} {
+		r := rand.New(rand.NewPCG(1, uint64(c.distance)))
+		wrong, undecided, taken := 0, 0, 0
+		for range searches {
+			draw := func(level float64, n int) []float64 {
+				var values []float64
+				for range n {
+					values = append(values, level+r.NormFloat64())
+				}
+				return values
+			}
+			good, bad := draw(c.distance, c.known), draw(0, c.known)
+			values, side := draw(0, 1), NeitherSide
+			for len(values) < most && side == NeitherSide {
+				values = append(values, draw(0, 1)...)
+				side = SideOf(good, bad, values, most-1, alpha)
+			}
+			taken += len(values)
+			switch side {
+			case FirstSide:
+				wrong++
+			case NeitherSide:
+				undecided++
+			}
+		}
+		mean := float64(taken) / searches
+		t.Logf("figure: levels %g apart, known from %d each: %.1f values on average, %d wrong and %d undecided of %d", c.distance, c.known, mean, wrong, undecided, searches)
+		if wrong > searches*alpha || mean > c.mean {
+			t.Errorf("%g apart: %d wrong of %d, %.1f values", c.distance, wrong, searches, mean)
+		}
+	}
+}
+
+func TestSidesThatCannotBeTold(t *testing.T) {
+	for _, c := range []struct {
+		first, second, values []float64
+		want                  Side
+	}{
+		{nil, []float64{1}, []float64{1}, NeitherSide}, {[]float64{1}, []float64{2}, nil, NeitherSide}, {[]float64{1}, []float64{2}, []float64{1}, NeitherSide},
+		{[]float64{1, 1.01}, []float64{2, 2.01}, []float64{1.5, 1.51}, NeitherSide}, {[]float64{1, 1}, []float64{1, 1}, []float64{1, 2}, NeitherSide},
+		{[]float64{1, 1.01}, []float64{2, 2.01}, []float64{0.1, 0.11}, FirstSide}, {[]float64{1, 1.01}, []float64{2, 2.01}, []float64{9, 9.01}, SecondSide},
+		{[]float64{2, 2.01}, []float64{1, 1.01}, []float64{9, 9.01}, FirstSide},
+	} {
+		if got := SideOf(c.first, c.second, c.values, 1, 0.05); got != c.want {
+			t.Errorf("%v: %d", c, got)
+		}
+	}
+	if Apart([]float64{1, 1.2}, []float64{1.1, 1.3}, 0.01) || Apart([]float64{1}, []float64{2}, 0.01) || Apart(nil, nil, 0.01) || !Apart([]float64{1, 1.01, 0.99}, []float64{2, 2.01, 2.02}, 0.01) {
+		t.Error("levels are apart that are not, or are not that are")
+	}
+}
