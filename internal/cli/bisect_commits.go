@@ -218,16 +218,33 @@ func (x *experiment) unmeasurable(r lab.Repetition, err error) string {
 	return text
 }
 
-// skip the arm that was asked for last. An end that can't be measured ends the search: then there is nothing to hold the others against.
+// inARow is after how many commits in a row that can't be measured an end is: it may be the machine's fault by now.
+const inARow = 3
+
+// doubtful says that so many have failed.
+func (x *experiment) doubtful() bool {
+	asked := x.run.Experiment.Asked
+	return len(asked) >= inARow && !slices.ContainsFunc(asked[len(asked)-inARow:], func(a lab.Asked) bool { return a.Failed == "" })
+}
+
+// skip the arm that was asked for last. An end that can't be measured ends the search: then there is nothing to hold the others against, and
+// those that failed just before it are tried again when the search goes on.
 func (x *experiment) skip(ctx context.Context, why string) error {
 	e := *x.run.Experiment
+	e.Asked = slices.Clone(e.Asked)
 	last := len(e.Asked) - 1
 	hash := x.arm(e.Asked[last].Arm).Levels[commitFactor]
 	if bisection.End(x.run, e.Asked[last].Arm) {
+		for i := last - 1; i >= 0 && e.Asked[i].Failed != ""; i-- {
+			e.Asked[i].Failed = ""
+		}
+		x.run.Experiment = &e
+		if err := x.writer.Update(func(r *lab.Run) { r.Experiment = x.run.Experiment }); err != nil {
+			return err
+		}
 		return &lab.Error{What: fmt.Sprintf("%s, one of the two ends, can't be measured", x.commitText(hash)), Output: why,
 			Hints: []string{"choose another end", "or try its build by hand: " + lab.ShellQuote(append([]string{"git", "worktree", "add", "--detach", "/tmp/try"}, hash))}}
 	}
-	e.Asked = slices.Clone(e.Asked)
 	e.Asked[last].Failed = why
 	x.run.Experiment = &e
 	if err := x.writer.Update(func(r *lab.Run) { r.Experiment = x.run.Experiment }); err != nil {

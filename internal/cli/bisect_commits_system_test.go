@@ -344,6 +344,43 @@ func (h *commitHistory) nextBuild(killed map[string]int, ended chan error) (stri
 	}
 }
 
+// Where it is the machine that fails, no commit is blamed for it: the search stops, and when it goes on it tries them again.
+func TestAMachineThatFailsIsNoCommitsFault(t *testing.T) {
+	h := newHistory(t, 24, 17, nil, "; sleep 0.2")
+	v, arguments := h.searcher()
+	flag := filepath.Join(t.TempDir(), "flag")
+	h.file(flag, "")
+	h.file(v.suite, "version: 1\njobs:\n  - name: work\n    exec: [sh, -c, 'test -e \"$1\" && exec \"$2\" \"$3\"', sh, "+flag+", \"{tree}/bench\", \"{dir}/file\"]\n")
+	cmd := v.command(arguments...)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for n := 0; n < 3; n = len(h.builds()["begin"]) {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v\n%s", err, said.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := os.Remove(flag); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || !strings.Contains(said.String(), "one of the two ends, can't be measured") {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	h.file(flag, "")
+	if out, err := v.command("bisect", "--resume", "last").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if d := found(t, v); d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Bad != h.hashes[17] || len(d.Unmeasurable) != 0 {
+		t.Errorf("%+v, planted %s", d, h.hashes[17])
+	}
+}
+
 // As the partner of git bisect run: git finds the slow commit, skips those that don't build or crash, and a wrong set-up stops it.
 func TestCheckUnderGitBisectRun(t *testing.T) {
 	faults := map[int]fault{9: unbuildable, 10: crashing}

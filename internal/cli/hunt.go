@@ -85,6 +85,9 @@ func (x *experiment) hunt(ctx context.Context, session *runner.Session) error {
 		if !more || x.options.budget > 0 && time.Since(begun) > x.options.budget {
 			return nil
 		}
+		if x.doubtful() {
+			q = search.Question{Bundle: make(search.Bundle, len(q.Bundle)), Purpose: search.Anchor}
+		}
 		if err := x.ask(session, q); err != nil {
 			return err
 		}

@@ -395,6 +395,9 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 	if err = errors.Join(err, job.Remove(after)); err != nil || state.ExitCode == 0 && state.Signal == "" {
 		return err
 	}
+	if full := unix.ENOSPC.Error(); strings.Contains(strings.ToLower(string(said)), full) {
+		return &lab.Error{What: "building " + hash + " failed: " + full, Command: b.Build, Hints: []string{"free some space, then go on with --resume; --keep-built keeps fewer commits"}}
+	}
 	how := fmt.Sprintf("exit status %d", state.ExitCode)
 	if state.Signal != "" {
 		how = "signal: " + state.Signal

@@ -234,6 +234,20 @@ func TestAStoppedBuild(t *testing.T) {
 	}
 }
 
+// A disk that is full is no fault of a commit.
+func TestAFullDisk(t *testing.T) {
+	s := newScene(t)
+	s.terms.Build = []string{"dd", "if=/dev/zero", "of=/dev/full", "count=1"}
+	b := s.begin()
+	var unbuilt *Unbuilt
+	if err := b.Enter(context.Background(), s.commits[2].Hash); err == nil || errors.As(err, &unbuilt) || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("%v", err)
+	}
+	if err := b.Close(context.Background(), false); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // died is what a test panics with in place of a crash.
 type died struct{ step string }
 
