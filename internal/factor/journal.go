@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,14 +115,11 @@ func Create(dir, id string, t target.Target) (*Journal, error) {
 		head: heading{Schema: changesSchema, ID: id, Target: t.Name(), Created: time.Now().UTC(), Process: os.Getpid()}}
 	// It appears under its name with its lock and heading: without them another process would take it for one that was left.
 	building := filepath.Join(dir, "."+id+".new")
-	f, err := os.OpenFile(building, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+	f, err := claim(building)
 	if err != nil {
 		return nil, err
 	}
 	j.file = f
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
 	if err := j.append(j.head); err != nil {
 		return nil, errors.Join(err, f.Close(), os.Remove(building))
 	}
@@ -129,6 +127,32 @@ func Create(dir, id string, t target.Target) (*Journal, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", j.path, err), f.Close(), os.Remove(building))
 	}
 	return j, syncFolder(dir)
+}
+
+// claim opens an empty file that no other process works on. One that was killed in the middle of making the same journal has left what is of no
+// use: nothing is changed before a journal has its name.
+func claim(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		// Whoever held the lock until now may have given the file its name.
+		var mine, there os.FileInfo
+		if mine, err = f.Stat(); err == nil {
+			if there, err = os.Stat(path); err == nil && !os.SameFile(mine, there) {
+				err = fs.ErrExist
+			}
+		}
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return f, nil
 }
 
 // AtStep has f called before every step of changing and undoing, with its name. It exists so that a test can end the process at each.

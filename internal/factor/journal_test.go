@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -330,6 +333,42 @@ func TestAJournalHasOneOwner(t *testing.T) {
 		t.Error("a journal was taken up for another target")
 	}
 	b.holds("a", "new")
+}
+
+// A run that was killed while it made its journal goes on at once: what it left is no journal yet, unless somebody holds it.
+func TestAJournalThatWasNeverFinishedIsMadeAnew(t *testing.T) {
+	b := newBench(t)
+	dir := filepath.Join(b.dir, "changes")
+	building := filepath.Join(dir, ".RUN2.new")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(building, []byte(`{"schema":"headroom/cha`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.Open(building)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(dir, "RUN2", b.target); err == nil {
+		t.Error("a journal that another process is making was taken")
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j, err := Create(dir, "RUN2", b.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(building); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is still there: %v", building, err)
+	}
 }
 
 // A killed process can leave its lock to a child for a moment; that is no owner.
