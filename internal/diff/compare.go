@@ -295,11 +295,12 @@ func (c *comparison) arguments() {
 // linkArgument weighs an argument by the options that it overrides, where the builds are known: it matters as much as the
 // option that it changes most.
 func (c *comparison) linkArgument(d *candidate) {
-	if len(c.a.config) == 0 || len(c.b.config) == 0 {
-		return
-	}
 	linked := c.linked[d.Name]
 	if len(linked) == 0 {
+		return
+	}
+	if len(c.a.config) == 0 || len(c.b.config) == 0 {
+		c.linkUnbuilt(d)
 		return
 	}
 	var heaviest *entry
@@ -334,6 +335,50 @@ func (c *comparison) linkArgument(d *candidate) {
 		d.Weight, d.Slower = d.entry.Weight*sameInEffect, ""
 		d.Note = "with what was built, both sides behave alike"
 	}
+}
+
+// linkUnbuilt weighs an argument by the options that it overrides where no builds are known: by half where only one side gives it, since the
+// other's build may be what the argument asks for.
+func (c *comparison) linkUnbuilt(d *candidate) {
+	if c.named(argumentKind, d.Name) {
+		return // it has a weight of its own
+	}
+	for _, e := range c.linked[d.Name] {
+		a, givenA := e.asked(d.Name, d.A)
+		b, givenB := e.asked(d.Name, d.B)
+		weight, slower := 0.0, ""
+		switch {
+		case givenA && givenB && a != b:
+			weight, slower = e.weigh(a, b)
+		case givenA && d.B == "":
+			weight, slower = e.weigh(a, opposite(a))
+			weight /= 2
+		case givenB && d.A == "":
+			weight, slower = e.weigh(opposite(b), b)
+			weight /= 2
+		}
+		if weight > d.Weight {
+			d.Weight, d.Slower, d.Why, d.Argument, d.entry = weight, slower, e.Why, e.fastArgument(), e
+			d.Note = "it overrides the build's " + e.Option + ", which is not known"
+		}
+	}
+}
+
+// asked is what an argument with this value makes of an option.
+func (e *entry) asked(argument, value string) (result string, ok bool) {
+	for _, o := range e.boot {
+		if o.name == argument && o.value == value {
+			return o.result, true
+		}
+	}
+	return "", false
+}
+
+func opposite(result string) string {
+	if on(result) {
+		return "n"
+	}
+	return "y"
 }
 
 func orN(value string) string {

@@ -315,3 +315,26 @@ func BenchmarkConfigurations(b *testing.B) {
 		k.Compare(x, y)
 	}
 }
+
+// Where no build is known, an argument is weighed by the option that it overrides: whole where both sides give it, by half where one does.
+func TestAnArgumentCountsWithoutABuild(t *testing.T) {
+	k := knowledge(t)
+	for _, c := range []struct {
+		a, b   string
+		weight float64
+		slower string
+	}{
+		{"kmemleak=off", "kmemleak=on", 0.2, "b"},
+		{"none", "kmemleak=on", 0.1, "b"},
+		{"none", "kmemleak=off", 0.1, "a"},
+		{"dma_debug=off", "none", 0.15, "b"},
+		{"init_on_free=0", "init_on_free=1", 0.07, "b"}, // it has a weight of its own
+		{"none", "nothing.known", 0.002, ""},
+	} {
+		side := func(text string) Side { return Side{Facts: []lab.Fact{{Key: "kernel.cmdline", Value: text}}} }
+		d := k.Compare(side(c.a), side(c.b)).Differences
+		if len(d) != 1 || d[0].Weight != c.weight || d[0].Slower != c.slower {
+			t.Errorf("%s, %s: %+v, want weight %v and slower %q", c.a, c.b, d, c.weight, c.slower)
+		}
+	}
+}
