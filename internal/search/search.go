@@ -21,6 +21,9 @@ type Terms struct {
 	Probes int
 	// Most measurements, proofs apart; 0 for no limit.
 	Most int
+	// Build is how many measurements a bundle that was never measured before costs beside its own: a kernel that must be built takes longer
+	// than a boot of one that is there. 0 where bundles are there as they are.
+	Build float64
 	// Seed of the random bundles: with the same seed and the same measurements, the same question comes next.
 	Seed uint64
 }
@@ -134,8 +137,12 @@ func (s *Search) next() (Question, bool) {
 			return Question{Bundle: b, Purpose: Anchor}, true
 		}
 	}
-	if s.space.Ordered {
-		return s.best(s.steps()), true
+	best := s.best
+	if s.terms.Build > 0 {
+		best = s.soonest
 	}
-	return s.best(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)))))), true
+	if s.space.Ordered {
+		return best(s.steps()), true
+	}
+	return best(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)))))), true
 }

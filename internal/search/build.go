@@ -1,0 +1,145 @@
+package search
+
+import "slices"
+
+// A bundle that was measured before is there to be measured again; one that was not may have to be built first, which takes longer than the
+// measurement (Terms.Build). Then what counts is what is learnt in the time that it takes.
+
+// savedBits is what it is worth to have a bundle already that the proof of the answer needs: no bundle says more than one bit about which of
+// two levels it has, so that one fewer to build is one bit more that can be afforded.
+const savedBits = 1
+
+const (
+	// provable hypotheses are the likeliest ones whose proofs are thought of.
+	provable = 8
+	// worthAThought is how likely they must be at least.
+	worthAThought = 0.02
+)
+
+// soonest of the bundles: the one that is expected to say most for its time, among the given ones, those that were measured before, and those
+// that the proof of a likely answer would need.
+func (s *Search) soonest(bundles []Bundle) Question {
+	built, again := s.built()
+	saved := s.ofProofs()
+	all := slices.Concat(bundles, again)
+	for _, p := range saved { // again, too: they differ from an end by the culprits alone, so that nothing else can be in it
+		all = append(all, p.bundle)
+	}
+	var best Question
+	most := -1.
+	for _, b := range all {
+		bits := s.posterior.information(b)
+		worth, cost := bits, 1.
+		if !contains(built, b) {
+			cost += s.terms.Build
+			for _, p := range saved {
+				if slices.Equal(p.bundle, b) {
+					worth += savedBits * p.probability
+				}
+			}
+		}
+		if worth/cost > most {
+			most, best = worth/cost, Question{Bundle: b, Bits: bits}
+		}
+	}
+	return best
+}
+
+func contains(list []Bundle, b Bundle) bool {
+	return slices.ContainsFunc(list, func(other Bundle) bool { return slices.Equal(other, b) })
+}
+
+// mostAgain is how often a mixture is measured to tell hypotheses apart. What it has of its own, a sum of effects too small to look for, does not
+// become less with repetitions, but looks ever surer; in another mixture it is another, and so a part of the noise. States of a series have no
+// such sums.
+const mostAgain = 2
+
+// built are the bundles that were measured before, and those of them that are worth measuring again.
+func (s *Search) built() (all, again []Bundle) {
+	var times []int
+	for _, q := range s.asked {
+		i := slices.IndexFunc(all, func(b Bundle) bool { return slices.Equal(b, q.Bundle) })
+		if i < 0 {
+			i, all, times = len(all), append(all, q.Bundle), append(times, 0)
+		}
+		times[i]++
+	}
+	for i, b := range all {
+		if s.space.Ordered || times[i] < mostAgain {
+			again = append(again, b)
+		}
+	}
+	return all, again
+}
+
+// needed is a bundle that a proof would need, with the probability that it will be that one.
+type needed struct {
+	bundle      Bundle
+	probability float64
+}
+
+// ofProofs are the bundles that the proofs of the likeliest answers would need: each with its culprits alone, and without them.
+func (s *Search) ofProofs() []needed {
+	if s.space.Ordered {
+		return nil
+	}
+	p := s.posterior
+	var list []needed
+	add := func(b Bundle, probability float64) {
+		if i := slices.IndexFunc(list, func(n needed) bool { return slices.Equal(n.bundle, b) }); i >= 0 {
+			list[i].probability += probability
+			return
+		}
+		list = append(list, needed{b, probability})
+	}
+	for _, h := range p.hypotheses {
+		if h.probability < worthAThought || len(list) >= 2*provable {
+			break
+		}
+		if len(h.classes) == 0 {
+			continue
+		}
+		for _, answer := range p.members(h) {
+			if answer.probability >= worthAThought {
+				add(s.space.Only(answer.culprits...), answer.probability)
+				add(s.space.Without(answer.culprits...), answer.probability)
+			}
+		}
+	}
+	return list
+}
+
+// possible answer that a hypothesis stands for.
+type possible struct {
+	culprits    []int
+	probability float64
+}
+
+// members are the likeliest answers of a hypothesis, which knows its culprits but for their classes: of one class each of its likely members,
+// of several the likeliest of each.
+func (p *posterior) members(h *hypothesis) []possible {
+	if len(h.classes) == 1 {
+		var list []possible
+		c := &p.classes[h.classes[0]]
+		for _, m := range c.members {
+			if probability := h.probability * p.priors[m] / c.mass; probability >= worthAThought {
+				list = append(list, possible{[]int{m}, probability})
+			}
+		}
+		return list
+	}
+	one := possible{probability: h.probability}
+	for _, class := range h.classes {
+		c := &p.classes[class]
+		likeliest := c.members[0]
+		for _, m := range c.members {
+			if p.priors[m] > p.priors[likeliest] {
+				likeliest = m
+			}
+		}
+		one.culprits = append(one.culprits, likeliest)
+		one.probability *= p.priors[likeliest] / c.mass
+	}
+	slices.Sort(one.culprits)
+	return []possible{one}
+}

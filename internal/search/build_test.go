@@ -1,0 +1,71 @@
+package search_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"headroom/internal/search"
+)
+
+// Where a bundle that was not measured before must be built first, fewer are built, and those that are there are measured more often. The
+// answer is as right.
+func TestFewerAreBuiltWhereBuildingTakesLong(t *testing.T) {
+	n := 3
+	if whole() {
+		n = searches() / 2
+	}
+	const long = 10
+	for _, w := range []row{
+		{name: "1 of 200 settings", plant: one(200), space: search.Space{Candidates: 200}},
+		{name: "128 steps", plant: one(128), space: search.Space{Candidates: 128, Ordered: true}},
+	} {
+		for _, d := range []float64{2, 3, 5} {
+			w.d, w.kind, w.terms = d, kinds()[0], terms()
+			means := map[float64]float64{}
+			for _, build := range []float64{0, long} {
+				w.terms.Build = build
+				var built, measured []float64
+				right := 0
+				for seed := range n {
+					s, culprits, bundles := w.counting(uint64(seed + 1))
+					built, measured = append(built, float64(bundles)), append(measured, float64(s.Measurements()+s.Proofs()))
+					if a := s.Answer(); a.Over() && slices.Equal(a.Culprits, culprits) {
+						right++
+					}
+				}
+				means[build] = stat.Mean(built, nil)
+				t.Logf("figure: %-18s d=%g, a build takes as long as %2.0f measurements: %4.1f built besides the ends, measurements %5.1f with proof; right %5.1f%%; n=%d",
+					w.name, d, build, means[build], stat.Mean(measured, nil), 100*float64(right)/float64(n), n)
+				if float64(right) < 0.95*float64(n) {
+					t.Errorf("%s, d=%g, build %g: %d of %d right", w.name, d, build, right, n)
+				}
+			}
+			if means[long] >= means[0] {
+				t.Errorf("%s, d=%g: %.1f built, and %.1f where it costs nothing", w.name, d, means[long], means[0])
+			}
+		}
+	}
+}
+
+// counting is one search, with the number of bundles besides the ends that were measured.
+func (w row) counting(seed uint64) (s *search.Search, culprits []int, bundles int) {
+	r := rand.New(rand.NewPCG(seed, 78))
+	log, culprits := w.plant(r, -w.d*w.kind.sd)
+	m := machine{log, func() float64 { return w.kind.model.Runs(r, 1)[0] }}
+	w.terms.Seed = seed
+	s = search.New(w.space, w.terms)
+	built := map[string]bool{}
+	for q, more := s.Next(); more; q, more = s.Next() {
+		if n := q.Bundle.Count(); n > 0 && n < w.space.Candidates {
+			built[fmt.Sprint(q.Bundle)] = true
+		}
+		if err := s.Add(q, m.measure(q.Bundle)); err != nil {
+			panic(err)
+		}
+	}
+	return s, culprits, len(built)
+}
