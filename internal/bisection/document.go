@@ -39,11 +39,14 @@ type Document struct {
 	Wanted     int         `json:"wanted,omitempty"`
 	Candidates []Candidate `json:"candidates"`
 	// Unmeasurable are the states of a series that were tried and can't be measured, with the reasons.
-	Unmeasurable []State   `json:"unmeasurable,omitempty"`
-	Metric       string    `json:"metric,omitempty"`
-	Unit         lab.Unit  `json:"unit,omitempty"`
-	Steps        []Taken   `json:"steps"`
-	Warnings     []Warning `json:"warnings"`
+	Unmeasurable []State `json:"unmeasurable,omitempty"`
+	// Expected are those that were thought likely before anything was measured, from what is known of such settings, with that probability.
+	// Absent where all were thought of alike.
+	Expected []Candidate `json:"expected,omitempty"`
+	Metric   string      `json:"metric,omitempty"`
+	Unit     lab.Unit    `json:"unit,omitempty"`
+	Steps    []Taken     `json:"steps"`
+	Warnings []Warning   `json:"warnings"`
 }
 
 // Outcome of a search.
@@ -119,6 +122,9 @@ func (p *Progress) Document() Document {
 	probabilities := s.Probabilities()
 	for i := range probabilities {
 		d.Candidates = append(d.Candidates, p.candidate(i, probabilities[i]))
+	}
+	for _, s := range p.Expected() {
+		d.Expected = append(d.Expected, p.candidate(s.Candidate, s.Probability))
 	}
 	if !p.several {
 		d.Metric, d.Unit = p.metric, p.info.Unit

@@ -67,7 +67,11 @@ func Begin(run lab.Run) (*Progress, error) {
 	if e == nil || e.Kind != Kind {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s is no bisection", run.ID), Hints: []string{"headroom list names the runs"}}
 	}
-	space := search.Space{Candidates: candidates(e), Ordered: e.Steps}
+	space := search.Space{Candidates: candidates(e), Ordered: e.Steps, Priors: e.Priors}
+	if e.Priors != nil && (len(e.Priors) != space.Candidates || slices.Min(e.Priors) <= 0) {
+		return nil, &lab.Error{What: fmt.Sprintf("run %s lacks prior probabilities of its %d candidates", run.ID, space.Candidates),
+			Hints: []string{"its header, run.json, was changed or damaged"}}
+	}
 	terms := search.Terms{Confidence: worthAProof, Noise: usualNoise, Worth: e.Margin, Most: e.Blocks, Seed: run.Seed}
 	if e.Steps && e.Commits == nil { // commits lie between two that differ, and each takes a build
 		terms.Probes = min(space.Candidates-1, mostProbes)

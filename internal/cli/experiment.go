@@ -121,6 +121,9 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if x.run.Arms, err = x.arms(); err != nil {
 		return err
 	}
+	if err := x.expect(); err != nil {
+		return err
+	}
 	x.suiteName = args[0]
 	if x.run.Cells, err = x.inArms(x.run.Cells); err != nil {
 		return err

@@ -35,6 +35,8 @@ type experimentOptions struct {
 	share                  string
 	limit                  string
 	alone                  bool
+	// noPriors takes all candidates of a search for equally likely at first.
+	noPriors bool
 	// steps of one factor are searched, in the order of its levels.
 	steps bool
 	// commits are that series, where it is one of commits; nil for others.
@@ -103,6 +105,9 @@ func (o *experimentOptions) bisectFlags(c *cobra.Command) {
 	f.IntVar(&o.blocks, "max-boots", 0, "measurements at most, proof apart (default 150)")
 	f.DurationVar(&o.budget, "budget", 0, "begin no measurement later than this, like 30m")
 	f.StringVar(&o.margin, "margin", "", "ends that differ by less are alike (default 5%)")
+	if !o.steps { // of which nothing is known
+		f.BoolVar(&o.noPriors, "no-priors", false, "forget what is known of settings: all are equally likely at first")
+	}
 	o.commonFlags(c)
 }
 
@@ -135,7 +140,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.bootLimit <= 0 {
 		return usage("--boot-limit "+o.bootLimit.String()+" is no length of time", "write something like 10m")
 	}
-	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "pairs", "tree", "build", "keep-built"},
+	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":

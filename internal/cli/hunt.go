@@ -208,6 +208,9 @@ func (x *experiment) huntPreface() {
 		text += "; one takes about " + unit.Duration(t) + " besides changing settings"
 	}
 	x.say("  ", text)
+	if text := x.expected(); text != "" {
+		x.say("  ", text)
+	}
 }
 
 // printHunt lists what a search may set: what it measures in which order is decided on the way.

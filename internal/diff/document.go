@@ -95,3 +95,6 @@ type NotComparable struct {
 	Unknown string `json:"unknown"`
 	Why     string `json:"why"`
 }
+
+// Unknown is the weight up to which nothing is known of a difference: those of whole areas have it, and what nobody has written an entry for.
+const Unknown = 0.001

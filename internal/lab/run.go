@@ -129,6 +129,8 @@ type Experiment struct {
 	Steps bool `json:"steps,omitempty"`
 	// Commits says where the levels of such a series come from, where they are commits; nil for other series.
 	Commits *Commits `json:"commits,omitempty"`
+	// Priors say of each factor how likely it was the culprit before anything was measured; they sum to 1. Nil where all were thought of alike.
+	Priors []float64 `json:"priors,omitempty"`
 	// Asked are the measurements of a search for culprits in their order, which what was measured before decides.
 	Asked []Asked `json:"asked,omitempty"`
 	// Keep are the settings that must stay as they are.

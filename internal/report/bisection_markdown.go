@@ -19,7 +19,11 @@ func writeBisectionMarkdown(w io.Writer, d bisection.Document, _ Options) error 
 		}
 		fmt.Fprintf(out, "\n%s\n", escapeMarkdown(line))
 	}
-	fmt.Fprintf(out, "\n%s\n\n| | tried | %s | most likely so far |\n| ---: | --- | ---: | --- |\n", escapeMarkdown(t.ends()), escapeMarkdown(t.valueTitle()))
+	fmt.Fprintf(out, "\n%s\n", escapeMarkdown(t.ends()))
+	if text := t.expected(); text != "" {
+		fmt.Fprintf(out, "\n%s\n", escapeMarkdown(text))
+	}
+	fmt.Fprintf(out, "\n| | tried | %s | most likely so far |\n| ---: | --- | ---: | --- |\n", escapeMarkdown(t.valueTitle()))
 	for _, s := range t.Steps {
 		fmt.Fprintf(out, "| %d | %s | %s | %s |\n", s.Number, escapeMarkdown(t.tried(s)), t.value(s.Value), escapeMarkdown(t.likeliest(s, 3)))
 	}

@@ -18,6 +18,9 @@ func WriteBisection(w io.Writer, d bisection.Document, o Options) error {
 	}
 	p.line("")
 	p.wrapped(plain, t.ends(), 0)
+	if text := t.expected(); text != "" {
+		p.wrapped(plain, text, 0)
+	}
 	if len(d.Steps) > 0 {
 		p.line("")
 		p.steps(t)

@@ -202,6 +202,18 @@ func (t bisectionText) ends() string {
 	return text
 }
 
+// expected says what was thought likely before anything was measured, and how that compares with the answer.
+func (t bisectionText) expected() string {
+	if len(t.Expected) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, c := range t.Expected {
+		parts = append(parts, t.name(c.Factor, c.Bad)+" "+probabilityText(c.Probability))
+	}
+	return "By what is known of such settings, most likely at first: " + strings.Join(parts, ", ") + "."
+}
+
 // between which two states it looked.
 func (t bisectionText) between() string {
 	if t.Series {

@@ -1,0 +1,99 @@
+package bisection
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"headroom/internal/diff"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/search"
+)
+
+// ignorance is the share of the prior probability that all candidates have alike, whatever is known of them: what knowledge has wrong costs
+// the measurements that choosing among five takes, and no answer.
+const ignorance = 0.2
+
+// PriorsOf differences between a fast side, a, and a slow one, b: how likely each is the culprit before anything was measured, in proportion
+// to what it is likely to cost. One that would make the fast side slow, as far as is known, is as unlikely as one that nothing is known of;
+// these share the rest.
+func PriorsOf(differences []diff.Difference) []float64 {
+	weights := make([]float64, len(differences))
+	for i, d := range differences {
+		weights[i] = weightOf(d)
+	}
+	return search.Mix(weights, ignorance)
+}
+
+func weightOf(d diff.Difference) float64 {
+	if d.Weight <= diff.Unknown || d.Slower == "a" {
+		return 0
+	}
+	return d.Weight
+}
+
+// Priors of the factors between whose two levels a search looks, from what facts diff knows of each; nil where it knows nothing of any, and
+// for a series, whose steps it can't tell apart. They belong into the experiment, so that a run that goes on and one that is looked at years
+// later have the same, whatever is known by then.
+func Priors(k *diff.Knowledge, e *lab.Experiment) []float64 {
+	if e.Steps {
+		return nil
+	}
+	weights := make([]float64, len(e.Factors))
+	for i, f := range e.Factors {
+		for _, d := range k.Compare(side(f.Factor, f.Levels[0]), side(f.Factor, f.Levels[1])).Differences {
+			weights[i] = max(weights[i], weightOf(d))
+		}
+	}
+	if !slices.ContainsFunc(weights, func(w float64) bool { return w > 0 }) {
+		return nil
+	}
+	return search.Mix(weights, ignorance)
+}
+
+// side is a machine of which nothing is known but one setting, as a fact; without facts where there is none for this setting.
+func side(name, level string) diff.Side {
+	scheme, name, _ := strings.Cut(name, ":")
+	fact := lab.Fact{Value: level}
+	switch scheme {
+	case "cmdline":
+		fact.Key, fact.Value = "kernel.cmdline", name
+		switch level {
+		case factor.Absent:
+			fact.Value = "none"
+		case "":
+		default:
+			fact.Value += "=" + level
+		}
+	case "sysctl":
+		fact.Key = "sysctl." + name
+	case "module":
+		fact.Key = "module." + name
+	case "cpu":
+		fact.Key = "cpu." + strings.Replace(name, "epp", "energy_preference", 1)
+	case "queue":
+		fact.Key, fact.About = "disk.queue."+name, "disk"
+	case "kernel":
+		fact.Key = "kernel.release"
+	default:
+		return diff.Side{}
+	}
+	return diff.Side{Facts: []lab.Fact{fact}}
+}
+
+// Expected are the candidates that were thought likely before anything was measured, the likeliest first; none where all were thought of alike.
+func (p *Progress) Expected() []Suspect {
+	priors := p.Run.Experiment.Priors
+	var all []Suspect
+	for c, prior := range priors {
+		if prior > 1/float64(len(priors)) {
+			all = append(all, Suspect{Candidate: c, Probability: prior, Last: c})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
+	return all[:min(mostExpected, len(all))]
+}
+
+// mostExpected are as many as a sentence holds.
+const mostExpected = 3

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"headroom/internal/bisection"
+	"headroom/internal/diff"
+)
+
+// expect takes down what is known of the settings of a search, so that it stays the same search when it goes on with a newer headroom.
+func (x *experiment) expect() error {
+	if x.kind != bisecting || x.options.noPriors {
+		return nil
+	}
+	knowledge, err := diff.Load()
+	if err != nil {
+		return err
+	}
+	x.run.Experiment.Priors = bisection.Priors(knowledge, x.run.Experiment)
+	return nil
+}
+
+// expected are the candidates that are thought likely before anything is measured; empty where all are alike.
+func (x *experiment) expected() string {
+	var parts []string
+	for _, s := range x.hunted.Expected() {
+		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidate(s), 100*s.Probability))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "most likely at first, by what is known of them: " + strings.Join(parts, ", ") + " (--no-priors forgets that)"
+}
