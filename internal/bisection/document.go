@@ -43,10 +43,12 @@ type Document struct {
 	// Expected are those that were thought likely before anything was measured, from what is known of such settings, with that probability.
 	// Absent where all were thought of alike.
 	Expected []Candidate `json:"expected,omitempty"`
-	Metric   string      `json:"metric,omitempty"`
-	Unit     lab.Unit    `json:"unit,omitempty"`
-	Steps    []Taken     `json:"steps"`
-	Warnings []Warning   `json:"warnings"`
+	// Unsearched is what differs between the two states beside the candidates, and takes another build of the kernel.
+	Unsearched *lab.Unsearched `json:"unsearched,omitempty"`
+	Metric     string          `json:"metric,omitempty"`
+	Unit       lab.Unit        `json:"unit,omitempty"`
+	Steps      []Taken         `json:"steps"`
+	Warnings   []Warning       `json:"warnings"`
 }
 
 // Outcome of a search.
@@ -118,7 +120,7 @@ type Taken struct {
 func (p *Progress) Document() Document {
 	s, e := p.Search, p.Run.Experiment
 	d := Document{Schema: Schema, Run: p.Run.ID, Outcome: Undecided, Series: e.Steps, Culprits: []Culprit{}, Candidates: []Candidate{}, Steps: []Taken{}, Warnings: p.warnings(),
-		Measurements: s.Measurements(), Proofs: s.Proofs()}
+		Measurements: s.Measurements(), Proofs: s.Proofs(), Unsearched: e.Unsearched}
 	probabilities := s.Probabilities()
 	for i := range probabilities {
 		d.Candidates = append(d.Candidates, p.candidate(i, probabilities[i]))

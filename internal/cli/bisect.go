@@ -18,7 +18,7 @@ const bisecting = bisection.Kind
 func (p *program) bisectCommand() *cobra.Command {
 	var o experimentOptions
 	c := &cobra.Command{
-		Use:   "bisect args|sysctl|settings|facts|kernels|steps|commits|check ... | bisect --resume RUN | bisect --show RUN",
+		Use:   "bisect args|sysctl|settings|facts|kconfig|kernels|steps|commits|check ... | bisect --resume RUN | bisect --show RUN",
 		Short: "Find the culprit: which of the differences between a fast and a slow state make it slow",
 		Long: `Between a fast state and a slow one lie many differences. headroom measures mixtures of the two, each
 chosen to tell the most, until it is clear which differences make the slow state slow; and proves it by
@@ -35,7 +35,7 @@ ones that only act together, are found as well.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume == "" && o.show == "" {
 				return usage("headroom bisect needs to know what differs", "headroom bisect kernels: a series of kernels", "headroom bisect commits: the commits of a git tree", "headroom bisect args: kernel arguments",
-					"headroom bisect sysctl: sysctls", "headroom bisect settings: anything that headroom can set", "headroom bisect facts: two machines")
+					"headroom bisect sysctl: sysctls", "headroom bisect settings: anything that headroom can set", "headroom bisect facts: two machines", "headroom bisect kconfig: two kernels' builds")
 			}
 			return p.bisectRun(c, o, args)
 		},
@@ -43,7 +43,7 @@ ones that only act together, are found as well.`,
 	o.bisectFlags(c)
 	p.jsonFlag(c)
 	c.AddCommand(p.bisectArgsCommand(), p.bisectSysctlCommand(), p.bisectSettingsCommand(), p.bisectFactsCommand(), p.bisectKernelsCommand(), p.bisectStepsCommand(),
-		p.bisectCommitsCommand(), p.bisectCheckCommand())
+		p.bisectCommitsCommand(), p.bisectCheckCommand(), p.bisectKconfigCommand())
 	return c
 }
 

@@ -37,6 +37,8 @@ type experimentOptions struct {
 	alone                  bool
 	// noPriors takes all candidates of a search for equally likely at first.
 	noPriors bool
+	// unsearched is what differs and is left out of a search.
+	unsearched *lab.Unsearched
 	// steps of one factor are searched, in the order of its levels.
 	steps bool
 	// commits are that series, where it is one of commits; nil for others.

@@ -211,6 +211,10 @@ func (x *experiment) huntPreface() {
 	if text := x.expected(); text != "" {
 		x.say("  ", text)
 	}
+	if u := e.Unsearched; u != nil {
+		x.say("  ", fmt.Sprintf("not searched: %s of the two builds that no boot argument stands for, the likeliest to matter first: %s",
+			plural(u.Count, "difference"), strings.Join(u.First, ", ")))
+	}
 }
 
 // printHunt lists what a search may set: what it measures in which order is decided on the way.

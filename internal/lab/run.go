@@ -131,12 +131,20 @@ type Experiment struct {
 	Commits *Commits `json:"commits,omitempty"`
 	// Priors say of each factor how likely it was the culprit before anything was measured; they sum to 1. Nil where all were thought of alike.
 	Priors []float64 `json:"priors,omitempty"`
+	// Unsearched is what differs between the two states and is not searched, since it takes another build of the kernel; nil for none.
+	Unsearched *Unsearched `json:"unsearched,omitempty"`
 	// Asked are the measurements of a search for culprits in their order, which what was measured before decides.
 	Asked []Asked `json:"asked,omitempty"`
 	// Keep are the settings that must stay as they are.
 	Keep []string `json:"keep,omitempty"`
 	// Commands are those of exec: factors, by their names.
 	Commands map[string]SettingCommands `json:"commands,omitempty"`
+}
+
+// Unsearched are differences that a search leaves out: how many, and the first of them, the likeliest to matter.
+type Unsearched struct {
+	Count int      `json:"count"`
+	First []string `json:"first"`
 }
 
 // Asked is one measurement of a search: the arm that is visited, and what for ("anchor", "tell", "proof").

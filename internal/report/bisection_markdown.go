@@ -20,8 +20,8 @@ func writeBisectionMarkdown(w io.Writer, d bisection.Document, _ Options) error 
 		fmt.Fprintf(out, "\n%s\n", escapeMarkdown(line))
 	}
 	fmt.Fprintf(out, "\n%s\n", escapeMarkdown(t.ends()))
-	if text := t.expected(); text != "" {
-		fmt.Fprintf(out, "\n%s\n", escapeMarkdown(text))
+	for _, line := range t.before() {
+		fmt.Fprintf(out, "\n%s\n", escapeMarkdown(line))
 	}
 	fmt.Fprintf(out, "\n| | tried | %s | most likely so far |\n| ---: | --- | ---: | --- |\n", escapeMarkdown(t.valueTitle()))
 	for _, s := range t.Steps {

@@ -12,14 +12,15 @@ import (
 var bisectionPageText string
 
 type bisectionPage struct {
-	Headline, Ends, Expected, ValueTitle string
-	Style, CompareStyle                  template.CSS
-	Answer                               []string
-	Steps                                []bisectionPageStep
-	Left                                 []string
-	Candidates                           []bisectionPageCandidate
-	Marks                                []string
-	Reading                              string
+	Headline, Ends, ValueTitle string
+	Style, CompareStyle        template.CSS
+	Answer                     []string
+	Before                     []string
+	Steps                      []bisectionPageStep
+	Left                       []string
+	Candidates                 []bisectionPageCandidate
+	Marks                      []string
+	Reading                    string
 }
 
 type bisectionPageStep struct {
@@ -34,7 +35,7 @@ type bisectionPageCandidate struct{ Name, Good, Probability string }
 func writeBisectionPage(w io.Writer, d bisection.Document, _ Options) error {
 	t := newBisectionText(d)
 	answer := t.answer()
-	page := bisectionPage{Headline: answer[0], Answer: answer[1:], Ends: t.ends(), Expected: t.expected(), ValueTitle: t.valueTitle(), Style: template.CSS(pageStyle),
+	page := bisectionPage{Headline: answer[0], Answer: answer[1:], Ends: t.ends(), Before: t.before(), ValueTitle: t.valueTitle(), Style: template.CSS(pageStyle),
 		CompareStyle: template.CSS(comparePageStyle), Left: t.left(), Marks: warningTexts(t.marks), Reading: t.reading()}
 	for _, s := range t.Steps {
 		page.Steps = append(page.Steps, bisectionPageStep{s.Number, s.Purpose, t.tried(s), t.value(s.Value), t.likeliest(s, 3)})

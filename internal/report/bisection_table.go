@@ -18,8 +18,8 @@ func WriteBisection(w io.Writer, d bisection.Document, o Options) error {
 	}
 	p.line("")
 	p.wrapped(plain, t.ends(), 0)
-	if text := t.expected(); text != "" {
-		p.wrapped(plain, text, 0)
+	for _, line := range t.before() {
+		p.wrapped(plain, line, 0)
 	}
 	if len(d.Steps) > 0 {
 		p.line("")

@@ -25,6 +25,7 @@ func hunted() bisection.Document {
 		Applied:    &bisection.Ratio{Ratio: 0.64, Lo: 0.61, Hi: 0.67, Measurements: 6},
 		Explained:  &bisection.Share{Share: 0.97, Lo: 0.91, Hi: 1.03},
 		Candidates: candidates, Metric: "read.iops", Unit: lab.PerSecond,
+		Expected: []bisection.Candidate{with(2, 0.62), with(0, 0.28)},
 		Steps: []bisection.Taken{
 			{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2, 3, 4}, Value: 3900},
 			{Number: 2, Arm: "fast", Purpose: "anchor", Applied: []int{}, Value: 6300},
@@ -63,6 +64,8 @@ func huntedCommits() (one, several bisection.Document) {
 func TestBisectionTables(t *testing.T) {
 	var out bytes.Buffer
 	found := hunted()
+	builds := found
+	builds.Unsearched = &lab.Unsearched{Count: 3056, First: []string{"INTEL_IOMMU_DEFAULT_ON", "GCC_PLUGIN_STACKLEAK"}}
 	partly := found
 	partly.Explained = &bisection.Share{Share: 0.5, Lo: 0.4, Hi: 0.6}
 	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:audit", Good: "absent", Bad: "0", Needed: true})
@@ -76,7 +79,7 @@ func TestBisectionTables(t *testing.T) {
 		name  string
 		d     bisection.Document
 		width int
-	}{{"found", found, 100}, {"found, narrow", found, 60}, {"two explain half of it", partly, 100}, {"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80},
+	}{{"found", found, 100}, {"found, narrow", found, 60}, {"the part of two builds that boots show", builds, 100}, {"two explain half of it", partly, 100}, {"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80},
 		{"a commit", one, 100}, {"one of several commits", several, 80}} {
 		out.WriteString("== " + c.name + "\n")
 		if err := WriteBisection(&out, c.d, Options{Width: c.width}); err != nil {
@@ -101,7 +104,7 @@ func TestBisectionFormats(t *testing.T) {
 			}
 			continue
 		}
-		for _, want := range []string{"slub_debug=FZPU explains 97%", "slow without slub_debug=FZPU", "3.95k", "99.2%", "emulated", "95% of a core"} {
+		for _, want := range []string{"slub_debug=FZPU explains 97%", "slow without slub_debug=FZPU", "3.95k", "99.2%", "emulated", "95% of a core", "most likely at first: slub_debug=FZPU 62%"} {
 			if !strings.Contains(strings.ReplaceAll(text, `\`, ""), want) {
 				t.Errorf("%s lacks %q:\n%s", f.Name, want, text)
 			}

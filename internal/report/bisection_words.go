@@ -202,16 +202,20 @@ func (t bisectionText) ends() string {
 	return text
 }
 
-// expected says what was thought likely before anything was measured, and how that compares with the answer.
-func (t bisectionText) expected() string {
-	if len(t.Expected) == 0 {
-		return ""
-	}
-	var parts []string
+// before says what was thought of the candidates before anything was measured, and what else differs.
+func (t bisectionText) before() []string {
+	var lines, parts []string
 	for _, c := range t.Expected {
 		parts = append(parts, t.name(c.Factor, c.Bad)+" "+probabilityText(c.Probability))
 	}
-	return "By what is known of such settings, most likely at first: " + strings.Join(parts, ", ") + "."
+	if len(parts) > 0 {
+		lines = append(lines, "By what is known of such settings, most likely at first: "+strings.Join(parts, ", ")+".")
+	}
+	if u := t.Unsearched; u != nil {
+		lines = append(lines, fmt.Sprintf("Not searched: %s of the two builds that no boot argument stands for, the likeliest to matter first: %s.",
+			count(u.Count, "difference"), strings.Join(u.First, ", ")))
+	}
+	return lines
 }
 
 // between which two states it looked.

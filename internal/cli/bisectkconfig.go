@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/diff"
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+)
+
+func (p *program) bisectKconfigCommand() *cobra.Command {
+	var o experimentOptions
+	var good, bad string
+	c := &cobra.Command{
+		Use:   "kconfig SUITE [DEVICE or DIR] --good CONFIG --bad CONFIG --on TARGET",
+		Short: "Which option of two kernels' builds makes it slow, as far as boots show",
+		Long: `Finds which of the options that differ between the builds of two kernels cost the performance, among those
+that a boot argument of equal meaning stands for: IOMMU_DEFAULT_DMA_STRICT is iommu.strict=1. One kernel is
+measured, with mixtures of the arguments; it must know them. All other differences would take other builds:
+they are counted, the likeliest to matter named, and not searched.
+
+--good and --bad are configurations: /boot/config-RELEASE, /proc/config.gz, or a .config.`,
+		Example: `  headroom bisect kconfig read.yaml /dev/nvme0n1 --on qemu:guest.yaml --good debian.config --bad talos.config
+  headroom bisect kconfig read.yaml /dev/nvme0n1 --on ssh://root@a --reboot ssh://root@a --good fast.config --bad slow.config`,
+	}
+	f := c.Flags()
+	f.StringVar(&good, "good", "", "the fast kernel's configuration")
+	f.StringVar(&bad, "bad", "", "the slow kernel's configuration")
+	return p.bisectBetween(c, &o, func() (list []string, err error) {
+		list, o.unsearched, err = buildsApart(good, bad)
+		return list, err
+	})
+}
+
+// buildsApart are the kernel arguments that stand for what differs between two builds, and what is left.
+func buildsApart(good, bad string) ([]string, *lab.Unsearched, error) {
+	if good == "" || bad == "" {
+		return nil, nil, usage("headroom bisect kconfig needs both configurations", "name a file with --good and one with --bad, like /boot/config-$(uname -r)")
+	}
+	knowledge, err := diff.Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	var sides [2]diff.Side
+	for i, name := range []string{good, bad} {
+		if sides[i], err = readBuild(name); err != nil {
+			return nil, nil, err
+		}
+	}
+	boots, rest := knowledge.ByBoots(sides[0], sides[1])
+	if len(boots) == 0 {
+		return nil, nil, usage(fmt.Sprintf("no boot argument stands for any of the %s between the two builds", plural(len(rest), "difference")),
+			"headroom facts diff "+good+" "+bad+" lists them")
+	}
+	var list []string
+	for _, b := range boots {
+		list = append(list, factor.Series("cmdline:"+b.Argument, []string{b.A, b.B}))
+	}
+	if len(rest) == 0 {
+		return list, nil, nil
+	}
+	unsearched := &lab.Unsearched{Count: len(rest)}
+	for _, d := range rest {
+		if d.Slower != "a" && len(unsearched.First) < namedUnsearched { // what makes the fast kernel slow, as far as is known, is no suspect
+			unsearched.First = append(unsearched.First, d.Name)
+		}
+	}
+	return list, unsearched, nil
+}
+
+// namedUnsearched are as many as a sentence holds.
+const namedUnsearched = 6
+
+// readBuild reads a file with the configuration of a kernel.
+func readBuild(name string) (diff.Side, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return diff.Side{}, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
+	}
+	s, err := diff.Decode(name, data)
+	if err != nil {
+		return s, err
+	}
+	if !slices.ContainsFunc(s.Facts, func(f lab.Fact) bool { return strings.HasPrefix(f.Key, "kernel.config.") }) {
+		return s, usage(name+" is no configuration of a kernel", "/boot/config-$(uname -r), /proc/config.gz or a .config is one")
+	}
+	return s, nil
+}

@@ -1,0 +1,37 @@
+package diff
+
+import (
+	"slices"
+	"testing"
+)
+
+// Of two kernels' options those that a boot argument stands for are told apart from those that need a build.
+func TestOptionsByBoots(t *testing.T) {
+	k := knowledge(t)
+	a, b := configFile(t, "debian-6.1.0-50"), configFile(t, "talos-6.6.57-iommu-strict")
+	boots, rest := k.ByBoots(a, b)
+	t.Logf("figure: of %d differences %d have a boot argument, %d need builds", len(k.Compare(a, b).Differences), len(boots), len(rest))
+	var arguments []string
+	for _, x := range boots {
+		t.Logf("%.4f %s: %s=%s or %s (%s to %s)", x.Difference.Weight, x.Difference.Name, x.Argument, x.A, x.B, x.Difference.A, x.Difference.B)
+		arguments = append(arguments, x.Argument)
+	}
+	if len(boots) == 0 || boots[0].Argument != "iommu.strict" || boots[0].A != "0" || boots[0].B != "1" || boots[0].Difference.Name != "IOMMU_DEFAULT_DMA_STRICT" {
+		t.Errorf("%+v", boots)
+	}
+	if slices.Sort(arguments); len(slices.Compact(arguments)) != len(boots) {
+		t.Errorf("an argument stands twice: %v", arguments)
+	}
+	for _, d := range rest {
+		if d.Name == "IOMMU_DEFAULT_DMA_STRICT" || d.Name == "IOMMU_DEFAULT_DMA_LAZY" {
+			t.Errorf("%s needs no build", d.Name)
+		}
+	}
+	if len(rest) < 2900 || rest[0].Name != "INTEL_IOMMU_DEFAULT_ON" {
+		t.Errorf("%d need builds, %s first", len(rest), rest[0].Name) // no argument leaves out the graphics as the other build does
+	}
+	boots, rest = k.ByBoots(configFile(t, "talos-6.6.57-iommu-strict"), configFile(t, "talos-6.6.57-iommu-lazy"))
+	if len(boots) != 1 || boots[0].A != "1" || boots[0].B != "0" || len(rest) != 0 {
+		t.Errorf("%+v, and %d others", boots, len(rest))
+	}
+}
