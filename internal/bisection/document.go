@@ -43,7 +43,7 @@ type Document struct {
 	// Expected are those that were thought likely before anything was measured, from what is known of such settings, with that probability.
 	// Absent where all were thought of alike.
 	Expected []Candidate `json:"expected,omitempty"`
-	// Unsearched is what differs between the two states beside the candidates, and takes another build of the kernel.
+	// Unsearched is what differs between the two states beside the candidates, and no setting stands for.
 	Unsearched *lab.Unsearched `json:"unsearched,omitempty"`
 	Metric     string          `json:"metric,omitempty"`
 	Unit       lab.Unit        `json:"unit,omitempty"`

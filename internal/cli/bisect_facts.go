@@ -38,7 +38,7 @@ and where the target may be started anew, kernel arguments. What can't be set is
 			if o.resume != "" || o.show != "" {
 				return p.bisectRun(c, o, args)
 			}
-			if o.factors, err = p.factsApart(c.Context(), args[0], args[1], o); err != nil {
+			if o.factors, o.unsearched, err = p.factsApart(c.Context(), args[0], args[1], o); err != nil {
 				return err
 			}
 			return p.bisectRun(c, o, args[2:])
@@ -49,19 +49,15 @@ and where the target may be started anew, kernel arguments. What can't be set is
 	return c
 }
 
-// likelyWeight is the weight of a difference, as facts diff ranks them, from which on it shows in a careful measurement: what can't be
-// searched is named from there on.
-const likelyWeight = 0.05
-
-// factsApart are the settings that differ between two machines, and says of what else differs that it is not searched.
-func (p *program) factsApart(ctx context.Context, fast, slow string, o experimentOptions) ([]string, error) {
+// factsApart are the settings that differ between two machines, and the rest of what differs.
+func (p *program) factsApart(ctx context.Context, fast, slow string, o experimentOptions) ([]string, *lab.Unsearched, error) {
 	a, err := p.subject(ctx, fast, facts.SnapshotLimit)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b, err := p.subject(ctx, slow, facts.SnapshotLimit)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	choices := factor.FactsApart(lasting(a.Facts), lasting(b.Facts))
 	arguments, err := factor.ArgumentsApart(valueOf(a.Facts, "kernel.cmdline"), valueOf(b.Facts, "kernel.cmdline"))
@@ -77,30 +73,23 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 		return err != nil || factor.Kept(o.keep, c.Factor())
 	})
 	if len(choices) < 2 {
-		return nil, usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow, plural(len(choices), "thing")),
+		return nil, nil, usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow, plural(len(choices), "thing")),
 			"headroom facts diff "+fast+" "+slow+" shows what else differs", "of one difference headroom ablate tells what it costs")
 	}
-	return choices, p.sayUnsearched(a, b)
+	rest, err := notSettable(a, b)
+	return choices, unsearched(rest), err
 }
 
-// sayUnsearched names the differences that are likely to matter and can't be set: one of them may be the culprit.
-func (p *program) sayUnsearched(a, b facts.Document) error {
+// notSettable are the differences between two machines that no factor stands for.
+func notSettable(a, b facts.Document) ([]diff.Difference, error) {
 	knowledge, err := diff.Load()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d := knowledge.Compare(side(a, false), side(b, false))
-	var named []string
-	for _, x := range d.Differences {
-		_, settable := factor.OfFact(x.Fact)
-		if x.Weight >= likelyWeight && !settable && x.Kind != "argument" {
-			named = append(named, fmt.Sprintf("%s (%s, %s)", x.Name, orNothing(x.A), orNothing(x.B)))
-		}
-	}
-	if len(named) > 0 {
-		p.say("", "not searched, since no factor sets it, though likely to matter: "+strings.Join(named, "; "))
-	}
-	return nil
+	return slices.DeleteFunc(knowledge.Compare(side(a, false), side(b, false)).Differences, func(d diff.Difference) bool {
+		_, settable := factor.OfFact(d.Fact)
+		return settable || strings.HasPrefix(d.Fact, "kernel.cmdline.")
+	}), nil
 }
 
 // lasting are the facts that are a machine's settings: no counters, no names, nothing that was not read.

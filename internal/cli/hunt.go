@@ -212,8 +212,8 @@ func (x *experiment) huntPreface() {
 		x.say("  ", text)
 	}
 	if u := e.Unsearched; u != nil {
-		x.say("  ", fmt.Sprintf("not searched: %s of the two builds that no boot argument stands for, the likeliest to matter first: %s",
-			plural(u.Count, "difference"), strings.Join(u.First, ", ")))
+		x.say("  ", fmt.Sprintf("not searched, since nothing stands for it that could be set: %s, the likeliest to matter first: %s",
+			plural(u.Count, "other difference"), strings.Join(u.First, ", ")))
 	}
 }
 

@@ -131,7 +131,7 @@ type Experiment struct {
 	Commits *Commits `json:"commits,omitempty"`
 	// Priors say of each factor how likely it was the culprit before anything was measured; they sum to 1. Nil where all were thought of alike.
 	Priors []float64 `json:"priors,omitempty"`
-	// Unsearched is what differs between the two states and is not searched, since it takes another build of the kernel; nil for none.
+	// Unsearched is what differs between the two states and is not searched, since no setting stands for it: an option of the kernel's build, a device; nil for none.
 	Unsearched *Unsearched `json:"unsearched,omitempty"`
 	// Asked are the measurements of a search for culprits in their order, which what was measured before decides.
 	Asked []Asked `json:"asked,omitempty"`

@@ -212,8 +212,8 @@ func (t bisectionText) before() []string {
 		lines = append(lines, "By what is known of such settings, most likely at first: "+strings.Join(parts, ", ")+".")
 	}
 	if u := t.Unsearched; u != nil {
-		lines = append(lines, fmt.Sprintf("Not searched: %s of the two builds that no boot argument stands for, the likeliest to matter first: %s.",
-			count(u.Count, "difference"), strings.Join(u.First, ", ")))
+		lines = append(lines, fmt.Sprintf("Not searched, since nothing stands for it that could be set: %s, the likeliest to matter first: %s.",
+			count(u.Count, "other difference"), strings.Join(u.First, ", ")))
 	}
 	return lines
 }

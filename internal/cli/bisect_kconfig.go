@@ -61,20 +61,25 @@ func buildsApart(good, bad string) ([]string, *lab.Unsearched, error) {
 	for _, b := range boots {
 		list = append(list, factor.Series("cmdline:"+b.Argument, []string{b.A, b.B}))
 	}
-	if len(rest) == 0 {
-		return list, nil, nil
-	}
-	unsearched := &lab.Unsearched{Count: len(rest)}
-	for _, d := range rest {
-		if d.Slower != "a" && len(unsearched.First) < namedUnsearched { // what makes the fast kernel slow, as far as is known, is no suspect
-			unsearched.First = append(unsearched.First, d.Name)
-		}
-	}
-	return list, unsearched, nil
+	return list, unsearched(rest), nil
 }
 
 // namedUnsearched are as many as a sentence holds.
 const namedUnsearched = 6
+
+// unsearched are differences between a fast side, a, and a slow one that are left out of a search, with the likeliest to matter.
+func unsearched(rest []diff.Difference) *lab.Unsearched {
+	if len(rest) == 0 {
+		return nil
+	}
+	u := &lab.Unsearched{Count: len(rest)}
+	for _, d := range rest {
+		if d.Slower != "a" && len(u.First) < namedUnsearched { // what makes the fast side slow, as far as is known, is no suspect
+			u.First = append(u.First, d.Name)
+		}
+	}
+	return u
+}
 
 // readBuild reads a file with the configuration of a kernel.
 func readBuild(name string) (diff.Side, error) {
