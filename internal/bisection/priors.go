@@ -54,32 +54,29 @@ func Priors(k *diff.Knowledge, e *lab.Experiment) []float64 {
 
 // side is a machine of which nothing is known but one setting, as a fact; without facts where there is none for this setting.
 func side(name, level string) diff.Side {
-	scheme, name, _ := strings.Cut(name, ":")
-	fact := lab.Fact{Value: level}
-	switch scheme {
-	case "cmdline":
-		fact.Key, fact.Value = "kernel.cmdline", name
-		switch level {
-		case factor.Absent:
-			fact.Value = "none"
-		case "":
-		default:
-			fact.Value += "=" + level
-		}
-	case "sysctl":
-		fact.Key = "sysctl." + name
-	case "module":
-		fact.Key = "module." + name
-	case "cpu":
-		fact.Key = "cpu." + strings.Replace(name, "epp", "energy_preference", 1)
-	case "queue":
-		fact.Key, fact.About = "disk.queue."+name, "disk"
-	case "kernel":
-		fact.Key = "kernel.release"
-	default:
+	if argument, ok := strings.CutPrefix(name, "cmdline:"); ok {
+		return diff.Side{Facts: []lab.Fact{{Key: "kernel.cmdline", Value: commandLine(argument, level)}}}
+	}
+	key, ok := factor.FactOf(name)
+	if !ok {
 		return diff.Side{}
 	}
+	fact := lab.Fact{Key: key, Value: level}
+	if strings.HasPrefix(key, "disk.") {
+		fact.About = "disk"
+	}
 	return diff.Side{Facts: []lab.Fact{fact}}
+}
+
+// commandLine is one with nothing but an argument at this level, as facts hold it.
+func commandLine(argument, level string) string {
+	switch level {
+	case factor.Absent:
+		return "none"
+	case "":
+		return argument
+	}
+	return argument + "=" + level
 }
 
 // Expected are the candidates that were thought likely before anything was measured, the likeliest first; none where all were thought of alike.

@@ -12,12 +12,38 @@ import (
 // OfFact is the factor that sets what a fact of a machine tells: of sysctl.vm.swappiness sysctl:vm.swappiness. Kernel arguments are not among
 // them, since a fact holds the whole command line; see ArgumentsApart.
 func OfFact(key string) (factorName string, ok bool) {
-	for _, family := range []struct{ facts, scheme string }{{"sysctl.", "sysctl:"}, {"module.", "module:"}, {"disk.queue.", "queue:"}} {
-		if name, is := strings.CutPrefix(key, family.facts); is {
-			return family.scheme + name, true
+	for _, f := range told() {
+		if name, is := strings.CutPrefix(key, f.facts); is {
+			return f.factors + name, true
 		}
 	}
-	factorName, ok = map[string]string{
+	factorName, ok = toldAlone()[key]
+	return factorName, ok
+}
+
+// FactOf is the fact that tells what a factor sets; the other way round of OfFact.
+func FactOf(factorName string) (key string, ok bool) {
+	for _, f := range told() {
+		if name, is := strings.CutPrefix(factorName, f.factors); is {
+			return f.facts + name, true
+		}
+	}
+	for key, name := range toldAlone() {
+		if name == factorName {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// told are families of facts with the schemes whose factors they tell of, by what their names begin with.
+func told() []struct{ facts, factors string } {
+	return []struct{ facts, factors string }{{"sysctl.", "sysctl:"}, {"module.", "module:"}, {"disk.queue.", "queue:"}}
+}
+
+// toldAlone are the factors that single facts tell of.
+func toldAlone() map[string]string {
+	return map[string]string{
 		"cpu.governor":                       "cpu:governor",
 		"cpu.energy_preference":              "cpu:epp",
 		"cpu.boost":                          "cpu:boost",
@@ -27,8 +53,7 @@ func OfFact(key string) (factorName string, ok bool) {
 		"memory.transparent_hugepage":        "sysfs:/sys/kernel/mm/transparent_hugepage/enabled",
 		"memory.transparent_hugepage.defrag": "sysfs:/sys/kernel/mm/transparent_hugepage/defrag",
 		"pcie.aspm.policy":                   "sysfs:/sys/module/pcie_aspm/parameters/policy",
-	}[key]
-	return factorName, ok
+	}
 }
 
 // FactsApart are the settings in which two machines differ, as choices of two levels, the first machine's and the second's; those of disks

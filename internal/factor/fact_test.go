@@ -29,3 +29,17 @@ func TestFactsApart(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestFactOfIsOfFactTheOtherWayRound(t *testing.T) {
+	for _, key := range []string{"sysctl.vm.swappiness", "module.nvme_core.io_timeout", "disk.queue.scheduler", "cpu.energy_preference", "memory.transparent_hugepage"} {
+		name, ok := OfFact(key)
+		if back, known := FactOf(name); !ok || !known || back != key {
+			t.Errorf("%s is set by %q, of which %q tells", key, name, back)
+		}
+	}
+	for _, name := range []string{"env:A", "guest:iothreads", "cmdline:quiet"} {
+		if key, ok := FactOf(name); ok {
+			t.Errorf("%s: %s", name, key)
+		}
+	}
+}
