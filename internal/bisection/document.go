@@ -2,6 +2,8 @@ package bisection
 
 import (
 	"math"
+	"path"
+	"slices"
 
 	"headroom/internal/lab"
 	"headroom/internal/search"
@@ -190,6 +192,21 @@ func (p *Progress) candidate(i int, probability float64) Candidate {
 	}
 	f := e.Factors[i]
 	return Candidate{Factor: f.Factor, Good: f.Levels[0], Bad: f.Levels[1], Probability: probability}
+}
+
+// LevelNames are the levels of a factor as people tell them apart: of kernels given by their paths the last elements, where no two are alike.
+func LevelNames(factorName string, levels []string) []string {
+	if factorName != "kernel:" {
+		return levels
+	}
+	names := make([]string, len(levels))
+	for i, level := range levels {
+		names[i] = path.Base(level)
+		if slices.Contains(names[:i], names[i]) {
+			return levels
+		}
+	}
+	return names
 }
 
 func sum(values []float64) float64 {

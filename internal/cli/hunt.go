@@ -185,7 +185,8 @@ func (x *experiment) standing() string {
 func (x *experiment) candidate(s bisection.Suspect) string {
 	e := x.run.Experiment
 	if e.Steps {
-		return "from " + e.Factors[0].Levels[s.Candidate] + " to " + e.Factors[0].Levels[s.Last+1]
+		names := bisection.LevelNames(e.Factors[0].Factor, e.Factors[0].Levels)
+		return "from " + names[s.Candidate] + " to " + names[s.Last+1]
 	}
 	return e.Factors[s.Candidate].Factor
 }

@@ -43,7 +43,7 @@ func writeBisectionPage(w io.Writer, d bisection.Document, _ Options) error {
 	for _, c := range t.Candidates {
 		row := bisectionPageCandidate{t.name(c.Factor, c.Bad), t.name(c.Factor, c.Good), probabilityText(c.Probability)}
 		if t.Series {
-			row.Name, row.Good = titled(c.Bad, c.Title), c.Good
+			row.Name, row.Good = titled(t.level(c.Bad), c.Title), t.level(c.Good)
 		}
 		page.Candidates = append(page.Candidates, row)
 	}

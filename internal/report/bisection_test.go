@@ -61,6 +61,20 @@ func huntedCommits() (one, several bisection.Document) {
 	return one, several
 }
 
+// huntedKernels is a search among three kernels, named by the folders that they lie in.
+func huntedKernels() bisection.Document {
+	const folder = "/var/cache/kernels/linux-image-"
+	first := bisection.Candidate{Factor: "kernel:", Good: folder + "6.1.0-47-amd64", Bad: folder + "6.1.0-56-amd64"}
+	second := bisection.Candidate{Factor: "kernel:", Good: first.Bad, Bad: folder + "6.12.117-amd64", Probability: 0.999}
+	return bisection.Document{Outcome: bisection.Found, Series: true, Measurements: 7, Proofs: 6, Spread: 0.05, InformationLimit: 2,
+		Loss: &bisection.Ratio{Ratio: 0.6, Lo: 0.56, Hi: 0.64, Measurements: 4}, Metric: "read.iops", Unit: lab.PerSecond,
+		Candidates: []bisection.Candidate{first, second},
+		Culprits: []bisection.Culprit{{Factor: "kernel:", Good: second.Good, Bad: second.Bad, Confidence: 0.999, Needed: true, Enough: true,
+			Effect: &bisection.Ratio{Ratio: 0.6, Lo: 0.57, Hi: 0.63, Measurements: 8}}},
+		Steps: []bisection.Taken{{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2}, Value: 3900},
+			{Number: 3, Arm: "mix1", Purpose: "tell", Applied: []int{1}, Value: 6400, Likeliest: []bisection.Candidate{second}}}}
+}
+
 func TestBisectionTables(t *testing.T) {
 	var out bytes.Buffer
 	found := hunted()
@@ -75,12 +89,13 @@ func TestBisectionTables(t *testing.T) {
 	undecided := alike
 	undecided.Outcome, undecided.Wanted = bisection.Undecided, 40
 	one, several := huntedCommits()
+	kernels := huntedKernels()
 	for _, c := range []struct {
 		name  string
 		d     bisection.Document
 		width int
 	}{{"found", found, 100}, {"found, narrow", found, 60}, {"the part of two builds that boots show", builds, 100}, {"two explain half of it", partly, 100}, {"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80},
-		{"a commit", one, 100}, {"one of several commits", several, 80}} {
+		{"a commit", one, 100}, {"one of several commits", several, 80}, {"kernels given by their paths", kernels, 80}} {
 		out.WriteString("== " + c.name + "\n")
 		if err := WriteBisection(&out, c.d, Options{Width: c.width}); err != nil {
 			t.Fatal(err)

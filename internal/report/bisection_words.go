@@ -14,10 +14,21 @@ import (
 type bisectionText struct {
 	bisection.Document
 	marks []mark
+	// short names of kernels that are given by their paths.
+	short map[string]string
 }
 
 func newBisectionText(d bisection.Document) bisectionText {
-	t := bisectionText{Document: d}
+	t := bisectionText{Document: d, short: map[string]string{}}
+	if d.Series && len(d.Candidates) > 0 {
+		levels := []string{d.Candidates[0].Good}
+		for _, c := range d.Candidates {
+			levels = append(levels, c.Bad)
+		}
+		for i, name := range bisection.LevelNames(d.Candidates[0].Factor, levels) {
+			t.short[levels[i]] = name
+		}
+	}
 	for _, w := range d.Warnings {
 		t.marks = addMark(t.marks, Warning{Warning: w.Warning, Repetitions: w.Repetitions}, &Cell{N: w.N}, "the whole run")
 	}
@@ -31,17 +42,29 @@ func (t bisectionText) name(factor, level string) string {
 	if same {
 		factor = strings.TrimPrefix(factor, scheme+":")
 	}
-	switch level {
-	case "":
+	switch {
+	case factor == "":
+		return t.level(level)
+	case level == "":
 		return factor
-	case "absent":
+	case level == "absent":
 		return "no " + factor
 	}
-	return factor + "=" + level
+	return factor + "=" + t.level(level)
+}
+
+// level as people tell it from others.
+func (t bisectionText) level(level string) string {
+	if name, ok := t.short[level]; ok {
+		return name
+	}
+	return level
 }
 
 // step of a series, in words.
-func step(good, bad string) string { return "from " + good + " to " + bad }
+func (t bisectionText) step(good, bad string) string {
+	return "from " + t.level(good) + " to " + t.level(bad)
+}
 
 func (t bisectionText) culprits() string {
 	var names []string
@@ -90,7 +113,7 @@ func (t bisectionText) stepsFound() []string {
 		case c.Title != "":
 			parts = append(parts, "commit "+titled(c.Bad, c.Title)+" changes it by "+ratioBetween(c.Effect))
 		default:
-			parts = append(parts, step(c.Good, c.Bad)+" "+ratioBetween(c.Effect))
+			parts = append(parts, t.step(c.Good, c.Bad)+" "+ratioBetween(c.Effect))
 		}
 	}
 	return []string{capital(sentence(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).", count(t.Measurements, "measurement"), t.Proofs)}
@@ -229,9 +252,9 @@ func (t bisectionText) between() string {
 // state of a series after so many steps.
 func (t bisectionText) state(steps int) string {
 	if steps == 0 {
-		return t.Candidates[0].Good
+		return t.level(t.Candidates[0].Good)
 	}
-	return t.Candidates[steps-1].Bad
+	return t.level(t.Candidates[steps-1].Bad)
 }
 
 func (t bisectionText) valueTitle() string {
@@ -300,7 +323,7 @@ func (t bisectionText) likeliest(s bisection.Taken, most int) string {
 		case c.Title != "":
 			name = c.Bad
 		case t.Series:
-			name = step(c.Good, c.Bad)
+			name = t.step(c.Good, c.Bad)
 		}
 		parts = append(parts, name+" "+probabilityText(c.Probability))
 	}
