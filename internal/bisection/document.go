@@ -49,8 +49,10 @@ type Document struct {
 	Unsearched *lab.Unsearched `json:"unsearched,omitempty"`
 	Metric     string          `json:"metric,omitempty"`
 	Unit       lab.Unit        `json:"unit,omitempty"`
-	Steps      []Taken         `json:"steps"`
-	Warnings   []Warning       `json:"warnings"`
+	// Better says whether more or less of the metric is; ratios are those of rates in either case. Absent as the metric is.
+	Better   lab.Better `json:"better,omitempty"`
+	Steps    []Taken    `json:"steps"`
+	Warnings []Warning  `json:"warnings"`
 }
 
 // Outcome of a search.
@@ -131,7 +133,7 @@ func (p *Progress) Document() Document {
 		d.Expected = append(d.Expected, p.candidate(s.Candidate, s.Probability))
 	}
 	if !p.several {
-		d.Metric, d.Unit = p.metric, p.info.Unit
+		d.Metric, d.Unit, d.Better = p.metric, p.info.Unit, p.info.Better
 	}
 	d.Unmeasurable = p.unmeasurable()
 	a := s.Answer()

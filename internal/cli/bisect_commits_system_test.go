@@ -213,7 +213,7 @@ func TestTheSlowCommitIsFound(t *testing.T) {
 		d.Culprits[0].Title != "Change number 44" || len(d.Culprits[0].Among) != 0 {
 		t.Fatalf("%s %+v, planted %s\n%s", d.Outcome, d.Culprits, h.hashes[44], table)
 	}
-	if !strings.HasPrefix(table, "Commit "+h.hashes[44]+" (Change number 44) changes it by -") {
+	if !strings.HasPrefix(table, "Commit "+h.hashes[44]+" (Change number 44) changes elapsed by +") {
 		t.Errorf("%s", table)
 	}
 	met := h.reasons(d, faults)
@@ -240,7 +240,7 @@ func TestTheSlowCommitLiesBesideOthers(t *testing.T) {
 	if c.Good != h.hashes[11] || c.Bad != h.hashes[15] || c.Title != "" || !slices.Equal(among, []int{12, 13, 14, 15}) {
 		t.Errorf("%+v, that is %v", c, among)
 	}
-	if !strings.HasPrefix(table, "One of the 4 commits after "+h.hashes[11]+" up to "+h.hashes[15]+" changes it by -") {
+	if !strings.HasPrefix(table, "One of the 4 commits after "+h.hashes[11]+" up to "+h.hashes[15]+" changes elapsed by +") {
 		t.Errorf("%s", table)
 	}
 	if met := h.reasons(d, faults); met[unbuildable] < 2 || met[crashing] != 1 {

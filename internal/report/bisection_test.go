@@ -45,7 +45,7 @@ func huntedCommits() (one, several bisection.Document) {
 		return bisection.Candidate{Factor: "commit:", Good: hash(i), Bad: hash(i + 1), Title: []string{"Add a cache", "Write block by block", "Tidy", "Say more"}[i], Probability: p}
 	}
 	one = bisection.Document{Run: "7KQ4M2X9TD", Outcome: bisection.Found, Series: true, Measurements: 8, Proofs: 6, Spread: 0.05, InformationLimit: 2,
-		Loss: &bisection.Ratio{Ratio: 0.4, Lo: 0.36, Hi: 0.44, Measurements: 4}, Metric: "elapsed", Unit: lab.Seconds,
+		Loss: &bisection.Ratio{Ratio: 0.4, Lo: 0.36, Hi: 0.44, Measurements: 4}, Metric: "elapsed", Unit: lab.Seconds, Better: lab.Lower,
 		Candidates: []bisection.Candidate{step(0, 0), step(1, 0.999), step(2, 0), step(3, 0)},
 		Steps: []bisection.Taken{{Number: 1, Arm: "slow", Purpose: "anchor", Applied: []int{1, 2, 3, 4}, Value: 0.25},
 			{Number: 3, Arm: "mix1", Purpose: "tell", Applied: []int{1}, Value: 0.1, Likeliest: []bisection.Candidate{step(1, 0.6)}}},

@@ -109,11 +109,11 @@ func (t bisectionText) stepsFound() []string {
 	for _, c := range t.Culprits {
 		switch {
 		case len(c.Among) > 0:
-			parts = append(parts, t.oneOf(c)+" changes it by "+ratioBetween(c.Effect))
+			parts = append(parts, t.oneOf(c)+" changes "+t.valueTitle()+" by "+t.change(c.Effect))
 		case c.Title != "":
-			parts = append(parts, "commit "+titled(c.Bad, c.Title)+" changes it by "+ratioBetween(c.Effect))
+			parts = append(parts, "commit "+titled(c.Bad, c.Title)+" changes "+t.valueTitle()+" by "+t.change(c.Effect))
 		default:
-			parts = append(parts, t.step(c.Good, c.Bad)+" "+ratioBetween(c.Effect))
+			parts = append(parts, t.step(c.Good, c.Bad)+" "+t.change(c.Effect))
 		}
 	}
 	return []string{capital(sentence(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).", count(t.Measurements, "measurement"), t.Proofs)}
@@ -202,10 +202,14 @@ func (t bisectionText) loss() string {
 	if t.Loss == nil {
 		return absent
 	}
-	return ratioBetween(t.Loss)
+	return t.change(t.Loss)
 }
 
-func ratioBetween(r *bisection.Ratio) string {
+// change of the metric: where less of it is better, a loss is a plus.
+func (t bisectionText) change(r *bisection.Ratio) string {
+	if t.Better == lab.Lower {
+		r = &bisection.Ratio{Ratio: 1 / r.Ratio, Lo: 1 / r.Hi, Hi: 1 / r.Lo}
+	}
 	return fmt.Sprintf("%s%% [%s, %s]", signed(r.Ratio, false), signed(r.Lo, true), signed(r.Hi, true))
 }
 
@@ -350,7 +354,7 @@ func (t bisectionText) left() []string {
 		return nil
 	}
 	it := verb(len(t.Culprits), "it", "them")
-	lines := []string{"Proof: from slow without " + it + " to slow " + ratioBetween(t.Reverted) + "; from fast to fast with " + it + " " + ratioBetween(t.Applied) + "."}
+	lines := []string{"Proof: from slow without " + it + " to slow " + t.change(t.Reverted) + "; from fast to fast with " + it + " " + t.change(t.Applied) + "."}
 	if t.Explained.Hi < explainsAll {
 		lines = append(lines, "The rest of the loss is not explained: other settings do it together, or each a little.")
 	}
