@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -151,6 +152,41 @@ func sleeper(t *testing.T, s *target.SSH, id string) target.Job {
 		}
 	})
 	return job
+}
+
+// An interruption, at whatever moment of the start of a job it comes, leaves no folder of it: the run that goes on starts it anew.
+func TestAnInterruptedStartLeavesNothing(t *testing.T) {
+	server := sshtest.Start(t)
+	o := server.Options("")
+	o.Jobs = filepath.Join(t.TempDir(), "jobs")
+	s := opened(t, o)
+	if _, err := s.ReadFiles(t.Context(), "/proc/version"); err != nil { // connected
+		t.Fatal(err)
+	}
+	interrupted := 0
+	for i := range 100 {
+		after := time.Duration(i) * 1500 * time.Microsecond
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		job, err := s.Start(ctx, target.JobSpec{ID: "CUT", Argv: []string{"sleep", "60"}})
+		cancel()
+		switch {
+		case err == nil:
+			if err := s.ClearJob(t.Context(), job.ID()); err != nil {
+				t.Fatal(err)
+			}
+		case errors.Is(err, context.DeadlineExceeded):
+			interrupted++
+			time.Sleep(20 * time.Millisecond) // what was under way there has come to its end
+		default:
+			t.Fatalf("after %s: %v", after, err)
+		}
+		if left, err := os.ReadDir(o.Jobs); err != nil && !errors.Is(err, fs.ErrNotExist) || len(left) != 0 {
+			t.Fatalf("after %s: left %v", after, left)
+		}
+	}
+	if interrupted < 3 {
+		t.Errorf("interrupted %d times only", interrupted)
+	}
 }
 
 func TestAJobIsFollowedOverALostConnection(t *testing.T) {

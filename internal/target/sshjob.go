@@ -37,7 +37,10 @@ func (s *SSH) makeFolder(ctx context.Context, script, id string) (string, error)
 		return "", err
 	}
 	bases := s.jobBases(l)
-	out, err := s.script(ctx, "can't make a folder", script, append([]string{strconv.Itoa(l.uid), id, randomHex(8)}, bases...)...)
+	// An interruption meanwhile would leave a folder that nobody knows of. Whoever called hears of the interruption at the next step.
+	made, cancel := outlasting(ctx, folderLinger)
+	defer cancel()
+	out, err := s.script(made, "can't make a folder", script, append([]string{strconv.Itoa(l.uid), id, randomHex(8)}, bases...)...)
 	if err != nil {
 		return "", err
 	}
@@ -51,6 +54,22 @@ func (s *SSH) makeFolder(ctx context.Context, script, id string) (string, error)
 		return "", &lab.Error{What: "there is a job " + id + " already", Target: s.Name(), Err: fs.ErrExist}
 	}
 	return "", &lab.Error{What: "no folder can be written to for what a command leaves", Target: s.Name(), Hints: []string{"tried: " + strings.Join(bases, ", ")}}
+}
+
+// folderLinger is how long the making of a folder, a round trip, may go on after an interruption.
+const folderLinger = 20 * time.Second
+
+// outlasting is a context that ends some time after another.
+func outlasting(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(by):
+		case <-longer.Done():
+		}
+		cancel()
+	})
+	return longer, func() { stop(); cancel() }
 }
 
 // Start begins a detached job. It survives the connection.
@@ -128,7 +147,10 @@ func (s *SSH) Receive(ctx context.Context, name string, data []byte, mode fs.Fil
 	if err != nil {
 		return "", err
 	}
-	if err := s.take(ctx); err != nil {
+	// The folder is there, interrupted or not, and Close must know of it.
+	held, cancel := outlasting(ctx, folderLinger)
+	defer cancel()
+	if err := s.take(held); err != nil {
 		return "", err
 	}
 	if !slices.Contains(s.brought, dir) {
