@@ -24,7 +24,7 @@ func slowArguments() []string {
 func harmlessArguments() []string {
 	return strings.Fields("init_on_alloc=1 init_on_free=1 page_poison=1 mitigations=off audit=0 quiet selinux=0 apparmor=0 nowatchdog loglevel=3 " +
 		"transparent_hugepage=never numa_balancing=disable pcie_aspm=off workqueue.power_efficient=1 skew_tick=1 kfence.sample_interval=0 vsyscall=none slab_nomerge nokaslr " +
-		"nvme.use_threaded_interrupts=1 hugepages=8 randomize_kstack_offset=on page_alloc.shuffle=1")
+		"nvme.use_threaded_interrupts=1 hugepages=8 randomize_kstack_offset=on page_alloc.shuffle=1 printk.devkmsg=off")
 }
 
 // guestSearches skips a test that boots guests for minutes.
