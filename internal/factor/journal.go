@@ -129,30 +129,46 @@ func Create(dir, id string, t target.Target) (*Journal, error) {
 	return j, syncFolder(dir)
 }
 
-// claim opens an empty file that no other process works on. One that was killed in the middle of making the same journal has left what is of no
-// use: nothing is changed before a journal has its name.
+// claim opens an empty file that no other process works on, and locks it. One that was killed in the middle of making the same journal has left
+// what is of no use: nothing is changed before a journal has its name. Pending looks at such files under the same lock, and may remove this one
+// before it is locked, so it is tried again for a while.
 func claim(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == nil {
-		// Whoever held the lock until now may have given the file its name.
-		var mine, there os.FileInfo
-		if mine, err = f.Stat(); err == nil {
-			if there, err = os.Stat(path); err == nil && !os.SameFile(mine, there) {
-				err = fs.ErrExist
-			}
+	for end := time.Now().Add(claimLimit); ; time.Sleep(writersPause) {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		if err = lockNamed(f, path); err == nil {
+			err = f.Truncate(0)
+		}
+		if err == nil {
+			return f, nil
+		}
+		err = errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		if again := errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist); !again || time.Now().After(end) {
+			return nil, err
 		}
 	}
-	if err == nil {
-		err = f.Truncate(0)
+}
+
+// claimLimit is much longer than it takes to make a journal, or to see that nobody makes it.
+const claimLimit = time.Second
+
+// lockNamed locks an open file for one process alone, and makes sure that it is still the one of its name: whoever held the lock until now may have
+// given it another or removed it, which is [fs.ErrNotExist].
+func lockNamed(f *os.File, path string) error {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return err
 	}
+	mine, err := f.Stat()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		return err
 	}
-	return f, nil
+	there, err := os.Stat(path)
+	if err == nil && !os.SameFile(mine, there) {
+		err = fs.ErrNotExist
+	}
+	return err
 }
 
 // AtStep has f called before every step of changing and undoing, with its name. It exists so that a test can end the process at each.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -369,6 +370,55 @@ func TestAJournalThatWasNeverFinishedIsMadeAnew(t *testing.T) {
 	if _, err := os.Stat(building); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is still there: %v", building, err)
 	}
+}
+
+// What a killed process did not finish making is removed by whoever looks next, and what a living one makes is not.
+func TestAJournalThatWasNeverFinishedIsRemoved(t *testing.T) {
+	b := newBench(t)
+	dir := filepath.Join(b.dir, "changes")
+	b.must(os.MkdirAll(dir, 0o755))
+	building := filepath.Join(dir, ".RUN2.new")
+	making, err := claim(building)
+	b.must(err)
+	for _, removed := range []bool{false, true} {
+		if removed {
+			b.must(making.Close())
+		}
+		if left, err := Pending(dir); err != nil || len(left) > 0 {
+			t.Errorf("%v, %v", left, err)
+		}
+		if _, err := os.Stat(building); errors.Is(err, fs.ErrNotExist) != removed {
+			t.Errorf("removed: %t, and is %v", removed, err)
+		}
+	}
+}
+
+// Journals are made while others look for what was left, which removes none of them.
+func TestAJournalIsMadeWhileOthersLook(t *testing.T) {
+	b := newBench(t)
+	dir := filepath.Join(b.dir, "changes")
+	ctx, cancel := context.WithCancel(t.Context())
+	var looking sync.WaitGroup
+	for range 2 {
+		looking.Go(func() {
+			for ctx.Err() == nil {
+				if left, err := Pending(dir); err != nil || len(left) > 0 {
+					t.Errorf("%v, %v", left, err)
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		j, err := Create(dir, fmt.Sprintf("RUN%d", i), b.target)
+		if err == nil {
+			err = j.Close()
+		}
+		if err != nil {
+			t.Fatalf("journal %d: %v", i, err)
+		}
+	}
+	cancel()
+	looking.Wait()
 }
 
 // A killed process can leave its lock to a child for a moment; that is no owner.

@@ -36,12 +36,12 @@ func Pending(dir string) ([]Left, error) {
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".new"):
-			// Making one takes milliseconds, so a minute is beyond doubt. Nothing is changed before it has its name.
-			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Minute {
-				errs = append(errs, os.Remove(path))
-			}
+			errs = append(errs, removeUnfinished(path))
 		case strings.HasSuffix(e.Name(), suffix) && !inUse(path):
 			j, err := read(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // its process has undone it all meanwhile
+			}
 			if err != nil {
 				errs = append(errs, err)
 				continue
@@ -50,6 +50,25 @@ func Pending(dir string) ([]Left, error) {
 		}
 	}
 	return found, errors.Join(errs...)
+}
+
+// removeUnfinished removes a journal that a killed process did not finish making. Nothing was changed: that waits until a journal has its name.
+func removeUnfinished(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch err := lockNamed(f, path); {
+	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, fs.ErrNotExist):
+		return nil // somebody makes it, or it was finished just now
+	case err != nil:
+		return err
+	}
+	return os.Remove(path)
 }
 
 // inUse says whether a living process holds a journal. The lock of one that was killed just now can still be held for a moment, by a
@@ -85,18 +104,10 @@ func Load(path string, t target.Target) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	switch err := lockNamed(f, path); {
+	case errors.Is(err, unix.EWOULDBLOCK):
 		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "the changes of " + idOf(path) + " are those of another process that is at work"}, f.Close())
-	}
-	// Whoever held the lock until now may have undone it all and removed the file.
-	mine, err := f.Stat()
-	if err == nil {
-		var there os.FileInfo
-		if there, err = os.Stat(path); err == nil && !os.SameFile(mine, there) {
-			err = fs.ErrNotExist
-		}
-	}
-	if err != nil {
+	case err != nil: // whoever held the lock until now may have undone it all and removed the file
 		return nil, errors.Join(err, f.Close())
 	}
 	j, err := read(path)
