@@ -60,35 +60,39 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 		return nil, nil, err
 	}
 	choices := factor.FactsApart(lasting(a.Facts), lasting(b.Facts))
-	arguments, err := factor.ArgumentsApart(valueOf(a.Facts, "kernel.cmdline"), valueOf(b.Facts, "kernel.cmdline"))
-	switch {
-	case err != nil: // they do not differ, or can't be taken apart
-	case o.reboot == "" && o.bootOn == "" && !fleeting(o.on):
-		p.say("", fmt.Sprintf("%s left out, since nothing may be started anew (--reboot, or a guest): %s", plural(len(arguments), "kernel argument"), strings.Join(arguments, ", ")))
-	default:
-		choices = append(choices, arguments...)
+	if o.reboot != "" || o.bootOn != "" || fleeting(o.on) {
+		// Where the lines do not differ, or can't be taken apart, their arguments are among the rest.
+		if arguments, err := factor.ArgumentsApart(valueOf(a.Facts, "kernel.cmdline"), valueOf(b.Facts, "kernel.cmdline")); err == nil {
+			choices = append(choices, arguments...)
+		}
 	}
+	chosen := map[string]bool{}
 	choices = slices.DeleteFunc(choices, func(choice string) bool {
-		c, err := factor.Parse(choice)
-		return err != nil || factor.Kept(o.keep, c.Factor())
+		name, _, _ := strings.Cut(choice, "=")
+		chosen[name] = true
+		return factor.Kept(o.keep, name)
 	})
 	if len(choices) < 2 {
 		return nil, nil, usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow, plural(len(choices), "thing")),
 			"headroom facts diff "+fast+" "+slow+" shows what else differs", "of one difference headroom ablate tells what it costs")
 	}
-	rest, err := notSettable(a, b)
+	rest, err := notAmong(chosen, a, b)
 	return choices, unsearched(rest), err
 }
 
-// notSettable are the differences between two machines that no factor stands for.
-func notSettable(a, b facts.Document) ([]diff.Difference, error) {
+// notAmong are the differences between two machines that none of some factors stands for: no factor does, disks of one machine differ in it, or
+// it is a kernel argument and nothing may be started anew.
+func notAmong(chosen map[string]bool, a, b facts.Document) ([]diff.Difference, error) {
 	knowledge, err := diff.Load()
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(knowledge.Compare(side(a, false), side(b, false)).Differences, func(d diff.Difference) bool {
-		_, settable := factor.OfFact(d.Fact)
-		return settable || strings.HasPrefix(d.Fact, "kernel.cmdline.")
+		name, settable := factor.OfFact(d.Fact)
+		if argument, is := strings.CutPrefix(d.Fact, "kernel.cmdline."); is {
+			name, settable = "cmdline:"+argument, true
+		}
+		return settable && chosen[name]
 	}), nil
 }
 

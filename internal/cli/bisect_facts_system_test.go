@@ -59,6 +59,9 @@ jobs:
 	if i < 0 || !strings.Contains(d.Warnings[i].Text, "kernel.osrelease") || !strings.Contains(d.Warnings[i].Text, "kernel.core_pattern") {
 		t.Errorf("warnings: %+v", d.Warnings)
 	}
+	if u := d.Unsearched; u == nil || u.Count != 1 || !slices.Equal(u.First, []string{"INIT_ON_FREE_DEFAULT_ON"}) {
+		t.Errorf("not searched: %+v", u)
+	}
 	if after := state(); after != before {
 		t.Errorf("was %q and is %q", before, after)
 	}

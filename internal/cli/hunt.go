@@ -12,6 +12,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/search"
 	"headroom/internal/suite"
@@ -213,8 +214,7 @@ func (x *experiment) huntPreface() {
 		x.say("  ", text)
 	}
 	if u := e.Unsearched; u != nil {
-		x.say("  ", fmt.Sprintf("not searched, since nothing stands for it that could be set: %s, the likeliest to matter first: %s",
-			plural(u.Count, "other difference"), strings.Join(u.First, ", ")))
+		x.say("  ", report.UnsearchedText(*u))
 	}
 }
 

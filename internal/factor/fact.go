@@ -64,7 +64,7 @@ func FactsApart(good, bad []lab.Fact) []string {
 	for _, f := range good {
 		name, ok := OfFact(f.Key)
 		a, b := fast[name], slow[name]
-		if !ok || len(a) != 1 || len(b) != 1 || Equal(name, a[0], b[0]) {
+		if !ok || len(a) != 1 || len(b) != 1 || Equal(schemeOf(name), a[0], b[0]) {
 			continue
 		}
 		delete(fast, name) // of several disks the first has spoken for all
@@ -74,6 +74,11 @@ func FactsApart(good, bad []lab.Fact) []string {
 		}
 	}
 	return list
+}
+
+func schemeOf(factorName string) string {
+	scheme, _, _ := strings.Cut(factorName, ":")
+	return scheme
 }
 
 // levelsOfFacts are the different values of each factor.

@@ -113,7 +113,7 @@ func (t bisectionText) stepsFound() []string {
 		case c.Title != "":
 			parts = append(parts, "commit "+titled(c.Bad, c.Title)+" changes "+t.valueTitle()+" by "+t.change(c.Effect))
 		default:
-			parts = append(parts, t.step(c.Good, c.Bad)+" "+t.change(c.Effect))
+			parts = append(parts, t.step(c.Good, c.Bad)+" "+t.valueTitle()+" "+t.change(c.Effect))
 		}
 	}
 	return []string{capital(sentence(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).", count(t.Measurements, "measurement"), t.Proofs)}
@@ -239,10 +239,18 @@ func (t bisectionText) before() []string {
 		lines = append(lines, "By what is known of such settings, most likely at first: "+strings.Join(parts, ", ")+".")
 	}
 	if u := t.Unsearched; u != nil {
-		lines = append(lines, fmt.Sprintf("Not searched, since nothing stands for it that could be set: %s, the likeliest to matter first: %s.",
-			count(u.Count, "other difference"), strings.Join(u.First, ", ")))
+		lines = append(lines, capital(UnsearchedText(*u))+".")
 	}
 	return lines
+}
+
+// UnsearchedText says what a search leaves out.
+func UnsearchedText(u lab.Unsearched) string {
+	text := "not searched, since nothing stands for it that could be set here: " + count(u.Count, "other difference")
+	if len(u.First) > 0 {
+		text += ", the likeliest to matter first: " + strings.Join(u.First, ", ")
+	}
+	return text
 }
 
 // between which two states it looked.
