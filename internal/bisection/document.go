@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"headroom/internal/lab"
 	"headroom/internal/search"
 )
@@ -146,7 +148,7 @@ func (p *Progress) Document() Document {
 		d.Outcome = Found
 		for i, c := range a.Culprits {
 			first, last := s.Range(c)
-			f := p.suspect(Suspect{c, sum(probabilities[first : last+1]), last})
+			f := p.suspect(Suspect{c, floats.Sum(probabilities[first : last+1]), last})
 			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Title: f.Title, Among: p.among(first, last), Confidence: f.Probability, Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
 			if e.Steps {
 				culprit.Effect = ratioOf(s.StepEffect(i))
@@ -209,14 +211,6 @@ func LevelNames(factorName string, levels []string) []string {
 		}
 	}
 	return names
-}
-
-func sum(values []float64) float64 {
-	total := 0.0
-	for _, v := range values {
-		total += v
-	}
-	return total
 }
 
 func ratioOf(e search.Effect) *Ratio {

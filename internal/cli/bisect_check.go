@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	gonum "gonum.org/v1/gonum/stat"
 
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
@@ -123,7 +124,11 @@ func (p *program) check(ctx context.Context, terms checkTerms, args []string) er
 	t := p.local()
 	x := &check{measurement: &measurement{program: p, options: terms.options, store: s, target: t}, most: terms.most, alpha: checkRisk}
 	defer x.release()
-	if err := x.buildHere(ctx, strings.Fields(terms.build)); err != nil {
+	argv, err := buildWords(terms.build)
+	if err != nil {
+		return err
+	}
+	if err := x.buildHere(ctx, argv); err != nil {
 		return err
 	}
 	if err := x.plan(ctx, args); err != nil {
@@ -289,7 +294,7 @@ func (x *check) answer(measured []lab.Repetition) error {
 	}
 	after := fmt.Sprintf("%s (run %s)", plural(len(logs), "measurement"), x.store.ShortID(x.run.ID))
 	change := func(level []float64) string {
-		return fmt.Sprintf("%+.1f%%", 100*math.Expm1(average(logs)-average(level)))
+		return fmt.Sprintf("%+.1f%%", 100*math.Expm1(gonum.Mean(logs, nil)-gonum.Mean(level, nil)))
 	}
 	switch x.side(logs) {
 	case stat.FirstSide:
@@ -319,11 +324,3 @@ func (c *checkClock) bound() string { return "of at most" }
 func (c *checkClock) table() []string { return nil }
 
 func (c *checkClock) count() string { return fmt.Sprintf("%d of at most %d", c.done, c.most) }
-
-func average(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}

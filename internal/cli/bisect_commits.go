@@ -79,10 +79,12 @@ func (p *program) commitsBetween(ctx context.Context, tree, span, build string, 
 	switch {
 	case !ok || good == "" || strings.HasPrefix(bad, "."):
 		return nil, usage(span+" is no range of commits", "write GOOD..BAD: v1.4..main", "then come the suite and the place")
-	case strings.ContainsAny(build, "\"'`$\\|&;<>"):
-		return nil, usage("--build takes words, and no shell reads it", "put it into a script: --build 'sh build.sh'")
 	case kept < 1:
 		return nil, usage(fmt.Sprintf("--keep-built %d is too few", kept), "write 1 or more")
+	}
+	words, err := buildWords(build)
+	if err != nil {
+		return nil, err
 	}
 	if bad == "" {
 		bad = "HEAD"
@@ -95,7 +97,7 @@ func (p *program) commitsBetween(ctx context.Context, tree, span, build string, 
 	if err != nil {
 		return nil, err
 	}
-	s := &commitSeries{Commits: lab.Commits{Tree: dir, Good: good, Bad: bad, Build: strings.Fields(build), Kept: kept}}
+	s := &commitSeries{Commits: lab.Commits{Tree: dir, Good: good, Bad: bad, Build: words, Kept: kept}}
 	if s.list, err = opened.Between(ctx, good, bad); err != nil {
 		return nil, err
 	}
@@ -106,6 +108,14 @@ func (p *program) commitsBetween(ctx context.Context, tree, span, build string, 
 		return nil, usage(fmt.Sprintf("%s comes right after %s, so that there is nothing to search", bad, good), "whether one is slower: headroom compare")
 	}
 	return s, nil
+}
+
+// buildWords are the words of a build command. What only a shell understands is refused, since none reads it.
+func buildWords(build string) ([]string, error) {
+	if strings.ContainsAny(build, "\"'`$\\|&;<>") {
+		return nil, usage("--build takes words, and no shell reads it", "put it into a script: --build 'sh build.sh'")
+	}
+	return strings.Fields(build), nil
 }
 
 // completeCommits offers nothing for the range, which only git knows, and then suites and places.

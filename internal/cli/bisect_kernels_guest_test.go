@@ -25,7 +25,6 @@ func kernels(t *testing.T) (folders []string) {
 	for line := range strings.Lines(string(out)) {
 		packages = append(packages, strings.Fields(line)[0])
 	}
-	// A folder beside each other in the cache: what tells them apart is their last element.
 	slices.SortFunc(packages, func(a, b string) int { return slices.Compare(numbers(a), numbers(b)) })
 	for _, p := range packages {
 		folder, err := exec.Command("../../scripts/guest-kernel", p).Output()

@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -24,7 +25,7 @@ func SideOf(first, second, values []float64, looks int, alpha float64) Side {
 	if min(n, m, k) == 0 || n+m+k <= 3 {
 		return NeitherSide
 	}
-	a, b, at := plainMean(first), plainMean(second), plainMean(values)
+	a, b, at := stat.Mean(first, nil), stat.Mean(second, nil), stat.Mean(values, nil)
 	spread := math.Sqrt((squaresAround(first, a) + squaresAround(second, b) + squaresAround(values, at)) / (n + m + k - 3))
 	distance := at - (a+b)/2
 	errors := spread * math.Sqrt(1/k+1/(4*n)+1/(4*m))
@@ -43,21 +44,13 @@ func Apart(first, second []float64, alpha float64) bool {
 	if min(n, m) < 1 || n+m <= 2 {
 		return false
 	}
-	a, b := plainMean(first), plainMean(second)
+	a, b := stat.Mean(first, nil), stat.Mean(second, nil)
 	spread := math.Sqrt((squaresAround(first, a) + squaresAround(second, b)) / (n + m - 2))
 	return a != b && math.Abs(a-b) >= spread*math.Sqrt(1/n+1/m)*studentQuantile(1-alpha/2, n+m-2)
 }
 
 func studentQuantile(p, freedom float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(p)
-}
-
-func plainMean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }
 
 func squaresAround(values []float64, center float64) float64 {
