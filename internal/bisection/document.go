@@ -27,7 +27,8 @@ type Document struct {
 	// Loss is the whole difference between the ends; absent while one of them was not measured.
 	Loss *Ratio `json:"loss,omitempty"`
 	// Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one costs, both measured for
-	// the proof; Explained is the share of the loss that goes away with them. Of a series they are absent: each step has its own effect.
+	// the proof, but for one that can't be; Explained is the share of the loss that goes away with them. Of a series they are absent: each step has
+	// its own effect.
 	Reverted  *Ratio `json:"reverted,omitempty"`
 	Applied   *Ratio `json:"applied,omitempty"`
 	Explained *Share `json:"explained,omitempty"`
@@ -42,8 +43,10 @@ type Document struct {
 	// Wanted is how many measurements of each end it would take to tell them apart, where the search ended without.
 	Wanted     int         `json:"wanted,omitempty"`
 	Candidates []Candidate `json:"candidates"`
-	// Unmeasurable are the states of a series that were tried and can't be measured, with the reasons.
+	// Unmeasurable are the states of a series, or the mixtures, that were tried and can't be measured, with the reasons.
 	Unmeasurable []State `json:"unmeasurable,omitempty"`
+	// Unprovable: the likeliest candidates are as good as sure, and what it takes to prove that can't be measured. The outcome is undecided.
+	Unprovable bool `json:"unprovable,omitempty"`
 	// Expected are those that were thought likely before anything was measured, from what is known of such settings, with that probability.
 	// Absent where all were thought of alike.
 	Expected []Candidate `json:"expected,omitempty"`
@@ -144,6 +147,8 @@ func (p *Progress) Document() Document {
 		d.Outcome = NoDifference
 	case a.ManySmall:
 		d.Outcome = ManySmall
+	case a.Unprovable:
+		d.Unprovable = true
 	case a.Over():
 		d.Outcome = Found
 		for i, c := range a.Culprits {
@@ -156,8 +161,8 @@ func (p *Progress) Document() Document {
 			d.Culprits = append(d.Culprits, culprit)
 		}
 		if !e.Steps {
-			reverted, applied := s.Proof()
-			d.Reverted, d.Applied = ratioOf(reverted), ratioOf(applied)
+			reverted, added := s.Proof()
+			d.Reverted, d.Applied = ratioOf(reverted), ratioOf(added)
 			share, lo, hi := s.Explained()
 			d.Explained = &Share{share, lo, hi}
 		}
@@ -174,12 +179,7 @@ func (p *Progress) Document() Document {
 		}
 	}
 	for _, step := range p.Steps {
-		t := Taken{Number: step.Number, Arm: step.Arm, Purpose: step.Purpose.String(), Applied: []int{}, Value: step.Value}
-		for i, applied := range step.Bundle {
-			if applied {
-				t.Applied = append(t.Applied, i+1)
-			}
-		}
+		t := Taken{Number: step.Number, Arm: step.Arm, Purpose: step.Purpose.String(), Applied: applied(step.Bundle), Value: step.Value}
 		for _, l := range step.Likeliest {
 			t.Likeliest = append(t.Likeliest, p.suspect(l))
 		}
@@ -213,6 +213,10 @@ func LevelNames(factorName string, levels []string) []string {
 	return names
 }
 
+// ratioOf is nil for what was not measured.
 func ratioOf(e search.Effect) *Ratio {
+	if math.IsNaN(e.Ratio) {
+		return nil
+	}
 	return &Ratio{e.Ratio, e.Lo, e.Hi, e.Measurements}
 }

@@ -37,8 +37,9 @@ type Progress struct {
 	// distrust of repetitions, each code with the first text that it had.
 	distrust []Warning
 	measured int
-	// failed are the states of a series that can't be measured, with the reasons.
+	// failed are the states of a series that can't be measured, with the reasons; broken are mixtures of settings.
 	failed map[int]string
+	broken []State
 }
 
 // Step is one measurement.
@@ -125,10 +126,16 @@ func (p *Progress) Add(run lab.Run, repetitions []lab.Repetition) error {
 	asked := run.Experiment.Asked[n-1]
 	value, whole := p.value(asked.Arm, repetitions)
 	if !whole {
-		return &lab.Error{What: fmt.Sprintf("measurement %d, of arm %s, has no result", n, asked.Arm),
-			Hints: []string{"headroom show " + run.ID + " --raw shows what the load generator said"}}
+		return NoResult(run)
 	}
 	return p.add(n, asked, value, repetitions)
+}
+
+// NoResult is the error of a measurement, the last of those that the experiment lists, that has none.
+func NoResult(run lab.Run) error {
+	n := len(run.Experiment.Asked)
+	return &lab.Error{What: fmt.Sprintf("measurement %d, of arm %s, has no result", n, run.Experiment.Asked[n-1].Arm),
+		Hints: []string{"headroom show " + run.ID + " --raw shows what the load generator said"}}
 }
 
 func (p *Progress) add(number int, asked lab.Asked, value float64, repetitions []lab.Repetition) error {

@@ -5,13 +5,16 @@ import (
 	"slices"
 
 	"headroom/internal/lab"
+	"headroom/internal/search"
 )
 
-// State of a series.
+// State of a series, or a mixture of settings.
 type State struct {
-	// Level of the factor, and what it is called: the hash of a commit and its subject.
-	Level string `json:"level"`
+	// Level of the factor, and what it is called: the hash of a commit and its subject. Absent of a mixture.
+	Level string `json:"level,omitempty"`
 	Title string `json:"title,omitempty"`
+	// Applied are the numbers, from 1, of the candidates that are as in the slow state in a mixture.
+	Applied []int `json:"applied,omitempty"`
 	// Reason why it can't be measured; empty where it was, or was not tried.
 	Reason string `json:"reason,omitempty"`
 }
@@ -30,11 +33,26 @@ func (p *Progress) skip(asked lab.Asked) error {
 	if err := p.Search.Skip(bundle); err != nil {
 		return &lab.Error{What: "arm " + asked.Arm + " of run " + p.Run.ID + " can't be left out", Err: err}
 	}
-	p.failed[bundle.Count()] = asked.Failed
+	if p.Run.Experiment.Steps {
+		p.failed[bundle.Count()] = asked.Failed
+	} else {
+		p.broken = append(p.broken, State{Applied: applied(bundle), Reason: asked.Failed})
+	}
 	return nil
 }
 
-// End says that an arm is one of the two ends of a series.
+// applied are the numbers, from 1, of the candidates of a bundle.
+func applied(b search.Bundle) []int {
+	list := []int{}
+	for i, is := range b {
+		if is {
+			list = append(list, i+1)
+		}
+	}
+	return list
+}
+
+// End says that an arm is one of the two ends.
 func End(run lab.Run, arm string) bool {
 	b, err := BundleOf(run, arm)
 	return err == nil && (b.Count() == 0 || b.Count() == len(b))
@@ -50,9 +68,9 @@ func (p *Progress) state(steps int) State {
 	return s
 }
 
-// unmeasurable are the states that can't be measured, in the order of the series.
+// unmeasurable are the states that can't be measured: in the order of the series, or as they were met.
 func (p *Progress) unmeasurable() []State {
-	var list []State
+	list := slices.Clone(p.broken)
 	for _, steps := range slices.Sorted(maps.Keys(p.failed)) {
 		list = append(list, p.state(steps))
 	}

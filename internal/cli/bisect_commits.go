@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/bisection"
 	"headroom/internal/commits"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
@@ -197,71 +196,6 @@ func (x *experiment) buildEntry(levels map[string]string) []entry {
 		text = "take " + hash + " as it was built"
 	}
 	return []entry{{text: text, do: func(ctx context.Context) error { return x.builds.Enter(ctx, hash) }}}
-}
-
-// unmeasurable is why an arm can't be measured, where that is an answer: a commit doesn't build, or what it built fails. Empty where nothing
-// failed, and where a failure has nothing to do with the arm.
-func (x *experiment) unmeasurable(r lab.Repetition, err error) string {
-	if x.run.Experiment.Commits == nil {
-		return ""
-	}
-	if e, ok := errors.AsType[*commits.Unbuilt](err); ok {
-		return e.Reason
-	}
-	if e, ok := errors.AsType[*runner.Unprepared](err); ok {
-		text := e.Error()
-		if fault, ok := errors.AsType[*lab.Error](err); ok && fault.Output != "" {
-			text += ": " + fault.Output
-		}
-		return text
-	}
-	if err != nil || r.Cell == "" || !bisection.Failed(r) {
-		return ""
-	}
-	i := slices.IndexFunc(r.Warnings, func(w lab.Warning) bool {
-		return slices.Contains([]string{"command-failed", "no-result", "errors"}, w.Code)
-	})
-	if i < 0 {
-		return "its load has no result"
-	}
-	text, _, _ := strings.Cut(r.Warnings[i].Text, "; nothing of this repetition counts")
-	return text
-}
-
-// inARow is after how many commits in a row that can't be measured an end is: it may be the machine's fault by now.
-const inARow = 3
-
-// doubtful says that so many have failed.
-func (x *experiment) doubtful() bool {
-	asked := x.run.Experiment.Asked
-	return len(asked) >= inARow && !slices.ContainsFunc(asked[len(asked)-inARow:], func(a lab.Asked) bool { return a.Failed == "" })
-}
-
-// skip the arm that was asked for last. An end that can't be measured ends the search: then there is nothing to hold the others against, and
-// those that failed just before it are tried again when the search goes on.
-func (x *experiment) skip(ctx context.Context, why string) error {
-	e := *x.run.Experiment
-	e.Asked = slices.Clone(e.Asked)
-	last := len(e.Asked) - 1
-	hash := x.arm(e.Asked[last].Arm).Levels[commitFactor]
-	if bisection.End(x.run, e.Asked[last].Arm) {
-		for i := last - 1; i >= 0 && e.Asked[i].Failed != ""; i-- {
-			e.Asked[i].Failed = ""
-		}
-		x.run.Experiment = &e
-		if err := x.writer.Update(func(r *lab.Run) { r.Experiment = x.run.Experiment }); err != nil {
-			return err
-		}
-		return &lab.Error{What: fmt.Sprintf("%s, one of the two ends, can't be measured", x.commitText(hash)), Output: why,
-			Hints: []string{"choose another end", "or try its build by hand: " + lab.ShellQuote(append([]string{"git", "worktree", "add", "--detach", "/tmp/try"}, hash))}}
-	}
-	e.Asked[last].Failed = why
-	x.run.Experiment = &e
-	if err := x.writer.Update(func(r *lab.Run) { r.Experiment = x.run.Experiment }); err != nil {
-		return err
-	}
-	x.tell(runner.Event{Doing: "  " + x.commitText(hash) + " can't be measured: " + why, Begins: true})
-	return errors.Join(x.hunted.Skip(x.run), x.builds.Drop(ctx, hash))
 }
 
 // commitText is a commit with its subject.

@@ -125,8 +125,8 @@ func (x *experiment) answer(ctx context.Context, session *runner.Session) error 
 	block, arm := len(asked), asked[len(asked)-1].Arm
 	measured := x.keptIn(block)
 	for _, r := range measured {
-		if why := x.unmeasurable(r, nil); why != "" {
-			return x.skip(ctx, why)
+		if why := unmeasurable(r, nil); why != "" {
+			return x.skip(ctx, why, nil)
 		}
 	}
 	times := 0 // that the arm was measured before
@@ -147,8 +147,8 @@ func (x *experiment) answer(ctx context.Context, session *runner.Session) error 
 				continue
 			}
 			r, err := session.Repeat(ctx, next)
-			if why := x.unmeasurable(r, err); why != "" {
-				return x.skip(ctx, why)
+			if why := unmeasurable(r, err); why != "" {
+				return x.skip(ctx, why, err)
 			}
 			if err != nil {
 				return err

@@ -86,6 +86,9 @@ func (t bisectionText) answer() []string {
 		return []string{"Many small effects: the ends differ by " + t.loss() + ", and no setting does a sixth of it."}
 	case bisection.Undecided:
 		text := "Undecided after " + count(t.Measurements, "measurement")
+		if t.Unprovable {
+			return []string{text + ": " + t.likeliest(t.Steps[len(t.Steps)-1], mostNamed) + ", which can't be proved, since what it takes can't be measured."}
+		}
 		if t.Wanted > 0 {
 			text += fmt.Sprintf(": the ends can't be told apart; it would take about %d measurements of each", t.Wanted)
 		}
@@ -159,11 +162,19 @@ func (t bisectionText) notMeasured() []string {
 			lines = append(lines, fmt.Sprintf("Nothing tells the %d apart, since none between %s and %s can be measured.", len(c.Among), c.Good, c.Bad))
 		}
 	}
-	if len(t.Unmeasurable) > 0 {
-		lines = append(lines, fmt.Sprintf("%d of %s can't be measured, and %s left out:", len(t.Unmeasurable), t.states(len(t.Candidates)+1), verb(len(t.Unmeasurable), "was", "were")))
+	if n := len(t.Unmeasurable); n > 0 {
+		what := count(n, "mixture")
+		if t.Series {
+			what = fmt.Sprintf("%d of %s", n, t.states(len(t.Candidates)+1))
+		}
+		lines = append(lines, what+" can't be measured, and "+verb(n, "was", "were")+" left out:")
 	}
 	for _, s := range t.Unmeasurable {
-		lines = append(lines, titled(s.Level, s.Title)+": "+s.Reason)
+		name := titled(s.Level, s.Title)
+		if !t.Series {
+			name = t.mixture(s.Applied)
+		}
+		lines = append(lines, name+": "+s.Reason)
 	}
 	return lines
 }
@@ -286,26 +297,29 @@ func (t bisectionText) value(v float64) string {
 
 // tried is a bundle in words: by what is applied, or by what is left out, whichever is shorter.
 func (t bisectionText) tried(s bisection.Taken) string {
-	n, all := len(s.Applied), len(t.Candidates)
-	var text string
-	switch {
-	case t.Series:
-		text = t.state(n)
-	case n == all:
-		text = "slow"
-	case n == 0:
-		text = "fast"
-	case n <= 2:
-		text = "fast with " + t.named(s.Applied)
-	case n >= all-2:
-		text = "slow without " + t.named(t.others(s.Applied))
-	default:
-		text = fmt.Sprintf("%d of %d as in slow", n, all)
+	text := t.mixture(s.Applied)
+	if t.Series {
+		text = t.state(len(s.Applied))
 	}
 	if s.Purpose == "proof" {
 		text = "proof: " + text
 	}
 	return text
+}
+
+func (t bisectionText) mixture(applied []int) string {
+	switch n, all := len(applied), len(t.Candidates); {
+	case n == all:
+		return "slow"
+	case n == 0:
+		return "fast"
+	case n <= 2:
+		return "fast with " + t.named(applied)
+	case n >= all-2:
+		return "slow without " + t.named(t.others(applied))
+	default:
+		return fmt.Sprintf("%d of %d as in slow", n, all)
+	}
 }
 
 func (t bisectionText) named(numbers []int) string {
@@ -355,18 +369,31 @@ func probabilityText(p float64) string {
 
 // left is how the answer was proved, and what it costs.
 func (t bisectionText) left() []string {
-	if t.Series {
+	if t.Series || t.Outcome != bisection.Found {
 		return t.notMeasured()
 	}
-	if t.Outcome != bisection.Found {
-		return nil
-	}
-	it := verb(len(t.Culprits), "it", "them")
-	lines := []string{"Proof: from slow without " + it + " to slow " + t.change(t.Reverted) + "; from fast to fast with " + it + " " + t.change(t.Applied) + "."}
+	lines := []string{t.proof()}
 	if t.Explained.Hi < explainsAll {
 		lines = append(lines, "The rest of the loss is not explained: other settings do it together, or each a little.")
 	}
-	return lines
+	return append(lines, t.notMeasured()...)
+}
+
+// proof of culprits among settings. One of its two sides may not be measurable.
+func (t bisectionText) proof() string {
+	it := verb(len(t.Culprits), "it", "them")
+	var parts []string
+	if t.Reverted != nil {
+		parts = append(parts, "from slow without "+it+" to slow "+t.change(t.Reverted))
+	} else {
+		parts = append(parts, "slow without "+it+" can't be measured")
+	}
+	if t.Applied != nil {
+		parts = append(parts, "from fast to fast with "+it+" "+t.change(t.Applied))
+	} else {
+		parts = append(parts, "fast with "+it+" can't be measured")
+	}
+	return "Proof: " + strings.Join(parts, "; ") + "."
 }
 
 // explainsAll is the share of the loss below which something is left to be explained.

@@ -17,6 +17,8 @@ type Answer struct {
 	Likely bool
 	// Proved: switching them, everything else being equal, does what was said.
 	Proved bool
+	// Unprovable: it is likely, and what a proof would take can't be measured.
+	Unprovable bool
 	// Roles of the culprits, in the same order, once proved.
 	Roles []Role
 	// Alike: the ends don't differ by as much as is worth a search.
@@ -34,7 +36,7 @@ type Role struct {
 }
 
 // Over says that nothing needs to be measured any more.
-func (a Answer) Over() bool { return a.Likely && a.Proved || a.Alike || a.ManySmall }
+func (a Answer) Over() bool { return a.Likely && (a.Proved || a.Unprovable) || a.Alike || a.ManySmall }
 
 // Answer as it stands.
 func (s *Search) Answer() Answer { return s.widest(s.answer) }
@@ -42,6 +44,9 @@ func (s *Search) Answer() Answer { return s.widest(s.answer) }
 // speaksForMore is the evidence from which on a further culprit is looked for. One that nobody has looked for stays about as likely as it
 // was at first, since small effects can't be seen; that is no reason to go on.
 const speaksForMore = 1
+
+// sureUnproved is the probability of an answer that nothing can prove, from which on the search is over.
+const sureUnproved = 0.99
 
 // likeliest answer to what was measured.
 func (s *Search) likeliest() Answer {
@@ -75,8 +80,14 @@ func (s *Search) likeliest() Answer {
 	a.Culprits = large(likely, p.effects(likely))
 	a.Probability = p.all(a.Culprits)
 	a.Likely = a.Probability >= s.terms.Confidence && a.More < speaksForMore && s.lookedFor(1, 2)
-	if s.proof != nil && slices.Equal(a.Culprits, s.proof.culprits) && s.proof.verdict(p.spread()) == proved {
+	if s.proof == nil || !slices.Equal(a.Culprits, s.proof.culprits) {
+		return a
+	}
+	switch s.proof.verdict(p.spread()) {
+	case proved:
 		a.Proved, a.Roles = true, s.proof.roles(p.spread())
+	case impossible:
+		a.Unprovable = a.Probability >= sureUnproved
 	}
 	return a
 }

@@ -20,7 +20,7 @@ func (s *Search) Loss() Effect {
 }
 
 // Proof is what was measured to prove an answer that was proved: the culprits reverted in the slow state, and applied to the fast one. Steps
-// can't be combined, so that each has its own proof (StepEffect).
+// can't be combined, so that each has its own proof (StepEffect). NaN is a side that can't be measured.
 func (s *Search) Proof() (reverted, applied Effect) {
 	on, below := s.proof.joint[0], s.proof.joint[1]
 	return s.effect(on.logsFewer, on.logsMore), s.effect(below.logsFewer, below.logsMore)
@@ -35,7 +35,10 @@ func (s *Search) StepEffect(i int) Effect {
 // Explained is the share of the loss that goes away with the culprits, with an interval of 95% (of the ratio of two differences, to first
 // order).
 func (s *Search) Explained() (share, lo, hi float64) {
-	reverted, _ := s.Proof()
+	reverted, applied := s.Proof()
+	if s.proof.joint[0].impossible {
+		reverted = applied
+	}
 	loss := s.Loss()
 	part, whole := math.Log(reverted.Ratio), math.Log(loss.Ratio)
 	share = part / whole

@@ -13,6 +13,9 @@ const (
 	standardErrorsBundles = 2
 	// standardErrorsAlike are those that the ends may differ by at most, when they are called alike.
 	standardErrorsAlike = 2
+	// closely are those within half of what is worth a search. A difference not much below it would take very many measurements to be as sure of,
+	// for a question that hardly matters; then one standard error is enough.
+	closely, standardErrorsClose = 2, 1
 	// fewestAnchors of each end.
 	fewestAnchors = 2
 	// anchorsAgain are the measurements after which both ends are measured again, since machines drift.
@@ -58,14 +61,16 @@ func (s *Search) Ends() Ends {
 
 func (e Ends) fewest() int { return min(len(e.Fast), len(e.Slow)) }
 
-// apart by so many standard errors.
-func (e Ends) apart(errors float64) bool {
-	return e.fewest() >= fewestAnchors && math.Abs(e.Difference) >= errors*e.StandardError
+// apart by so many standard errors, and by as much as is worth a search.
+func (e Ends) apart(errors, worth float64) bool {
+	return e.fewest() >= fewestAnchors && math.Abs(e.Difference) >= max(errors*e.StandardError, math.Log1p(worth))
 }
 
 // alike says that they differ by less than is worth a search.
 func (e Ends) alike(worth float64) bool {
-	return e.fewest() > fewestAnchors && math.Abs(e.Difference)+standardErrorsAlike*e.StandardError <= math.Log1p(worth)
+	difference, most := math.Abs(e.Difference), math.Log1p(worth)
+	return e.fewest() > fewestAnchors && (difference+standardErrorsAlike*e.StandardError <= most ||
+		closely*e.StandardError <= most/2 && difference+standardErrorsClose*e.StandardError <= most)
 }
 
 // WantedAnchors are how many measurements of each end it would take to tell them apart, if they differ as much as it seems now; 0 where no
@@ -81,9 +86,9 @@ func (e Ends) WantedAnchors() int {
 // Apart says that the ends are told apart as well as this kind of search needs.
 func (s *Search) Apart() bool {
 	if s.space.Ordered {
-		return s.Ends().apart(standardErrorsOrdered)
+		return s.Ends().apart(standardErrorsOrdered, s.terms.Worth)
 	}
-	return s.Ends().apart(standardErrorsBundles)
+	return s.Ends().apart(standardErrorsBundles, s.terms.Worth)
 }
 
 // anchor says whether an end is to be measured, and which: the slow one first, then in turns.

@@ -14,6 +14,8 @@ const (
 	open verdict = iota
 	proved
 	refuted
+	// impossible: what it would take can't be measured.
+	impossible
 )
 
 // proof of an answer. The culprits are switched while everything else stays as it is: in the slow state ("reverted on top"), and in the fast
@@ -34,6 +36,8 @@ type trial struct {
 	fewer, more         Bundle
 	effect              float64
 	logsFewer, logsMore []float64
+	// impossible where one of the two can't be measured.
+	impossible bool
 }
 
 const (
@@ -81,6 +85,13 @@ func (p *proof) trials() []*trial {
 	return all
 }
 
+// leaveOut the trials of which a bundle can't be measured.
+func (p *proof) leaveOut(broken func(Bundle) bool) {
+	for _, t := range p.trials() {
+		t.impossible = broken(t.fewer) || broken(t.more)
+	}
+}
+
 // takeUp what was measured before and counts: the ends, and what was measured for another proof, but for trials that failed there. If all else
 // has led to the same answer again, chance may have failed them.
 func (p *proof) takeUp(before *proof, asked []Question, logs []float64, spread float64) {
@@ -98,6 +109,9 @@ func (p *proof) takeUp(before *proof, asked []Question, logs []float64, spread f
 
 // verdict of a trial, with the spread of one measurement.
 func (t *trial) verdict(spread float64) verdict {
+	if t.impossible {
+		return impossible
+	}
 	n := min(len(t.logsFewer), len(t.logsMore))
 	if n < fewestPairs {
 		return open
@@ -137,29 +151,43 @@ func quantile(errors, freedom float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(distuv.UnitNormal.CDF(errors))
 }
 
-// wanted is the first trial that is still to be made, and the verdict where there is none.
+// wanted is the first trial that is still to be made, and the verdict where there is none. Of the joint trials one is enough where the other is
+// impossible: either shows what the culprits do, beside everything else or beside nothing else.
 func (p *proof) wanted(spread float64) (*trial, verdict) {
+	made := 0
 	for i := range p.joint {
 		switch t := &p.joint[i]; t.verdict(spread) {
 		case open:
 			return t, open
 		case refuted:
 			return nil, refuted
+		case proved:
+			made++
 		}
 	}
+	if made == 0 && len(p.joint) > 0 {
+		return nil, impossible
+	}
 	for i := range p.without {
-		v := p.without[i].verdict(spread)
-		if v == open {
-			return &p.without[i], open
+		trials := []*trial{&p.without[i]}
+		if p.with != nil { // without it, another one may do the same, so that this one alone is not missed
+			trials = append(trials, &p.with[i])
 		}
-		if v == refuted && p.with != nil {
-			// Another one may do the same, so that this one alone is not missed.
-			if v = p.with[i].verdict(spread); v == open {
-				return &p.with[i], open
+		last := impossible
+		for _, t := range trials {
+			v := t.verdict(spread)
+			if v == open {
+				return t, open
+			}
+			if v != impossible {
+				last = v
+			}
+			if v == proved {
+				break
 			}
 		}
-		if v == refuted {
-			return nil, refuted
+		if last != proved {
+			return nil, last
 		}
 	}
 	return nil, proved
@@ -176,7 +204,7 @@ func (p *proof) roles(spread float64) []Role {
 	for i := range roles {
 		switch {
 		case p.without == nil:
-			roles[i] = Role{Needed: true, Enough: true}
+			roles[i] = Role{Needed: p.joint[0].verdict(spread) == proved, Enough: p.joint[1].verdict(spread) == proved}
 		case p.without[i].verdict(spread) == proved:
 			roles[i].Needed = true
 		default:

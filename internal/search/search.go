@@ -30,9 +30,11 @@ type Terms struct {
 
 // Search goes on from one measurement to the next.
 type Search struct {
-	// whole is what is searched; space has only the states that can be measured, which are those listed, or all where the list is nil.
+	// whole is what is searched; of a series space has only the states that can be measured, which are those listed, or all where the list is nil.
 	whole, space Space
 	states       []int
+	// broken are the mixtures of settings that can't be measured.
+	broken []Bundle
 
 	terms     Terms
 	posterior *posterior
@@ -57,8 +59,8 @@ func (s *Search) Add(q Question, value float64) error {
 	if err := s.whole.check(q.Bundle); err != nil {
 		return err
 	}
-	if s.whole.Ordered && s.Skipped(q.Bundle.Count()) {
-		return fmt.Errorf("the state after %d steps was measured, though it can't be", q.Bundle.Count())
+	if s.Skipped(q.Bundle) {
+		return fmt.Errorf("the state with %d of %d applied was measured, though it can't be", q.Bundle.Count(), len(q.Bundle))
 	}
 	if !(value > 0) || math.IsInf(value, 1) {
 		return fmt.Errorf("%g was measured, which has no logarithm", value)
@@ -87,6 +89,7 @@ func (s *Search) judge() {
 	}
 	before := s.proof
 	s.proof = newProof(s.space, a.Culprits, s.posterior.effects(a.Culprits), s.Measurements())
+	s.proof.leaveOut(s.isBroken)
 	s.proof.takeUp(before, s.asked, s.posterior.logs, s.posterior.spread())
 	s.answer = s.likeliest() // the ends may have proved it already
 }
@@ -144,5 +147,9 @@ func (s *Search) next() (Question, bool) {
 	if s.space.Ordered {
 		return best(s.steps()), true
 	}
-	return best(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)))))), true
+	halves := slices.DeleteFunc(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.asked)+len(s.broken))))), s.isBroken)
+	if len(halves) == 0 {
+		return Question{}, false
+	}
+	return best(halves), true
 }

@@ -33,6 +33,20 @@ func TestNoDifferenceToFind(t *testing.T) {
 	}
 }
 
+// A difference that is seen, and not worth a search, is not searched.
+func TestADifferenceThatIsNotWorthASearch(t *testing.T) {
+	for seed := range uint64(20) {
+		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 100, Seed: seed})
+		finish(s, simulated(seed, planted(map[int]float64{7: +0.03})))
+		if a := s.Answer(); len(a.Culprits) > 0 {
+			t.Errorf("seed %d: %+v", seed, a)
+		}
+		if !s.Answer().Alike {
+			t.Errorf("seed %d: undecided after %d measurements: %+v", seed, s.Measurements(), s.Ends())
+		}
+	}
+}
+
 // Where forty candidates each do a fortieth, none of them is a culprit.
 func TestManySmallEffects(t *testing.T) {
 	effects := map[int]float64{}

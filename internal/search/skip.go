@@ -8,37 +8,30 @@ import (
 // ErrEnd is the error of a search one of whose ends can't be measured: nothing is known then of what is searched.
 var ErrEnd = errors.New("an end can't be measured")
 
-// Skip a state of a series that can't be measured: a commit that doesn't build, a release that doesn't start. Nothing tells the step to it
-// from the step after it any more, so that the two become one step that holds both; the search goes on among those that are left. What was
+// Skip a state that can't be measured: a commit that doesn't build, a release that doesn't start, two settings that don't go together. What was
 // measured of the state before counts no longer: it does not always work.
+//
+// In a series nothing tells the step to it from the step after it any more, so that the two become one step that holds both; the search goes on
+// among those that are left. A mixture of settings is not asked for again, and others tell what it would have told.
 func (s *Search) Skip(b Bundle) error {
 	if err := s.whole.check(b); err != nil {
 		return err
 	}
-	n := b.Count()
-	switch {
-	case !s.whole.Ordered:
-		return errors.New("only a state of a series can be skipped")
+	switch n := b.Count(); {
 	case n == 0, n == s.whole.Candidates:
 		return ErrEnd
-	case s.Skipped(n):
+	case s.Skipped(b):
 		return nil
 	}
 	asked, logs := s.asked, s.posterior.logs
 	for i := range asked {
 		asked[i].Bundle = s.widen(asked[i].Bundle)
 	}
-	if s.states == nil {
-		for i := range s.whole.Candidates + 1 {
-			s.states = append(s.states, i)
-		}
-	}
-	s.states = slices.DeleteFunc(s.states, func(state int) bool { return state == n })
-	s.space = s.merged()
+	s.leaveOut(b)
 	s.posterior = newPosterior(s.space, s.terms.Noise, s.posterior.known)
 	s.asked, s.proof = nil, nil
 	for i, q := range asked {
-		if q.Bundle.Count() == n {
+		if slices.Equal(q.Bundle, b) {
 			continue
 		}
 		q.Bundle = s.narrow(q.Bundle)
@@ -51,6 +44,20 @@ func (s *Search) Skip(b Bundle) error {
 		s.judge()
 	}
 	return nil
+}
+
+func (s *Search) leaveOut(b Bundle) {
+	if !s.whole.Ordered {
+		s.broken = append(s.broken, slices.Clone(b))
+		return
+	}
+	if s.states == nil {
+		for i := range s.whole.Candidates + 1 {
+			s.states = append(s.states, i)
+		}
+	}
+	s.states = slices.DeleteFunc(s.states, func(state int) bool { return state == b.Count() })
+	s.space = s.merged()
 }
 
 // merged is the series with the states that are left: a step between two of them is as likely as all that it holds.
@@ -67,8 +74,13 @@ func (s *Search) merged() Space {
 	return m
 }
 
-// Skipped says that the state after so many steps can't be measured.
-func (s *Search) Skipped(steps int) bool { return s.states != nil && !slices.Contains(s.states, steps) }
+// Skipped says that a state can't be measured.
+func (s *Search) Skipped(b Bundle) bool {
+	return s.isBroken(b) || s.states != nil && !slices.Contains(s.states, b.Count())
+}
+
+// isBroken says that a mixture of settings can't be measured.
+func (s *Search) isBroken(b Bundle) bool { return contains(s.broken, b) }
 
 // Range is the first and the last of the steps that nothing tells from this one, because the states between them can't be measured; the
 // step itself where there are none.

@@ -88,6 +88,14 @@ type BootSpec struct {
 	Machine map[string]string
 }
 
+// NotStarted is the error of a machine that was started in the way that was asked for and did not come up: its kernel panicked, or was not heard of
+// in time. Started in another way it may.
+type NotStarted struct{ Err error }
+
+func (e *NotStarted) Error() string { return e.Err.Error() }
+
+func (e *NotStarted) Unwrap() error { return e.Err }
+
 // Receiver is a target that files can be copied to.
 type Receiver interface {
 	// Receive writes a file with this mode, in a folder of the target's own that is gone when the target is closed; it returns

@@ -28,6 +28,8 @@ const maxCommandLine = 2047
 // panicGrace is how long a kernel that panics may take to say all about it and to end QEMU (panic=-1), which takes a second.
 const panicGrace = 20 * time.Second
 
+var errLimit = errors.New("have passed (limit: in the guest's file)")
+
 // portsTried is how many ports are tried when others take them first.
 const portsTried = 5
 
@@ -41,7 +43,7 @@ func (g *Guest) Boot(ctx context.Context, spec target.BootSpec) error {
 	if err := g.stop(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, g.file.Limit, fmt.Errorf("%s have passed (limit: in the guest's file)", g.file.Limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, g.file.Limit, fmt.Errorf("%s %w", g.file.Limit, errLimit))
 	defer cancel()
 	for try := 1; ; try++ {
 		taken, err := g.start(ctx, s)
@@ -229,7 +231,7 @@ func (g *Guest) await(ctx context.Context, s start) error {
 			// The console is written character by character: the reason may be half there, the trace is still to come.
 		case panicked:
 			reason, _, _ = strings.Cut(reason, "\n")
-			return fmt.Errorf("its kernel panicked: %s", strings.TrimSpace(reason))
+			return &target.NotStarted{Err: fmt.Errorf("its kernel panicked: %s", strings.TrimSpace(reason))}
 		case ended:
 			return fmt.Errorf("QEMU ended (%s)", g.process.cmd.ProcessState)
 		case s.file.Image == "" && bytes.Contains(console, []byte(ready)), s.file.Image != "" && greets(ctx, g.port):
@@ -241,10 +243,19 @@ func (g *Guest) await(ctx context.Context, s start) error {
 		select {
 		case <-g.process.done:
 		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), refusal)
+			return g.tooLate(ctx, refusal)
 		case <-tick.C:
 		}
 	}
+}
+
+// tooLate is why a guest is not waited for any longer: nothing was heard of it in time, or somebody has called it off.
+func (g *Guest) tooLate(ctx context.Context, refusal error) error {
+	err := errors.Join(context.Cause(ctx), refusal)
+	if errors.Is(context.Cause(ctx), errLimit) {
+		return &target.NotStarted{Err: err}
+	}
+	return err
 }
 
 // greets says whether an SSH server answers. QEMU takes a connection to the port at any time, so that only what comes over it counts.

@@ -222,11 +222,17 @@ func TestBootsThatFail(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "its kernel panicked: VFS: Unable to mount root fs") || !strings.Contains(strings.Join(details(err), "\n"), "Call Trace") {
 		t.Errorf("a kernel without an init: %v\n%s", err, strings.Join(details(err), "\n"))
 	}
+	if _, ok := errors.AsType[*target.NotStarted](err); !ok {
+		t.Errorf("%v does not say that the guest did not come up", err)
+	}
 	t.Logf("figure: a panic is seen after %.1f s", time.Since(began).Seconds())
 	g.file.Limit = 30 * time.Second
 	err = g.Boot(t.Context(), target.BootSpec{Arguments: []string{"rdinit=/bin/cat"}, Without: []string{"quiet"}})
 	if err == nil || !strings.Contains(err.Error(), "30s have passed (limit: in the guest's file)") || !strings.Contains(strings.Join(details(err), "\n"), "output:  [") {
 		t.Errorf("a guest that says nothing: %v\n%s", err, strings.Join(details(err), "\n"))
+	}
+	if _, ok := errors.AsType[*target.NotStarted](err); !ok {
+		t.Errorf("%v does not say that the guest did not come up", err)
 	}
 	if n := qemus(t, g.dir); n != 0 {
 		t.Errorf("%d processes run after boots that failed", n)
