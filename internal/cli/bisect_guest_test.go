@@ -72,6 +72,28 @@ func TestTheSlowArgumentsAreFound(t *testing.T) {
 	}
 }
 
+// Huge pages that take all the memory of a small guest keep it from starting, though both ends start: the slow one has more memory. The search goes on
+// beside such mixtures, and finds the argument that has nothing to do with them.
+func TestASearchGoesOnBesideGuestsThatDoNotStart(t *testing.T) {
+	guestSearches(t)
+	v := newVictim(t)
+	d := hunt(t, v, "bisect", "settings", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--json", "--seed", "1",
+		"--setting", "guest:memory=512M,2G", "--setting", "cmdline:hugepages=0,800", "--setting", "cmdline:slub_debug=absent,FZPU",
+		"--setting", "cmdline:audit=absent,0", "--setting", "cmdline:nowatchdog=absent,")
+	t.Logf("figure: beside %d mixtures that do not start: %s after %d boots and %d more to prove it; %+v", len(d.Unmeasurable), d.Outcome, d.Measurements, d.Proofs, d.Unmeasurable)
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:slub_debug" {
+		t.Errorf("%s: %+v", d.Outcome, d.Culprits)
+	}
+	if len(d.Unmeasurable) == 0 {
+		t.Error("all mixtures were measured")
+	}
+	for _, m := range d.Unmeasurable {
+		if slices.Contains(m.Applied, 1) || !slices.Contains(m.Applied, 2) || m.Reason == "" {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
 // smallReads is a suite whose figure is decided by what the kernel does for each read.
 func smallReads(t *testing.T, v victim) string {
 	t.Helper()
