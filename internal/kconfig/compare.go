@@ -100,11 +100,26 @@ func Diffconfig(w io.Writer, a, b Config, merge bool) error {
 	return nil
 }
 
+// Line is an option as it stands in a configuration. An option that is known to be text has quotes, whatever is in it.
+func Line(option, value string, text bool) string {
+	switch {
+	case text:
+		return "CONFIG_" + option + "=" + quoted(value)
+	case value == "n":
+		return "# CONFIG_" + option + " is not set"
+	}
+	return "CONFIG_" + option + "=" + quote(value)
+}
+
 // quote writes a value as a configuration does.
 func quote(value string) string {
 	if value == "y" || value == "m" || value == "n" || isNumber(value) {
 		return value
 	}
+	return quoted(value)
+}
+
+func quoted(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }
 

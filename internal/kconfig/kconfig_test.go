@@ -177,6 +177,21 @@ func TestDiffconfig(t *testing.T) {
 	}
 }
 
+// What Line writes is read back, also where text looks like something else.
+func TestLine(t *testing.T) {
+	for _, c := range []struct {
+		value string
+		text  bool
+		want  string
+	}{{"y", false, "CONFIG_A=y"}, {"n", false, "# CONFIG_A is not set"}, {"-0x1f", false, `CONFIG_A="-0x1f"`}, {"0x1f", false, "CONFIG_A=0x1f"}, {"250", false, "CONFIG_A=250"},
+		{"250", true, `CONFIG_A="250"`}, {"n", true, `CONFIG_A="n"`}, {"", false, `CONFIG_A=""`}, {`say "\"`, true, `CONFIG_A="say \"\\\""`}} {
+		got := Line("A", c.value, c.text)
+		if back, err := Parse(strings.NewReader(got)); got != c.want || err != nil || back["A"] != c.value {
+			t.Errorf("%+v: %s, read back as %v, %v", c, got, back, err)
+		}
+	}
+}
+
 func TestPair(t *testing.T) {
 	a := Config{"CPU_SRSO": "y", "RETPOLINE": "n", "SLS": "y", "GCC_PLUGIN_STACKLEAK": "y"}
 	b := Config{"MITIGATION_SRSO": "y", "MITIGATION_RETPOLINE": "y", "GCC_PLUGIN_STACKLEAK": "n", "KSTACK_ERASE": "y"}

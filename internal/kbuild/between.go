@@ -1,0 +1,238 @@
+package kbuild
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/kconfig"
+	"headroom/internal/lab"
+)
+
+// Between are two configurations of one tree, and what lies between them.
+type Between struct {
+	tree *Tree
+	// Good and Bad are the two ends as the tree completes them.
+	Good, Bad kconfig.Config
+	// Groups of the options that differ. Each can be switched alone in either end; the first option is what a group is called by.
+	Groups [][]string
+	// common are the lines that both ends share.
+	common []byte
+}
+
+// Mixed is a configuration between two.
+type Mixed struct {
+	Config kconfig.Config
+	// Refused are options of the groups that did not get the value that they were to have.
+	Refused []string
+}
+
+// Between settles two configurations and groups what differs. Options that are known to follow from others come as groups, each led by what
+// the rest follows from; whatever stands in none is a group by itself. Then the tree is asked what can't be switched alone, and that is put
+// together with what it needs or takes along. Options that are found out from the compiler and can't be chosen are left out.
+//
+// It takes two questions of a second or so for each group; say is told how many are answered, and of how many.
+func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, say func(done, of int)) (*Between, error) {
+	var b *Between
+	err := t.locked(ctx, func() (err error) {
+		if b, err = t.ends(ctx, good, bad); err != nil {
+			return err
+		}
+		left := map[string]bool{}
+		for _, c := range kconfig.Compare(b.Good, b.Bad) {
+			left[c.Option] = !found(c.Option)
+		}
+		var leading int
+		b.Groups, leading = initial(left, known)
+		b.share()
+		if err := b.close(ctx, leading, say); err != nil {
+			return err
+		}
+		return b.check(ctx)
+	})
+	return b, err
+}
+
+// Regroup is Between with the groups that it found before.
+func (t *Tree) Regroup(ctx context.Context, good, bad []byte, groups [][]string) (*Between, error) {
+	var b *Between
+	err := t.locked(ctx, func() (err error) {
+		if b, err = t.ends(ctx, good, bad); err != nil {
+			return err
+		}
+		b.Groups = groups
+		b.share()
+		return b.check(ctx)
+	})
+	return b, err
+}
+
+func (t *Tree) ends(ctx context.Context, good, bad []byte) (*Between, error) {
+	g, err := t.settle(ctx, good)
+	if err != nil {
+		return nil, err
+	}
+	b, err := t.settle(ctx, bad)
+	return &Between{tree: t, Good: g.config, Bad: b.config}, err
+}
+
+// initial groups of options: the known ones as far as they differ, and how many those are, then each option that is left by itself.
+func initial(left map[string]bool, known [][]string) (groups [][]string, leading int) {
+	left = maps.Clone(left)
+	for _, g := range known {
+		var own []string
+		for _, option := range g {
+			if left[option] {
+				own = append(own, option)
+				left[option] = false
+			}
+		}
+		if len(own) > 0 {
+			groups = append(groups, own)
+		}
+	}
+	leading = len(groups)
+	for _, option := range slices.Sorted(maps.Keys(left)) {
+		if left[option] {
+			groups = append(groups, []string{option})
+		}
+	}
+	return groups, leading
+}
+
+// found says that an option is found out from the compiler and its like. CC_OPTIMIZE_FOR_SIZE and LD_DEAD_CODE_DATA_ELIMINATION are not: they
+// can be chosen. Source: the kernel's init/Kconfig, arch/x86/Kconfig.assembler.
+func found(option string) bool {
+	for _, prefix := range []string{"CC_HAS_", "CC_IS_", "CC_CAN_", "AS_", "LD_IS_", "LD_CAN_"} {
+		if strings.HasPrefix(option, prefix) {
+			return true
+		}
+	}
+	switch option {
+	case "CC_VERSION_TEXT", "GCC_VERSION", "CLANG_VERSION", "LD_VERSION", "LLD_VERSION", "PAHOLE_VERSION", "RUST_IS_AVAILABLE", "RUSTC_VERSION", "RUSTC_VERSION_TEXT", "BINDGEN_VERSION_TEXT",
+		"TOOLS_SUPPORT_RELR":
+		return true
+	}
+	return false
+}
+
+// share writes down the lines that both ends have.
+func (b *Between) share() {
+	grouped := map[string]bool{}
+	for _, g := range b.Groups {
+		for _, option := range g {
+			grouped[option] = true
+		}
+	}
+	// An option that only one end mentions, as not set, depends on something that only this end has.
+	all := maps.Clone(b.Bad)
+	maps.Copy(all, b.Good)
+	var text bytes.Buffer
+	for _, option := range slices.Sorted(maps.Keys(all)) {
+		if !grouped[option] {
+			text.WriteString(b.tree.line(option, all[option]))
+		}
+	}
+	b.common = text.Bytes()
+}
+
+// Mix the groups that are switched, as they are in the bad configuration, with the others as they are in the good one.
+func (b *Between) Mix(ctx context.Context, switched []bool) (Mixed, error) {
+	var m Mixed
+	err := b.tree.locked(ctx, func() (err error) {
+		m, err = b.mix(ctx, switched, -1)
+		return err
+	})
+	return m, err
+}
+
+// mix groups; one of them can be named as the last, which is what counts where only one of several options can be on.
+func (b *Between) mix(ctx context.Context, switched []bool, last int) (Mixed, error) {
+	if len(switched) != len(b.Groups) {
+		return Mixed{}, fmt.Errorf("%d switches for %d groups", len(switched), len(b.Groups))
+	}
+	text := bytes.NewBuffer(slices.Clone(b.common))
+	for i := range b.Groups {
+		if i != last {
+			text.WriteString(b.lines(i, switched[i]))
+		}
+	}
+	if last >= 0 {
+		text.WriteString(b.lines(last, switched[last]))
+	}
+	s, err := b.tree.settle(ctx, text.Bytes())
+	if err != nil {
+		return Mixed{}, err
+	}
+	m := Mixed{Config: s.config}
+	for i, on := range switched {
+		m.Refused = append(m.Refused, b.differ(s.config, i, on)...)
+	}
+	return m, nil
+}
+
+// end is the good configuration or the bad one.
+func (b *Between) end(bad bool) kconfig.Config {
+	if bad {
+		return b.Bad
+	}
+	return b.Good
+}
+
+// lines of a group as it is in an end.
+func (b *Between) lines(group int, bad bool) string {
+	var text strings.Builder
+	for _, option := range b.Groups[group] {
+		value, in := b.end(bad)[option]
+		other, inOther := b.end(!bad)[option]
+		switch {
+		case in:
+			text.WriteString(b.tree.line(option, value))
+		case inOther && (other == "y" || other == "m"):
+			text.WriteString(b.tree.line(option, "n")) // not left out, or it would get its default
+		}
+	}
+	return text.String()
+}
+
+// differ are the options of a group that a configuration has otherwise than an end.
+func (b *Between) differ(c kconfig.Config, group int, bad bool) []string {
+	var options []string
+	for _, option := range b.Groups[group] {
+		if value(c, option) != value(b.end(bad), option) {
+			options = append(options, option)
+		}
+	}
+	return options
+}
+
+func value(c kconfig.Config, option string) string {
+	if v, in := c[option]; in {
+		return v
+	}
+	return "n"
+}
+
+// check that the two ends come out of their groups as they went in.
+func (b *Between) check(ctx context.Context) error {
+	for _, bad := range []bool{false, true} {
+		m, err := b.mix(ctx, slices.Repeat([]bool{bad}, len(b.Groups)), -1)
+		if err != nil {
+			return err
+		}
+		var differ []string
+		for _, c := range kconfig.Compare(b.end(bad), m.Config) {
+			if !found(c.Option) {
+				differ = append(differ, fmt.Sprintf("%s (%s, not %s)", c.Option, c.B, c.A))
+			}
+		}
+		if len(differ) > 0 {
+			return &lab.Error{What: fmt.Sprintf("the %s configuration can't be put together again from the options that differ: %s", map[bool]string{false: "good", true: "bad"}[bad],
+				strings.Join(differ[:min(len(differ), 5)], ", "))}
+		}
+	}
+	return nil
+}

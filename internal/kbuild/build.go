@@ -1,0 +1,298 @@
+package kbuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/kconfig"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Kernel that was built.
+type Kernel struct {
+	// Image is the path of its file.
+	Image string
+	// Release is what it says of itself (uname -r); no two kernels of a tree have the same.
+	Release string
+}
+
+// Unbuilt is the error of a configuration that can't be built.
+type Unbuilt struct {
+	// Config is the hash of the configuration.
+	Config string
+	// Reason is how make ended, with the last lines of what it said.
+	Reason string
+}
+
+func (e *Unbuilt) Error() string {
+	return fmt.Sprintf("kernel %s can't be built: %s", e.Config, e.Reason)
+}
+
+// Hash of a kernel: what its folder is called.
+func (t *Tree) Hash(config kconfig.Config) string {
+	texts := []string{t.identity}
+	for _, option := range slices.Sorted(maps.Keys(config)) {
+		texts = append(texts, option, config[option])
+	}
+	return digest(texts...)[:12]
+}
+
+// Has says whether a kernel is built.
+func (t *Tree) Has(config kconfig.Config) bool { return exists(filepath.Join(t.Out, t.Hash(config))) }
+
+const (
+	releaseFile = "release"
+	configFile  = "config"
+)
+
+// find a kernel that was built.
+func (t *Tree) find(hash string) (Kernel, bool, error) {
+	folder := filepath.Join(t.Out, hash)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Kernel{}, false, nil
+	}
+	var k Kernel
+	for _, e := range entries {
+		switch path := filepath.Join(folder, e.Name()); e.Name() {
+		case configFile:
+		case releaseFile:
+			var text []byte
+			text, err = os.ReadFile(path)
+			k.Release = strings.TrimSpace(string(text))
+		default:
+			k.Image = path
+		}
+	}
+	if err == nil && (k.Image == "" || k.Release == "") {
+		err = &lab.Error{What: folder + " is not as it was built", Hints: []string{"remove it; it will be built again"}}
+	}
+	return k, err == nil, err
+}
+
+// Build a kernel, or find it where it was built before. An error that is an *Unbuilt says that this configuration can't be built; after any
+// other it can be tried again.
+func (t *Tree) Build(ctx context.Context, config kconfig.Config) (Kernel, error) {
+	hash := t.Hash(config)
+	if k, ok, err := t.find(hash); ok || err != nil {
+		return k, err
+	}
+	var k Kernel
+	err := t.locked(ctx, func() error {
+		var ok bool
+		var err error
+		if k, ok, err = t.find(hash); ok || err != nil { // another process has built it meanwhile
+			return err
+		}
+		k, err = t.build(ctx, hash, config)
+		return err
+	})
+	return k, err
+}
+
+func (t *Tree) build(ctx context.Context, hash string, config kconfig.Config) (Kernel, error) {
+	if err := t.configure(ctx, config); err != nil {
+		return Kernel{}, err
+	}
+	words := t.words(hash)
+	argv := t.argv(append(words, "-s", "image_name")...)
+	out, err := t.Target.Run(ctx, argv...)
+	if err != nil {
+		return Kernel{}, err
+	}
+	image := filepath.Clean(strings.TrimSpace(string(out.Stdout)))
+	if out.ExitCode != 0 || !filepath.IsLocal(image) || image == "." {
+		return Kernel{}, &lab.Error{What: "the kernel's make does not say where its image is", Command: argv, Output: string(out.Stderr)}
+	}
+	t.AtStep("build " + hash)
+	if err := t.make(ctx, hash, append(words, fmt.Sprintf("-j%d", runtime.NumCPU()), "-s", filepath.Base(image))); err != nil {
+		return Kernel{}, err
+	}
+	t.AtStep("keep " + hash)
+	if err := t.keep(hash, image); err != nil {
+		return Kernel{}, err
+	}
+	k, _, err := t.find(hash)
+	return k, err
+}
+
+// words of make for a kernel. Who built it where, when, and for the how many-th time is the same for all, so that they differ in their options
+// and names alone, and no more is made anew than that.
+func (t *Tree) words(hash string) []string {
+	return []string{"O=" + t.objects(), "LOCALVERSION=-headroom-" + hash[:8], "KBUILD_BUILD_USER=headroom", "KBUILD_BUILD_HOST=headroom", "KBUILD_BUILD_VERSION=1",
+		"KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 1970"}
+}
+
+// configure what is built next.
+func (t *Tree) configure(ctx context.Context, config kconfig.Config) error {
+	var text strings.Builder
+	for _, option := range slices.Sorted(maps.Keys(config)) {
+		text.WriteString(t.line(option, config[option]))
+	}
+	s, err := t.settle(ctx, []byte(text.String()))
+	if err != nil {
+		return err
+	}
+	if differ := kconfig.Compare(config, s.config); len(differ) > 0 {
+		c := differ[0]
+		return &lab.Error{What: fmt.Sprintf("%s does not take the configuration as it is: %d options come out otherwise, %s as %s and not as %s", t.Dir, len(differ), c.Option, c.B, c.A),
+			Hints: []string{"was it made by another tree, or with another compiler?"}}
+	}
+	return os.WriteFile(filepath.Join(t.objects(), ".config"), s.text, 0o644)
+}
+
+// making runs make ("$@"), with its errors among its output, in the order in which both came. A make that has ended, or was asked to, leaves
+// no half of a file: then its objects can be trusted ($1, with the mark $2 that says otherwise), also when nobody is there any more to see it. What
+// was killed, or has failed with its disk full, is left to those who look at it. Shells end with 128 and the number of the signal.
+const making = `objects=$1 unclean=$2
+shift 2
+trap : TERM INT HUP
+"$@" 2>&1
+code=$?
+case $code in 0|143) sync -f "$objects" && rm -f "$unclean" ;; esac
+exit $code`
+
+// make something of a kernel.
+func (t *Tree) make(ctx context.Context, hash string, words []string) error {
+	if err := write(t.unclean(), nil); err != nil {
+		return err
+	}
+	argv := t.argv(words...)
+	t.jobs++
+	spec := target.JobSpec{ID: fmt.Sprintf("%s-kernel%d-%d", t.Run, os.Getpid(), t.jobs), Argv: slices.Concat([]string{"sh", "-c", making, "sh", t.objects(), t.unclean()}, argv)}
+	if t.Mark != "" {
+		spec.Env = []string{t.Mark}
+	}
+	job, err := t.Target.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	after := context.WithoutCancel(ctx)
+	select {
+	case <-job.Done():
+	case <-ctx.Done():
+		err := job.Kill(after, patience)
+		if t.End != nil {
+			err = errors.Join(err, t.End(after, t.objects()))
+		}
+		return errors.Join(stopped(ctx), err, job.Remove(after))
+	}
+	state, err := job.Poll(after)
+	if err != nil {
+		return err
+	}
+	output, err := job.Tail(after, "stdout", 1<<16)
+	if err = errors.Join(err, job.Remove(after)); err != nil || state.ExitCode == 0 && state.Signal == "" {
+		return err
+	}
+	said := string(output)
+	for _, short := range shortages() {
+		if strings.Contains(said, short) {
+			return &lab.Error{What: "building kernel " + hash + " failed: " + short, Command: argv, Hints: []string{"make room and try again; " + t.Out + " can be removed whenever nothing is built"}}
+		}
+	}
+	how := fmt.Sprintf("exit status %d", state.ExitCode)
+	if state.Signal != "" || state.ExitCode > 128 {
+		return &lab.Error{What: fmt.Sprintf("building kernel %s was ended (%s %s)", hash, how, state.Signal), Command: argv, Output: lastLines(said)}
+	}
+	if err := os.Remove(t.unclean()); err != nil {
+		return err
+	}
+	return &Unbuilt{Config: hash, Reason: "make ended with " + how + ": " + lastLines(said)}
+}
+
+// patience is how long a make that is asked to end may take: it waits for its compilers.
+const patience = 20 * time.Second
+
+// shortages are what a compiler or linker says when it is the machine's fault and not that of what is built.
+func shortages() []string {
+	return []string{"No space left on device", "Cannot allocate memory", "virtual memory exhausted", "Killed signal terminated program", "Disk quota exceeded", "Input/output error", "] Killed", "] Terminated"}
+}
+
+// mostLines and mostQuoted bound what is quoted of make's output.
+const (
+	mostLines  = 5
+	mostQuoted = 500
+)
+
+// lastLines of what make printed, but for those in which one make after the other says that it has failed.
+func lastLines(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.ToValidUTF8(line, "?"))
+		if line != "" && !strings.HasPrefix(line, "make[") && !strings.HasPrefix(line, "make: ***") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return "it printed nothing"
+	}
+	said := []rune(strings.Join(lines[max(0, len(lines)-mostLines):], " / "))
+	if len(said) > mostQuoted {
+		said = append([]rune("…"), said[len(said)-mostQuoted:]...)
+	}
+	return string(said)
+}
+
+// keep a kernel that was built: it is in its folder as a whole, or the folder is not there.
+func (t *Tree) keep(hash, image string) error {
+	folder := filepath.Join(t.Out, hash)
+	aside := folder + ".new"
+	if err := os.RemoveAll(aside); err != nil { // of a crash
+		return err
+	}
+	if err := os.Mkdir(aside, 0o755); err != nil {
+		return err
+	}
+	for name, from := range map[string]string{filepath.Base(image): image, configFile: ".config", releaseFile: "include/config/kernel.release"} {
+		f, err := os.Open(filepath.Join(t.objects(), from))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(write(filepath.Join(aside, name), f), f.Close()); err != nil {
+			return err
+		}
+	}
+	if err := syncFolder(aside); err != nil {
+		return err
+	}
+	t.AtStep("name " + hash)
+	if err := os.Rename(aside, folder); err != nil {
+		return err
+	}
+	return syncFolder(t.Out)
+}
+
+// write a file to the disk; from nil it is empty.
+func write(path string, from io.Reader) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if from != nil {
+		_, err = io.Copy(f, from)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

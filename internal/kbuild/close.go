@@ -1,0 +1,222 @@
+package kbuild
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+	"sync"
+)
+
+// answer is what the tree says of a group.
+type answer struct {
+	// along are the groups that change when it alone is switched: on in the good configuration, or off in the bad one.
+	along []int
+	// refused says that it is not switched without others.
+	refused bool
+}
+
+// member of a group: one that was there before others joined it.
+type member struct {
+	options []string
+	// known counts down from the groups that were known before, so that they lead, the first before the second.
+	known int
+	answer
+	moves int
+}
+
+// close puts groups together until the tree takes each when it alone is switched, in either end, and changes no other with it.
+//
+// All groups are asked about once, and those that the answers tie together become one. Only what was put together is asked about again: what
+// the others said holds, whoever has joined whom.
+func (b *Between) close(ctx context.Context, known int, say func(done, of int)) error {
+	if say == nil {
+		say = func(int, int) {}
+	}
+	p := &progress{say: say}
+	members := make([]member, len(b.Groups))
+	open := make([]int, len(b.Groups))
+	for i, g := range b.Groups {
+		open[i] = i
+		members[i] = member{options: g}
+		if i < known {
+			members[i].known = known - i
+		}
+	}
+	for len(open) > 0 {
+		if err := b.ask(ctx, members, open, p); err != nil {
+			return err
+		}
+		ties := make([][]int, len(members))
+		tied := false
+		for i, m := range members {
+			ties[i], tied = m.along, tied || len(m.along) > 0
+		}
+		for i := 0; !tied && i < len(members); i++ {
+			// It takes none along, but does not come alone either: it needs others, of which the tree does not say which.
+			if members[i].refused {
+				needed, err := b.needed(ctx, i)
+				if err != nil {
+					return err
+				}
+				ties[i] = needed
+			}
+		}
+		members, open = join(members, ties)
+		b.Groups = nil
+		for _, m := range members {
+			b.Groups = append(b.Groups, m.options)
+		}
+	}
+	return nil
+}
+
+// progress counts the questions.
+type progress struct {
+	mu       sync.Mutex
+	done, of int
+	say      func(done, of int)
+}
+
+func (p *progress) add(done, of int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done, p.of = p.done+done, p.of+of
+	p.say(p.done, p.of)
+}
+
+// ask the tree about some of the groups, of several at the same time.
+func (b *Between) ask(ctx context.Context, members []member, about []int, p *progress) error {
+	asked, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p.add(0, 2*len(about))
+	var all sync.WaitGroup
+	for _, i := range about {
+		all.Go(func() {
+			a, err := b.answer(asked, i, p)
+			if err != nil {
+				cancel(err)
+				return
+			}
+			members[i].answer, members[i].moves = a, len(a.along)
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	return context.Cause(asked)
+}
+
+// answer asks what comes of one group.
+func (b *Between) answer(ctx context.Context, group int, p *progress) (answer, error) {
+	var a answer
+	for _, bad := range []bool{false, true} {
+		m, err := b.mix(ctx, b.only(bad, group), group)
+		if err != nil {
+			return a, err
+		}
+		for j := range b.Groups {
+			if j != group && len(b.differ(m.Config, j, bad)) > 0 && !slices.Contains(a.along, j) {
+				a.along = append(a.along, j)
+			}
+		}
+		a.refused = a.refused || len(b.differ(m.Config, group, !bad)) > 0
+		p.add(1, 0)
+	}
+	return a, nil
+}
+
+// only has all groups as one end has them, but for some.
+func (b *Between) only(bad bool, but ...int) []bool {
+	switched := slices.Repeat([]bool{bad}, len(b.Groups))
+	for _, i := range but {
+		switched[i] = !bad
+	}
+	return switched
+}
+
+// needed are groups with which a group is switched that the tree refuses alone. With all of them it is, for that is the other end; which
+// are needed is found by halving.
+func (b *Between) needed(ctx context.Context, group int) ([]int, error) {
+	var all []int
+	for _, bad := range []bool{false, true} {
+		var others []int
+		for j := range b.Groups {
+			if j != group {
+				others = append(others, j)
+			}
+		}
+		needed := []int{group}
+		for {
+			var failed error
+			n := sort.Search(len(others), func(n int) bool {
+				if failed != nil {
+					return true
+				}
+				m, err := b.mix(ctx, b.only(bad, slices.Concat(needed, others[:n])...), group)
+				failed = err
+				return err == nil && len(b.differ(m.Config, group, !bad)) == 0
+			})
+			if failed != nil {
+				return nil, failed
+			}
+			if n == 0 {
+				break
+			}
+			needed, others = append(needed, others[n-1]), others[:n-1]
+		}
+		all = append(all, needed[1:]...)
+	}
+	return all, nil
+}
+
+// join the groups that ties connect. It returns all groups, and which of them were put together.
+func join(members []member, ties [][]int) ([]member, []int) {
+	of := make([]int, len(members)) // the smallest group that each is tied to
+	for i := range of {
+		of[i] = i
+	}
+	for i, others := range ties {
+		for _, j := range others {
+			from, to := max(of[i], of[j]), min(of[i], of[j])
+			for k := range of {
+				if of[k] == from {
+					of[k] = to
+				}
+			}
+		}
+	}
+	var joined []member
+	var open []int
+	for i := range members {
+		var parts []member
+		for j, m := range members {
+			if of[j] == i {
+				parts = append(parts, m)
+			}
+		}
+		switch len(parts) {
+		case 0:
+			continue
+		case 1:
+			joined = append(joined, parts[0])
+			continue
+		}
+		slices.SortStableFunc(parts, lead)
+		whole := member{known: parts[0].known}
+		for _, p := range parts {
+			whole.options = append(whole.options, p.options...)
+		}
+		open = append(open, len(joined))
+		joined = append(joined, whole)
+	}
+	return joined, open
+}
+
+// lead orders the parts of a group. What is known to be followed comes first, then what takes most along, then what comes alone: both are signs
+// that the others follow from it.
+func lead(x, y member) int {
+	alone := map[bool]int{false: 0, true: 1}
+	return cmp.Or(cmp.Compare(y.known, x.known), cmp.Compare(alone[x.refused], alone[y.refused]), cmp.Compare(y.moves, x.moves), cmp.Compare(x.options[0], y.options[0]))
+}

@@ -1,0 +1,21 @@
+// Package kbuild makes Linux kernels between two others: some of the options of the build as the one has them, the rest as the other has them.
+// Which options can be switched without others is asked of the tree's own tools, and what they refuse is told.
+//
+// Only the kernel's image is built, no modules: what a guest needs to come up and to reach its disks must be built in (=y).
+//
+// Nothing is written into the source tree. The cache, which may be deleted whenever nothing is built:
+//
+//	tree-9b01c2d4/           of one tree and the further words for its make; what locks the folder is at work in it
+//	tree-9b01c2d4/objects/   what make makes (O=), shared by all kernels of the tree
+//	tree-9b01c2d4/unclean    says that make may have left halves of files among the objects, so that they go before the next build
+//	3f2a9c01b7de/bzImage     a kernel, by the hash of all that it was made of; it is there as a whole or not at all
+//	3f2a9c01b7de/config      its configuration
+//	3f2a9c01b7de/release     what it says of itself (uname -r)
+//
+// A search makes one of two configurations, groups what differs, and mixes:
+//
+//	tree, err := kbuild.Open(ctx, terms)
+//	between, err := tree.Between(ctx, good, bad, known, say)
+//	mixed, err := between.Mix(ctx, switched)
+//	kernel, err := tree.Build(ctx, mixed.Config)
+package kbuild

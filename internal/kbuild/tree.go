@@ -1,0 +1,230 @@
+package kbuild
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Terms of making kernels.
+type Terms struct {
+	// Target is this machine.
+	Target target.Target
+	// Dir is the kernel's source; nothing is written to it.
+	Dir string
+	// Out is the folder of all that is made.
+	Out string
+	// Make are variables for make: "CC=gcc-12". The environment has no say.
+	Make []string
+	// Run is the ID of the run that measures, which begins the names of the jobs that build.
+	Run string
+	// Mark is a variable in the environment of all that is started, "NAME=value", by which it is found after a crash.
+	Mark string
+	// End ends what was started with that mark or works in this folder.
+	End func(ctx context.Context, folder string) error
+	// AtStep is called before each step that leaves something behind, with its name. It exists so that a test can end the process there.
+	AtStep func(step string)
+	// Waiting is called when another process is at work in this folder, and has to be waited for.
+	Waiting func(folder string)
+}
+
+// Tree is the source of a kernel.
+type Tree struct {
+	Terms
+	// Release of the source: "6.1.192".
+	Release string
+	// identity is what the hash of each of its kernels begins with.
+	identity string
+	// folder is the tree's own in Out.
+	folder string
+	// settlers are the numbers of the folders in which configurations are settled, of which each has one at a time.
+	settlers chan int
+	jobs     int
+
+	mu sync.Mutex
+	// strings are the options that were seen to be strings, which have quotes whatever is in them.
+	strings map[string]bool
+}
+
+// Open a tree.
+func Open(ctx context.Context, terms Terms) (*Tree, error) {
+	if terms.AtStep == nil {
+		terms.AtStep = func(string) {}
+	}
+	for _, path := range []*string{&terms.Dir, &terms.Out} {
+		whole, err := filepath.Abs(*path)
+		if err != nil {
+			return nil, err
+		}
+		if strings.ContainsAny(whole, " \t:") {
+			return nil, &lab.Error{Kind: lab.Usage, What: whole + " has a space or a colon in its path, with which no kernel can be built"}
+		}
+		*path = whole
+	}
+	for _, word := range terms.Make {
+		if name, _, ok := strings.Cut(word, "="); !ok || !isVariable(name) {
+			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q can't be given to the kernel's make: variables can, but for those that say where and under which name", word), Hints: []string{"CC=gcc-12"}}
+		}
+	}
+	if err := refuse(terms.Dir); err != nil {
+		return nil, err
+	}
+	t := &Tree{Terms: terms, settlers: make(chan int, mostSettlers), strings: map[string]bool{}}
+	for i := range min(mostSettlers, runtime.NumCPU()) {
+		t.settlers <- i
+	}
+	t.folder = filepath.Join(t.Out, "tree-"+digest(append([]string{t.Dir}, t.Make...)...)[:8])
+	argv := t.argv("-s", "kernelversion")
+	said, err := t.Target.Run(ctx, argv...)
+	if err != nil {
+		return nil, err
+	}
+	if said.ExitCode != 0 {
+		return nil, &lab.Error{What: "the kernel's make does not say its version", Command: argv, Output: string(said.Stderr), Hints: []string{"apt install make gcc"}}
+	}
+	t.Release = strings.TrimSpace(string(said.Stdout))
+	t.identity, err = t.identify(ctx)
+	return t, err
+}
+
+// refuse what no kernel can be built from elsewhere.
+func refuse(dir string) error {
+	for _, file := range []string{"Kconfig", "Makefile", "scripts/kconfig"} {
+		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+			return &lab.Error{Kind: lab.Usage, What: dir + " is no tree of the kernel's source", Err: err,
+				Hints: []string{"on Debian: apt install linux-source, and unpack /usr/src/linux-source-*.tar.xz"}}
+		}
+	}
+	// The tree's own rule: the Makefile's outputmakefile.
+	for _, pattern := range []string{".config", "include/config", "arch/*/include/generated"} {
+		if found, _ := fs.Glob(os.DirFS(dir), pattern); len(found) > 0 {
+			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was built in (%s), and can't be built elsewhere before it is clean", dir, found[0]),
+				Hints: []string{"make mrproper, in it or in a copy; it removes .config, too"}}
+		}
+	}
+	return nil
+}
+
+// isVariable says whether a variable may be given to make.
+func isVariable(name string) bool {
+	switch name {
+	case "", "O", "KBUILD_OUTPUT", "LOCALVERSION", "KCONFIG_CONFIG", "KBUILD_KCONFIG":
+		return false
+	}
+	return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// identify the source. Changes to files that are in no commit and leave the top Makefile alone are not seen.
+func (t *Tree) identify(ctx context.Context) (string, error) {
+	info, err := os.Stat(filepath.Join(t.Dir, "Makefile"))
+	if err != nil {
+		return "", err
+	}
+	commit := ""
+	if _, err := os.Stat(filepath.Join(t.Dir, ".git")); err == nil {
+		out, err := t.Target.Run(ctx, "env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "git", "-c", "safe.directory=*", "-C", t.Dir, "rev-parse", "--verify", "HEAD")
+		if err != nil {
+			return "", err
+		}
+		commit = strings.TrimSpace(string(out.Stdout))
+	}
+	return digest(append([]string{"headroom/kernel/v1", t.Dir, t.Release, info.ModTime().UTC().Format(time.RFC3339Nano), commit}, t.Make...)...), nil
+}
+
+// digest of texts, in which none can run into the next.
+func digest(texts ...string) string {
+	h := sha256.New()
+	for _, text := range texts {
+		fmt.Fprintf(h, "%d:%s\n", len(text), text)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// argv is a command of the tree's make. What it makes must follow from the source, the words and the configuration alone, for these are what
+// it is found by again: no variable of the environment that kbuild or make reads gets through.
+func (t *Tree) argv(words ...string) []string {
+	argv := []string{"env", "LC_ALL=C"}
+	for _, name := range []string{"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES", "GNUMAKEFLAGS", "MAKEOVERRIDES", "ARCH", "SUBARCH", "CROSS_COMPILE", "LLVM", "LLVM_IAS", "LOCALVERSION",
+		"KBUILD_OUTPUT", "KBUILD_KCONFIG", "KBUILD_EXTMOD", "KBUILD_DEFCONFIG", "KBUILD_VERBOSE", "KCFLAGS", "KCPPFLAGS", "KAFLAGS", "HOSTCFLAGS", "HOSTLDFLAGS", "INSTALL_PATH",
+		"KCONFIG_CONFIG", "KCONFIG_ALLCONFIG", "KCONFIG_OVERWRITECONFIG", "KCONFIG_NOSILENTUPDATE", "KCONFIG_WERROR", "KCONFIG_WARN_UNKNOWN_SYMBOLS"} {
+		argv = append(argv, "-u", name)
+	}
+	argv = append(argv, "make", "--no-print-directory", "-C", t.Dir)
+	return append(append(argv, t.Make...), words...)
+}
+
+func (t *Tree) objects() string { return filepath.Join(t.folder, "objects") }
+func (t *Tree) unclean() string { return filepath.Join(t.folder, "unclean") }
+
+// lock the tree's folder against other processes, and remove what a killed one has left in halves.
+func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
+	if err := os.MkdirAll(t.folder, 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(t.folder)
+	if err != nil {
+		return nil, err
+	}
+	for waited := time.Duration(0); ; waited += lockPause {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			break
+		}
+		if waited == lockLinger && t.Waiting != nil {
+			t.Waiting(t.folder)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(&lab.Error{Kind: lab.Cancelled, What: "stopped while another process builds in " + t.folder, Err: context.Cause(ctx)}, f.Close())
+		case <-time.After(lockPause):
+		}
+	}
+	if err := t.tidy(ctx); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
+}
+
+// lockLinger is how long the lock of a process that was killed just now can be held by a child that it had begun to start.
+const (
+	lockLinger = 500 * time.Millisecond
+	lockPause  = 100 * time.Millisecond
+)
+
+// tidy ends what a killed process has left running, and removes what can't be trusted.
+func (t *Tree) tidy(ctx context.Context) error {
+	if t.End != nil && exists(t.unclean()) {
+		if err := t.End(ctx, t.objects()); err != nil {
+			return err
+		}
+	}
+	// A make that was asked to end leaves no halves, and its job has taken the mark away by now.
+	if exists(t.unclean()) {
+		t.AtStep("remove unclean objects")
+		if err := os.RemoveAll(t.objects()); err != nil {
+			return err
+		}
+		if err := os.Remove(t.unclean()); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(t.objects(), 0o755)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
