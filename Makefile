@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint system test-guests build bench install clean
+.PHONY: help run test fast lint system test-guests test-kernel build bench install clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
@@ -33,6 +33,9 @@ system: ## the tests with real disks, file systems and browsers; as root
 
 test-guests: ## longer experiments in guests: emulated where KVM does not work
 	@scripts/test guests
+
+test-kernel: ## kernels built from Debian's source, which is downloaded once; half an hour and 2 GB
+	@scripts/test kernel
 
 bench: ## print the figures that the docs quote
 	@scripts/bench

@@ -157,13 +157,13 @@ func digest(texts ...string) string {
 // argv is a command of the tree's make. What it makes must follow from the source, the words and the configuration alone, for these are what
 // it is found by again: no variable of the environment that kbuild or make reads gets through.
 func (t *Tree) argv(words ...string) []string {
-	argv := []string{"env", "LC_ALL=C"}
+	argv := []string{"env"}
 	for _, name := range []string{"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES", "GNUMAKEFLAGS", "MAKEOVERRIDES", "ARCH", "SUBARCH", "CROSS_COMPILE", "LLVM", "LLVM_IAS", "LOCALVERSION",
 		"KBUILD_OUTPUT", "KBUILD_KCONFIG", "KBUILD_EXTMOD", "KBUILD_DEFCONFIG", "KBUILD_VERBOSE", "KCFLAGS", "KCPPFLAGS", "KAFLAGS", "HOSTCFLAGS", "HOSTLDFLAGS", "INSTALL_PATH",
 		"KCONFIG_CONFIG", "KCONFIG_ALLCONFIG", "KCONFIG_OVERWRITECONFIG", "KCONFIG_NOSILENTUPDATE", "KCONFIG_WERROR", "KCONFIG_WARN_UNKNOWN_SYMBOLS"} {
 		argv = append(argv, "-u", name)
 	}
-	argv = append(argv, "make", "--no-print-directory", "-C", t.Dir)
+	argv = append(argv, "LC_ALL=C", "make", "--no-print-directory", "-C", t.Dir)
 	return append(append(argv, t.Make...), words...)
 }
 

@@ -1,0 +1,568 @@
+//go:build kernel
+
+package kbuild
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/kconfig"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// source of a kernel, as the distribution has it.
+func source(t *testing.T) string {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.Command("../../scripts/kernel-source")
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("no kernel source: %v %s", err, stderr.String())
+	}
+	for _, tool := range []string{"flex", "bison", "bc", "gcc", "make"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(tool + " is not installed")
+		}
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func terms(t *testing.T, dir string) Terms {
+	t.Helper()
+	return Terms{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs")), Dir: dir, Out: filepath.Join(t.TempDir(), "kernels"), Run: "7KQ4M2X9TD", Mark: "HEADROOM_RUN=7KQ4M2X9TD",
+		End: func(_ context.Context, folder string) error { return target.KillBelow(folder) }}
+}
+
+func open(t *testing.T, terms Terms) *Tree {
+	t.Helper()
+	tree, err := Open(t.Context(), terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// options is a tree that has a kernel's tools, and no options but these.
+func options(t *testing.T, kconfig string) *Tree {
+	t.Helper()
+	from, dir := source(t), t.TempDir()
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "Kconfig" {
+			if err := os.Symlink(filepath.Join(from, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "Kconfig"), []byte(kconfig), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, terms(t, dir))
+}
+
+func testdata(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// differences but for what is found out from the compiler.
+func differences(a, b kconfig.Config) (changes []kconfig.Change) {
+	for _, c := range kconfig.Compare(a, b) {
+		if !found(c.Option) {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// possible demands that every mixture of few groups comes out as it was asked for, or is told.
+func possible(t *testing.T, b *Between, switches [][]bool) {
+	t.Helper()
+	for _, switched := range switches {
+		m, err := b.Mix(t.Context(), switched)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Refused) > 0 {
+			t.Errorf("%v of %q refuses %q", switched, b.Groups, m.Refused)
+		}
+		again, err := b.Mix(t.Context(), switched)
+		if err != nil || !maps.Equal(m.Config, again.Config) {
+			t.Errorf("%v is another configuration the second time: %v, %v", switched, kconfig.Compare(m.Config, again.Config), err)
+		}
+	}
+}
+
+// Each kind of tie between options, in a tree that has nothing else.
+func TestTies(t *testing.T) {
+	for name, c := range map[string]struct {
+		kconfig, good, bad string
+		known              [][]string
+		want               [][]string
+	}{
+		"none": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tint \"b\"\n\tdefault 5\nconfig C\n\tstring \"c\"\n\tdefault \"7\"\n", good: "CONFIG_A=y\n", bad: "CONFIG_B=6\nCONFIG_C=\"n\"\n",
+			want: [][]string{{"A"}, {"B"}, {"C"}}},
+		// B can be off with A on, but not on without it.
+		"depends": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\n\tdepends on A\nconfig C\n\tbool \"c\"\n", good: "CONFIG_C=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\n",
+			want: [][]string{{"A", "B"}, {"C"}}},
+		"follows": {kconfig: "config Z\n\tbool \"z\"\nconfig A\n\tdef_bool Z\nconfig B\n\tint\n\tdefault 4 if Z\n\tdefault 3\n", good: "CONFIG_Z=n\n", bad: "CONFIG_Z=y\n", want: [][]string{{"Z", "A", "B"}}},
+		"selects": {kconfig: "config A\n\tbool \"a\"\n\tselect C\nconfig B\n\tbool \"b\"\n\tselect C\nconfig C\n\tbool\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\n", want: [][]string{{"A", "B", "C"}}},
+		"choice": {kconfig: "choice\n\tprompt \"x\"\nconfig A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\nendchoice\nconfig HZ\n\tint\n\tdefault 1 if A\n\tdefault 2 if B\n\tdefault 3\n",
+			good: "CONFIG_A=y\n", bad: "CONFIG_C=y\n", want: [][]string{{"C", "A", "HZ"}}},
+		// Either of A and B will do for C, so that neither moves it, and it can't come without either.
+		"one of two": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends on A || B\nconfig D\n\tbool \"d\"\n", good: "CONFIG_A=n\n",
+			bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\nCONFIG_D=y\n", want: [][]string{{"A", "C"}, {"B"}, {"D"}}},
+		// An option of the tree's default, which only the one end mentions.
+		"mentioned": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\n\tdepends on A\n\tdefault y\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\n# CONFIG_B is not set\n", want: [][]string{{"A"}}},
+		"known": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\nconfig D\n\tbool \"d\"\n\tdepends on C\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\nCONFIG_D=y\n",
+			known: [][]string{{"OTHER"}, {"D"}, {"B", "OTHER", "A"}}, want: [][]string{{"D", "C"}, {"B", "A"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := options(t, c.kconfig)
+			done, of := 0, 0
+			b, err := tree.Between(t.Context(), []byte(c.good), []byte(c.bad), c.known, func(d, o int) { done, of = d, o })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(b.Groups, c.want) {
+				t.Errorf("%q, want %q", b.Groups, c.want)
+			}
+			if done != of || of < 2*len(b.Groups) {
+				t.Errorf("%d of %d questions", done, of)
+			}
+			for _, bad := range []bool{false, true} {
+				possible(t, b, [][]bool{b.only(bad)})
+				for i := range b.Groups {
+					possible(t, b, [][]bool{b.only(bad, i)})
+				}
+			}
+			again, err := tree.Regroup(t.Context(), []byte(c.good), []byte(c.bad), b.Groups)
+			if err != nil || !reflect.DeepEqual(again.Groups, b.Groups) {
+				t.Errorf("%v, %v", again, err)
+			}
+		})
+	}
+}
+
+// What holds of single switches need not hold of several: what the tree refuses is told.
+func TestRefused(t *testing.T) {
+	tree := options(t, "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends on A || B\n")
+	// As if C had been possible alone: it is grouped with nothing.
+	b, err := tree.Regroup(t.Context(), []byte("CONFIG_A=n\n"), []byte("CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\n"), [][]string{{"A"}, {"B"}, {"C"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.Mix(t.Context(), []bool{false, false, true})
+	if err != nil || !slices.Equal(m.Refused, []string{"C"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if m, err = b.Mix(t.Context(), []bool{false, true, true}); err != nil || len(m.Refused) > 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := b.Mix(t.Context(), []bool{true}); err == nil {
+		t.Error("one switch for three groups was taken")
+	}
+}
+
+// fastAndSlow are the two configurations of a small kernel.
+func fastAndSlow(t *testing.T, tree *Tree) *Between {
+	t.Helper()
+	started := time.Now()
+	asked := 0
+	b, err := tree.Between(t.Context(), testdata(t, "fast.config"), testdata(t, "slow.config"), [][]string{{"PREEMPT", "PREEMPTION", "PREEMPT_COUNT"}}, func(_, of int) { asked = of })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("figure: %d options in %d groups after %d questions in %.0f s", len(differences(b.Good, b.Bad)), len(b.Groups), asked, time.Since(started).Seconds())
+	for _, g := range b.Groups {
+		t.Log(g)
+	}
+	return b
+}
+
+// The groups of a real kernel: each can be switched alone in either end, and both ends come out exactly.
+func TestKernelGroups(t *testing.T) {
+	tree := open(t, terms(t, source(t)))
+	if !strings.HasPrefix(tree.Release, "6.") {
+		t.Errorf("release %q", tree.Release)
+	}
+	b := fastAndSlow(t, tree)
+	in := map[string]int{}
+	for i, g := range b.Groups {
+		for _, option := range g {
+			if _, twice := in[option]; twice {
+				t.Errorf("%s is in two groups", option)
+			}
+			in[option] = i
+		}
+	}
+	for _, c := range differences(b.Good, b.Bad) {
+		if _, ok := in[c.Option]; !ok {
+			t.Errorf("%s is in no group", c.Option)
+		}
+	}
+	for _, lead := range []string{"PREEMPT", "HZ_1000", "DEBUG_PAGEALLOC", "INIT_ON_ALLOC_DEFAULT_ON", "PAGE_TABLE_ISOLATION"} {
+		if i, ok := in[lead]; !ok || b.Groups[i][0] != lead {
+			t.Errorf("%s leads no group", lead)
+		}
+	}
+	for _, bad := range []bool{false, true} {
+		m, err := b.Mix(t.Context(), b.only(bad))
+		if err != nil || len(differences(m.Config, b.end(bad))) > 0 {
+			t.Errorf("the end comes out with %v, %v", differences(m.Config, b.end(bad)), err)
+		}
+		for i := range b.Groups {
+			m, err := b.Mix(t.Context(), b.only(bad, i))
+			if err != nil || len(m.Refused) > 0 {
+				t.Errorf("%q alone: %q is refused, %v", b.Groups[i], m.Refused, err)
+			}
+		}
+	}
+	if left, err := os.ReadDir(tree.Out); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// before a step, the test dies in its place.
+type died struct{ step string }
+
+// A kernel is built once, says its name, and shares what it can with the next; a build that is cut off goes on, and one that can't be leaves
+// the others as they are.
+func TestBuild(t *testing.T) {
+	dir := source(t)
+	before := listing(t, dir)
+	of := terms(t, dir)
+	tree := open(t, of)
+	good, err := tree.settled(t, testdata(t, "fast.config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree.Has(good) {
+		t.Error("it is there before it is built")
+	}
+
+	// A user who stops it: what was compiled until then stays, and is not an answer.
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		for objects(tree) < 50 && t.Context().Err() == nil {
+			time.Sleep(100 * time.Millisecond)
+		}
+		stop()
+	}()
+	var unbuilt *Unbuilt
+	if _, err := tree.Build(ctx, good); lab.KindOf(err) != lab.Cancelled || errors.As(err, &unbuilt) || tree.Has(good) || exists(tree.unclean()) {
+		t.Errorf("%v; unclean: %v", err, exists(tree.unclean()))
+	}
+	kept := objects(tree)
+	if kept < 50 {
+		t.Errorf("%d objects are left", kept)
+	}
+	if running(t, tree) > 0 {
+		t.Error("a compiler still runs")
+	}
+
+	started := time.Now()
+	kernel, err := tree.Build(t.Context(), good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("figure: the first kernel takes %.0f s", time.Since(started).Seconds())
+	hash := tree.Hash(good)
+	if want := tree.Release + "-headroom-" + hash[:8]; kernel.Release != want || kernel.Image != filepath.Join(of.Out, hash, "bzImage") {
+		t.Errorf("%+v, want release %s", kernel, want)
+	}
+	image, err := os.ReadFile(kernel.Image)
+	if err != nil || !bytes.Contains(image, []byte(kernel.Release+" ")) {
+		t.Errorf("the image does not say %s: %v", kernel.Release, err)
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(kernel.Image), configFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := kconfig.Parse(bytes.NewReader(text)); err != nil || len(kconfig.Compare(c, good)) > 0 {
+		t.Errorf("beside it is another configuration: %v, %v", kconfig.Compare(c, good), err)
+	}
+
+	// Again, by another process: found without any make, so that it is also found without a compiler.
+	again := open(t, of)
+	again.Target = nil
+	if k, err := again.Build(t.Context(), good); err != nil || k != kernel || !again.Has(good) {
+		t.Errorf("%+v, %v", k, err)
+	}
+
+	// One option more: all that does not depend on it stays.
+	other := maps.Clone(good)
+	other["INIT_ON_ALLOC_DEFAULT_ON"] = "y"
+	newest := stamps(tree)
+	started = time.Now()
+	second, err := tree.Build(t.Context(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	for path, at := range stamps(tree) {
+		if newest[path] != at {
+			made++
+		}
+	}
+	t.Logf("figure: the next kernel takes %.0f s and makes %d of %d objects", time.Since(started).Seconds(), made, len(newest))
+	if made == 0 || made > len(newest)/2 || second.Release == kernel.Release {
+		t.Errorf("%d of %d objects were made for %+v", made, len(newest), second)
+	}
+
+	// A configuration that is none of this tree is not built as something else.
+	other["NO_SUCH_OPTION"] = "y"
+	if _, err := tree.Build(t.Context(), other); err == nil || errors.As(err, &unbuilt) || !strings.Contains(err.Error(), "NO_SUCH_OPTION as n and not as y") {
+		t.Error(err)
+	}
+	delete(other, "NO_SUCH_OPTION")
+
+	// Processes that end at each step, or whose make is killed with them.
+	other["HZ_1000"], other["HZ_250"], other["HZ"] = "y", "n", "1000"
+	for _, step := range []string{"build ", "keep ", "name "} {
+		func() {
+			dying := of
+			dying.AtStep = func(at string) {
+				if strings.HasPrefix(at, step) {
+					panic(died{at})
+				}
+			}
+			defer func() {
+				if d, ok := recover().(died); !ok || tree.Has(other) {
+					t.Errorf("it did not end before %q: %v", step, d)
+				}
+			}()
+			_, _ = open(t, dying).Build(t.Context(), other)
+		}()
+	}
+	third, err := tree.Build(t.Context(), other)
+	if err != nil || !tree.Has(other) {
+		t.Errorf("%+v, %v", third, err)
+	}
+	if len(kernels(t, tree)) != 3 {
+		t.Errorf("%q", kernels(t, tree))
+	}
+	if after := listing(t, dir); after != before {
+		t.Error("the source tree has changed")
+	}
+}
+
+// A killed make may leave half a file as if it were whole, so its objects go; one that was asked to end leaves none, also when nobody waits for it.
+func TestAKilledBuild(t *testing.T) {
+	of := terms(t, source(t))
+	tree := open(t, of)
+	good, err := tree.settled(t, testdata(t, "fast.config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		signal syscall.Signal
+		keeps  bool
+	}{"killed": {syscall.SIGKILL, false}, "asked": {syscall.SIGTERM, true}} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := tree.Build(context.WithoutCancel(t.Context()), good)
+			done <- err
+		}()
+		for objects(tree) < 30 {
+			select {
+			case err := <-done:
+				t.Fatalf("%s: it ended: %v", name, err)
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+		signalMake(t, tree, c.signal)
+		var unbuilt *Unbuilt
+		if err := <-done; err == nil || errors.As(err, &unbuilt) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := !exists(tree.unclean()); got != c.keeps {
+			t.Errorf("%s: its objects are trusted: %v", name, got)
+		}
+		had := objects(tree)
+		if err := tree.locked(t.Context(), func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+		if left := objects(tree); c.keeps && left != had || !c.keeps && left != 0 {
+			t.Errorf("%s: of %d objects %d are left", name, had, left)
+		}
+		if running(t, tree) > 0 {
+			t.Errorf("%s: a compiler still runs", name)
+		}
+	}
+}
+
+// A compiler that fails says something about the configuration, a disk that is full does not, and neither does a make that another ended.
+func TestUnbuilt(t *testing.T) {
+	of := terms(t, source(t))
+	compiler := filepath.Join(t.TempDir(), "compiler")
+	of.Make = []string{"CC=" + compiler}
+	failing := func(text string) {
+		t.Helper()
+		script := "#!/bin/sh\ncase \"$*\" in *slub.o*) echo '" + text + "' >&2; exit 1 ;; esac\nexec gcc \"$@\"\n"
+		if err := os.WriteFile(compiler+".new", []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(compiler+".new", compiler); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failing("slub.c:7: error: no such thing")
+	tree := open(t, of)
+	good, err := tree.settled(t, testdata(t, "fast.config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unbuilt *Unbuilt
+	_, err = tree.Build(t.Context(), good)
+	if !errors.As(err, &unbuilt) || unbuilt.Config != tree.Hash(good) || !strings.Contains(unbuilt.Reason, "slub.c:7: error: no such thing") || exists(tree.unclean()) || tree.Has(good) {
+		t.Errorf("%v", err)
+	}
+	failing("slub.c:8: fatal error: error writing to /tmp/x.s: No space left on device")
+	if _, err = tree.Build(t.Context(), good); err == nil || errors.As(err, &unbuilt) && err == error(unbuilt) || !strings.Contains(err.Error(), "No space left on device") || !exists(tree.unclean()) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Two processes do not mix: the second waits, says so, and can be stopped.
+func TestTwoProcesses(t *testing.T) {
+	of := terms(t, source(t))
+	var waited atomic.Int32
+	of.Waiting = func(string) { waited.Add(1) }
+	one, two := open(t, of), open(t, of)
+	unlock, err := one.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+	defer stop()
+	if _, err := two.lock(ctx); lab.KindOf(err) != lab.Cancelled || waited.Load() != 1 {
+		t.Errorf("%v, said %d times", err, waited.Load())
+	}
+	if err := unlock(); err != nil {
+		t.Error(err)
+	}
+	if unlock, err = two.lock(t.Context()); err != nil || unlock() != nil {
+		t.Error(err)
+	}
+}
+
+// settled is a configuration as the tree completes it.
+func (t *Tree) settled(test *testing.T, text []byte) (kconfig.Config, error) {
+	test.Helper()
+	var s settled
+	err := t.locked(test.Context(), func() (err error) {
+		s, err = t.settle(test.Context(), text)
+		return err
+	})
+	return s.config, err
+}
+
+// stamps of all object files.
+func stamps(t *Tree) map[string]time.Time {
+	all := map[string]time.Time{}
+	_ = filepath.WalkDir(t.objects(), func(path string, d os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".o") {
+			if info, err := d.Info(); err == nil {
+				all[path] = info.ModTime()
+			}
+		}
+		return nil
+	})
+	return all
+}
+
+func objects(t *Tree) int { return len(stamps(t)) }
+
+// kernels that were built.
+func kernels(t *testing.T, tree *Tree) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(tree.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "tree-") {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// working are the processes in a tree's folder of objects.
+func working(t *testing.T, tree *Tree) (pids []string) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range links {
+		if dir, err := os.Readlink(l); err == nil && strings.HasPrefix(dir, tree.objects()) {
+			pids = append(pids, filepath.Base(filepath.Dir(l)))
+		}
+	}
+	return pids
+}
+
+func running(t *testing.T, tree *Tree) int { return len(working(t, tree)) }
+
+// signalMake sends a signal to the make that headroom has started, and to all that it has started; not to the shell that watches it.
+func signalMake(t *testing.T, tree *Tree, signal syscall.Signal) {
+	t.Helper()
+	jobs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := 0
+	for _, j := range jobs {
+		text, err := os.ReadFile(j)
+		if err == nil && bytes.HasPrefix(text, []byte("make\x00")) && bytes.Contains(text, []byte("O="+tree.objects())) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(j)))
+			if err == nil && syscall.Kill(pid, signal) == nil {
+				sent++
+			}
+		}
+	}
+	if sent == 0 {
+		t.Fatal("there is no make to send a signal to")
+	}
+	if signal == syscall.SIGKILL {
+		if err := target.KillBelow(tree.objects()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// listing of a source tree: what is in it, and when it was written.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	out, err := exec.Command("find", dir, "-printf", "%p %s %T@ %y\n").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(out), "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
