@@ -105,8 +105,12 @@ func (t *Tree) build(ctx context.Context, hash string, config kconfig.Config) (K
 	if err := t.configure(ctx, config); err != nil {
 		return Kernel{}, err
 	}
-	words := t.words(hash)
-	argv := t.argv(append(words, "-s", "image_name")...)
+	t.AtStep("build " + hash)
+	words := append(t.words(hash), fmt.Sprintf("-j%d", runtime.NumCPU()), "-s")
+	if err := t.make(ctx, hash, append(words, "prepare")); err != nil { // before it no image has a name
+		return Kernel{}, err
+	}
+	argv := t.argv(append(words, "image_name")...)
 	out, err := t.Target.Run(ctx, argv...)
 	if err != nil {
 		return Kernel{}, err
@@ -115,8 +119,7 @@ func (t *Tree) build(ctx context.Context, hash string, config kconfig.Config) (K
 	if out.ExitCode != 0 || !filepath.IsLocal(image) || image == "." {
 		return Kernel{}, &lab.Error{What: "the kernel's make does not say where its image is", Command: argv, Output: string(out.Stderr)}
 	}
-	t.AtStep("build " + hash)
-	if err := t.make(ctx, hash, append(words, fmt.Sprintf("-j%d", runtime.NumCPU()), "-s", filepath.Base(image))); err != nil {
+	if err := t.make(ctx, hash, append(words, filepath.Base(image))); err != nil {
 		return Kernel{}, err
 	}
 	t.AtStep("keep " + hash)
@@ -152,15 +155,16 @@ func (t *Tree) configure(ctx context.Context, config kconfig.Config) error {
 	return os.WriteFile(filepath.Join(t.objects(), ".config"), s.text, 0o644)
 }
 
-// making runs make ("$@"), with its errors among its output, in the order in which both came. A make that has ended, or was asked to, leaves
-// no half of a file: then its objects can be trusted ($1, with the mark $2 that says otherwise), also when nobody is there any more to see it. What
-// was killed, or has failed with its disk full, is left to those who look at it. Shells end with 128 and the number of the signal.
-const making = `objects=$1 unclean=$2
+// making runs make ("$@"), with its errors among its output, in the order in which both came. A make that has come to its end leaves no half of
+// a file, and neither does one that was asked to end together with its compilers, which is when the shell was asked, too: then the objects can be
+// trusted ($1, with the mark $2 that says otherwise), also when nobody is there any more to see it. What was killed, or has failed with its
+// disk full, is left to those who look at it. 143 is how a shell says SIGTERM.
+const making = `objects=$1 unclean=$2 asked=
 shift 2
-trap : TERM INT HUP
+trap asked=143 TERM INT HUP
 "$@" 2>&1
 code=$?
-case $code in 0|143) sync -f "$objects" && rm -f "$unclean" ;; esac
+case $code in 0|$asked) sync -f "$objects" && rm -f "$unclean" ;; esac
 exit $code`
 
 // make something of a kernel.
@@ -248,10 +252,7 @@ func lastLines(text string) string {
 // keep a kernel that was built: it is in its folder as a whole, or the folder is not there.
 func (t *Tree) keep(hash, image string) error {
 	folder := filepath.Join(t.Out, hash)
-	aside := folder + ".new"
-	if err := os.RemoveAll(aside); err != nil { // of a crash
-		return err
-	}
+	aside := t.aside()
 	if err := os.Mkdir(aside, 0o755); err != nil {
 		return err
 	}

@@ -340,7 +340,7 @@ func TestBuild(t *testing.T) {
 	delete(other, "NO_SUCH_OPTION")
 
 	// Processes that end at each step, or whose make is killed with them.
-	other["HZ_1000"], other["HZ_250"], other["HZ"] = "y", "n", "1000"
+	other["INIT_ON_FREE_DEFAULT_ON"] = "y"
 	for _, step := range []string{"build ", "keep ", "name "} {
 		func() {
 			dying := of
@@ -528,31 +528,32 @@ func working(t *testing.T, tree *Tree) (pids []string) {
 
 func running(t *testing.T, tree *Tree) int { return len(working(t, tree)) }
 
-// signalMake sends a signal to the make that headroom has started, and to all that it has started; not to the shell that watches it.
+// signalMake sends a signal to the job that headroom has started: the shell, make, and all below it.
 func signalMake(t *testing.T, tree *Tree, signal syscall.Signal) {
 	t.Helper()
 	jobs, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := 0
 	for _, j := range jobs {
 		text, err := os.ReadFile(j)
-		if err == nil && bytes.HasPrefix(text, []byte("make\x00")) && bytes.Contains(text, []byte("O="+tree.objects())) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(j)))
-			if err == nil && syscall.Kill(pid, signal) == nil {
-				sent++
-			}
+		if err != nil || !bytes.HasPrefix(text, []byte("make\x00")) || !bytes.Contains(text, []byte("O="+tree.objects())) {
+			continue
 		}
-	}
-	if sent == 0 {
-		t.Fatal("there is no make to send a signal to")
-	}
-	if signal == syscall.SIGKILL {
-		if err := target.KillBelow(tree.objects()); err != nil {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(j)))
+		if err != nil {
 			t.Fatal(err)
 		}
+		group, err := syscall.Getpgid(pid)
+		if err != nil || group == syscall.Getpgrp() {
+			t.Fatalf("make is in the test's own group, or gone: %v", err)
+		}
+		if err := syscall.Kill(-group, signal); err != nil {
+			t.Fatal(err)
+		}
+		return
 	}
+	t.Fatal("there is no make to send a signal to")
 }
 
 // listing of a source tree: what is in it, and when it was written.

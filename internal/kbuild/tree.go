@@ -53,7 +53,9 @@ type Tree struct {
 	folder string
 	// settlers are the numbers of the folders in which configurations are settled, of which each has one at a time.
 	settlers chan int
-	jobs     int
+	// tidied says that nothing runs any more that a killed process has left in the folder.
+	tidied bool
+	jobs   int
 
 	mu sync.Mutex
 	// strings are the options that were seen to be strings, which have quotes whatever is in them.
@@ -87,7 +89,6 @@ func Open(ctx context.Context, terms Terms) (*Tree, error) {
 	for i := range min(mostSettlers, runtime.NumCPU()) {
 		t.settlers <- i
 	}
-	t.folder = filepath.Join(t.Out, "tree-"+digest(append([]string{t.Dir}, t.Make...)...)[:8])
 	argv := t.argv("-s", "kernelversion")
 	said, err := t.Target.Run(ctx, argv...)
 	if err != nil {
@@ -97,6 +98,15 @@ func Open(ctx context.Context, terms Terms) (*Tree, error) {
 		return nil, &lab.Error{What: "the kernel's make does not say its version", Command: argv, Output: string(said.Stderr), Hints: []string{"apt install make gcc"}}
 	}
 	t.Release = strings.TrimSpace(string(said.Stdout))
+	if err := os.MkdirAll(t.Out, 0o755); err != nil {
+		return nil, err
+	}
+	for _, path := range []*string{&t.Dir, &t.Out} {
+		if *path, err = filepath.EvalSymlinks(*path); err != nil { // as processes are found by it
+			return nil, err
+		}
+	}
+	t.folder = filepath.Join(t.Out, "tree-"+digest(append([]string{t.Dir}, t.Make...)...)[:8])
 	t.identity, err = t.identify(ctx)
 	return t, err
 }
@@ -170,6 +180,9 @@ func (t *Tree) argv(words ...string) []string {
 func (t *Tree) objects() string { return filepath.Join(t.folder, "objects") }
 func (t *Tree) unclean() string { return filepath.Join(t.folder, "unclean") }
 
+// aside is where a kernel is put together before it gets its name.
+func (t *Tree) aside() string { return filepath.Join(t.folder, "aside") }
+
 // lock the tree's folder against other processes, and remove what a killed one has left in halves.
 func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
 	if err := os.MkdirAll(t.folder, 0o755); err != nil {
@@ -206,10 +219,14 @@ const (
 
 // tidy ends what a killed process has left running, and removes what can't be trusted.
 func (t *Tree) tidy(ctx context.Context) error {
-	if t.End != nil && exists(t.unclean()) {
-		if err := t.End(ctx, t.objects()); err != nil {
+	if t.End != nil && (!t.tidied || exists(t.unclean())) {
+		if err := t.End(ctx, t.folder); err != nil {
 			return err
 		}
+	}
+	t.tidied = true
+	if err := os.RemoveAll(t.aside()); err != nil {
+		return err
 	}
 	// A make that was asked to end leaves no halves, and its job has taken the mark away by now.
 	if exists(t.unclean()) {
