@@ -17,8 +17,11 @@ type Between struct {
 	tree *Tree
 	// Good and Bad are the two ends as the tree completes them.
 	Good, Bad kconfig.Config
-	// Groups of the options that differ. Each can be switched alone in either end; the first option is what a group is called by.
+	// Groups of the options that can be chosen and differ. Each can be switched alone in either end; the first option is what a group is called by.
 	Groups [][]string
+	// Follows are options that differ and can't be chosen: in every mixture the tree gives them the value that follows from the others. Several
+	// groups may move the same, and are not put together for it.
+	Follows []string
 	// common are the lines that both ends share.
 	common []byte
 }
@@ -45,10 +48,10 @@ func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, 
 		for _, c := range kconfig.Compare(b.Good, b.Bad) {
 			left[c.Option] = !found(c.Option)
 		}
-		var leading int
-		b.Groups, leading = initial(left, known)
+		options, ties := initial(left, known)
+		b.Groups = options
 		b.share()
-		if err := b.close(ctx, leading, say); err != nil {
+		if err := b.close(ctx, ties, say); err != nil {
 			return err
 		}
 		return b.check(ctx)
@@ -56,14 +59,14 @@ func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, 
 	return b, err
 }
 
-// Regroup is Between with the groups that it found before.
-func (t *Tree) Regroup(ctx context.Context, good, bad []byte, groups [][]string) (*Between, error) {
+// Regroup is Between with the groups that it found before, and what follows from them.
+func (t *Tree) Regroup(ctx context.Context, good, bad []byte, groups [][]string, follows []string) (*Between, error) {
 	var b *Between
 	err := t.locked(ctx, func() (err error) {
 		if b, err = t.ends(ctx, good, bad); err != nil {
 			return err
 		}
-		b.Groups = groups
+		b.Groups, b.Follows = groups, follows
 		b.share()
 		return b.check(ctx)
 	})
@@ -79,28 +82,25 @@ func (t *Tree) ends(ctx context.Context, good, bad []byte) (*Between, error) {
 	return &Between{tree: t, Good: g.config, Bad: b.config}, err
 }
 
-// initial groups of options: the known ones as far as they differ, and how many those are, then each option that is left by itself.
-func initial(left map[string]bool, known [][]string) (groups [][]string, leading int) {
+// initial groups, each of one option: those that are known to lead or to follow in their order, then the rest. Of each that is known it says which
+// one leads it, by its place; of the rest that none does.
+func initial(left map[string]bool, known [][]string) (groups [][]string, leaders []int) {
 	left = maps.Clone(left)
 	for _, g := range known {
-		var own []string
+		leader := len(groups)
 		for _, option := range g {
 			if left[option] {
-				own = append(own, option)
+				groups, leaders = append(groups, []string{option}), append(leaders, leader)
 				left[option] = false
 			}
 		}
-		if len(own) > 0 {
-			groups = append(groups, own)
-		}
 	}
-	leading = len(groups)
 	for _, option := range slices.Sorted(maps.Keys(left)) {
 		if left[option] {
-			groups = append(groups, []string{option})
+			groups, leaders = append(groups, []string{option}), append(leaders, -1)
 		}
 	}
-	return groups, leading
+	return groups, leaders
 }
 
 // found says that an option is found out from the compiler and its like. CC_OPTIMIZE_FOR_SIZE and LD_DEAD_CODE_DATA_ELIMINATION are not: they
@@ -122,7 +122,7 @@ func found(option string) bool {
 // share writes down the lines that both ends have.
 func (b *Between) share() {
 	grouped := map[string]bool{}
-	for _, g := range b.Groups {
+	for _, g := range append(slices.Clone(b.Groups), b.Follows) {
 		for _, option := range g {
 			grouped[option] = true
 		}

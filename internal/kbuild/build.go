@@ -155,16 +155,14 @@ func (t *Tree) configure(ctx context.Context, config kconfig.Config) error {
 	return os.WriteFile(filepath.Join(t.objects(), ".config"), s.text, 0o644)
 }
 
-// making runs make ("$@"), with its errors among its output, in the order in which both came. A make that has come to its end leaves no half of
-// a file, and neither does one that was asked to end together with its compilers, which is when the shell was asked, too: then the objects can be
-// trusted ($1, with the mark $2 that says otherwise), also when nobody is there any more to see it. What was killed, or has failed with its
-// disk full, is left to those who look at it. 143 is how a shell says SIGTERM.
-const making = `objects=$1 unclean=$2 asked=
+// making runs make ("$@"), with its errors among its output, in the order in which both came. When it comes to its end in order, its objects can be
+// trusted ($1, with the mark $2 that says otherwise), also when nobody is there any more to see it. A make that is asked to end removes what
+// was half made in most cases only: sometimes it finds that its children are gone before it has asked why.
+const making = `objects=$1 unclean=$2
 shift 2
-trap asked=143 TERM INT HUP
 "$@" 2>&1
 code=$?
-case $code in 0|$asked) sync -f "$objects" && rm -f "$unclean" ;; esac
+[ $code -ne 0 ] || { sync -f "$objects" && rm -f "$unclean"; }
 exit $code`
 
 // make something of a kernel.
@@ -216,8 +214,8 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	return &Unbuilt{Config: hash, Reason: "make ended with " + how + ": " + lastLines(said)}
 }
 
-// patience is how long a make that is asked to end may take: it waits for its compilers.
-const patience = 20 * time.Second
+// patience is how long a job that is asked to end may take.
+const patience = 3 * time.Second
 
 // shortages are what a compiler or linker says when it is the machine's fault and not that of what is built.
 func shortages() []string {

@@ -14,12 +14,14 @@ type answer struct {
 	along []int
 	// refused says that it is not switched without others.
 	refused bool
+	// follows says that it stays as it is in both ends, whatever is asked of it.
+	follows bool
 }
 
 // member of a group: one that was there before others joined it.
 type member struct {
 	options []string
-	// known counts down from the groups that were known before, so that they lead, the first before the second.
+	// known counts down from the options that were known to lead or follow, so that they lead, the first before the second.
 	known int
 	answer
 	moves int
@@ -29,7 +31,9 @@ type member struct {
 //
 // All groups are asked about once, and those that the answers tie together become one. Only what was put together is asked about again: what
 // the others said holds, whoever has joined whom.
-func (b *Between) close(ctx context.Context, known int, say func(done, of int)) error {
+//
+// Each option is asked about first. What can't be chosen at all follows from the others, and ties none together.
+func (b *Between) close(ctx context.Context, leaders []int, say func(done, of int)) error {
 	if say == nil {
 		say = func(int, int) {}
 	}
@@ -39,27 +43,47 @@ func (b *Between) close(ctx context.Context, known int, say func(done, of int)) 
 	for i, g := range b.Groups {
 		open[i] = i
 		members[i] = member{options: g}
-		if i < known {
-			members[i].known = known - i
+		if leaders[i] >= 0 {
+			members[i].known = len(leaders) - i
 		}
 	}
-	for len(open) > 0 {
+	for first := true; len(open) > 0; first = false {
 		if err := b.ask(ctx, members, open, p); err != nil {
 			return err
 		}
 		ties := make([][]int, len(members))
+		if first {
+			for i, leader := range leaders {
+				if leader >= 0 && leader != i && !members[leader].follows {
+					ties[i] = []int{leader}
+				}
+			}
+		}
 		tied := false
 		for i, m := range members {
-			ties[i], tied = m.along, tied || len(m.along) > 0
+			if m.follows {
+				ties[i] = nil
+				continue
+			}
+			for _, j := range m.along {
+				if !members[j].follows {
+					ties[i] = append(ties[i], j)
+				}
+			}
+			tied = tied || len(ties[i]) > 0
 		}
 		for i := 0; !tied && i < len(members); i++ {
 			// It takes none along, but does not come alone either: it needs others, of which the tree does not say which.
-			if members[i].refused {
+			if members[i].refused && !members[i].follows {
 				needed, err := b.needed(ctx, i)
 				if err != nil {
 					return err
 				}
-				ties[i] = needed
+				for _, j := range needed {
+					if !members[j].follows {
+						ties[i] = append(ties[i], j)
+					}
+				}
 			}
 		}
 		members, open = join(members, ties)
@@ -68,6 +92,15 @@ func (b *Between) close(ctx context.Context, known int, say func(done, of int)) 
 			b.Groups = append(b.Groups, m.options)
 		}
 	}
+	b.Groups = nil
+	for _, m := range members {
+		if m.follows {
+			b.Follows = append(b.Follows, m.options...)
+		} else {
+			b.Groups = append(b.Groups, m.options)
+		}
+	}
+	slices.Sort(b.Follows)
 	return nil
 }
 
@@ -110,7 +143,7 @@ func (b *Between) ask(ctx context.Context, members []member, about []int, p *pro
 
 // answer asks what comes of one group.
 func (b *Between) answer(ctx context.Context, group int, p *progress) (answer, error) {
-	var a answer
+	a := answer{follows: len(b.Groups[group]) == 1}
 	for _, bad := range []bool{false, true} {
 		m, err := b.mix(ctx, b.only(bad, group), group)
 		if err != nil {
@@ -122,6 +155,7 @@ func (b *Between) answer(ctx context.Context, group int, p *progress) (answer, e
 			}
 		}
 		a.refused = a.refused || len(b.differ(m.Config, group, !bad)) > 0
+		a.follows = a.follows && len(b.differ(m.Config, group, bad)) == 0
 		p.add(1, 0)
 	}
 	return a, nil

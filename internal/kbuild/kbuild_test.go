@@ -13,9 +13,9 @@ import (
 
 func TestInitial(t *testing.T) {
 	left := map[string]bool{"A": true, "B": true, "C": true, "D": true, "CC_HAS_X": false}
-	groups, leading := initial(left, [][]string{{"SAME", "CC_HAS_X"}, {"C", "SAME", "A"}, {"A"}})
-	if want := [][]string{{"C", "A"}, {"B"}, {"D"}}; !reflect.DeepEqual(groups, want) || leading != 1 {
-		t.Errorf("%v, %d of them known, want %v", groups, leading, want)
+	groups, leaders := initial(left, [][]string{{"SAME", "CC_HAS_X"}, {"C", "SAME", "A"}, {"A"}})
+	if want := [][]string{{"C"}, {"A"}, {"B"}, {"D"}}; !reflect.DeepEqual(groups, want) || !reflect.DeepEqual(leaders, []int{0, 0, -1, -1}) {
+		t.Errorf("%v, led by %v, want %v", groups, leaders, want)
 	}
 }
 

@@ -228,7 +228,7 @@ func (t *Tree) tidy(ctx context.Context) error {
 	if err := os.RemoveAll(t.aside()); err != nil {
 		return err
 	}
-	// A make that was asked to end leaves no halves, and its job has taken the mark away by now.
+	// Half a file looks like a whole one to make, because it is newer than all that it is made of.
 	if exists(t.unclean()) {
 		t.AtStep("remove unclean objects")
 		if err := os.RemoveAll(t.objects()); err != nil {
