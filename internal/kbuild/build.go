@@ -199,14 +199,18 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 		return err
 	}
 	said := string(output)
+	how := fmt.Sprintf("exit status %d", state.ExitCode)
+	if state.Signal != "" {
+		how = "signal: " + state.Signal
+	}
+	// Make says "*** [mm/slub.o] Killed" of a compiler that did not end by itself.
+	if state.Signal != "" || state.ExitCode > 128 || strings.Contains(said, "] Killed") || strings.Contains(said, "] Terminated") {
+		return &lab.Error{What: "building kernel " + hash + " was ended by another: " + how, Command: argv, Output: lastLines(said), Hints: []string{"the kernel ends compilers when the memory is short: dmesg"}}
+	}
 	for _, short := range shortages() {
 		if strings.Contains(said, short) {
 			return &lab.Error{What: "building kernel " + hash + " failed: " + short, Command: argv, Hints: []string{"make room and try again; " + t.Out + " can be removed whenever nothing is built"}}
 		}
-	}
-	how := fmt.Sprintf("exit status %d", state.ExitCode)
-	if state.Signal != "" || state.ExitCode > 128 {
-		return &lab.Error{What: fmt.Sprintf("building kernel %s was ended (%s %s)", hash, how, state.Signal), Command: argv, Output: lastLines(said)}
 	}
 	if err := os.Remove(t.unclean()); err != nil {
 		return err
@@ -219,7 +223,7 @@ const patience = 3 * time.Second
 
 // shortages are what a compiler or linker says when it is the machine's fault and not that of what is built.
 func shortages() []string {
-	return []string{"No space left on device", "Cannot allocate memory", "virtual memory exhausted", "Killed signal terminated program", "Disk quota exceeded", "Input/output error", "] Killed", "] Terminated"}
+	return []string{"No space left on device", "Cannot allocate memory", "virtual memory exhausted", "Killed signal terminated program", "Disk quota exceeded", "Input/output error"}
 }
 
 // mostLines and mostQuoted bound what is quoted of make's output.
