@@ -70,6 +70,7 @@ func (b *Between) close(ctx context.Context, leaders []int, say func(done, of in
 					ties[i] = append(ties[i], j)
 				}
 			}
+			members[i].along = nil // joining numbers the groups anew
 			tied = tied || len(ties[i]) > 0
 		}
 		for i := 0; !tied && i < len(members); i++ {

@@ -128,7 +128,9 @@ func TestTies(t *testing.T) {
 		// B can be off with A on, but not on without it.
 		"depends": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\n\tdepends on A\nconfig C\n\tbool \"c\"\n", good: "CONFIG_C=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\n",
 			want: [][]string{{"A", "B"}, {"C"}}},
-		"follows":                    {kconfig: "config Z\n\tbool \"z\"\nconfig A\n\tdef_bool Z\nconfig B\n\tint\n\tdefault 4 if Z\n\tdefault 3\n", good: "CONFIG_Z=n\n", bad: "CONFIG_Z=y\n", want: [][]string{{"Z"}}, follows: []string{"A", "B"}},
+		"follows": {kconfig: "config Z\n\tbool \"z\"\nconfig A\n\tdef_bool Z\nconfig B\n\tint\n\tdefault 4 if Z\n\tdefault 3\n", good: "CONFIG_Z=n\n", bad: "CONFIG_Z=y\n", want: [][]string{{"Z"}}, follows: []string{"A", "B"}},
+		"follows behind what is tied": {kconfig: "config B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends on B\nconfig Y\n\tbool \"y\"\nconfig Z\n\tdef_bool Y\n", good: "CONFIG_B=n\n",
+			bad: "CONFIG_B=y\nCONFIG_C=y\nCONFIG_Y=y\n", want: [][]string{{"B", "C"}, {"Y"}}, follows: []string{"Z"}},
 		"selects":                    {kconfig: "config A\n\tbool \"a\"\n\tselect C\nconfig B\n\tbool \"b\"\n\tselect C\nconfig C\n\tbool\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\n", want: [][]string{{"A"}, {"B"}}, follows: []string{"C"}},
 		"selects what can be chosen": {kconfig: "config A\n\tbool \"a\"\n\tselect C\nconfig C\n\tbool \"c\"\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\n", want: [][]string{{"A", "C"}}},
 		"both":                       {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tdef_bool A && B\n", good: "CONFIG_A=n\n", bad: "CONFIG_A=y\nCONFIG_B=y\n", want: [][]string{{"A"}, {"B"}}, follows: []string{"C"}},
