@@ -62,7 +62,7 @@ func options(t *testing.T, kconfig string) *Tree {
 	t.Helper()
 	from, dir := source(t), t.TempDir()
 	entries, err := os.ReadDir(from)
-	if err != nil {
+	if err != nil || len(entries) == 0 {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
@@ -495,7 +495,7 @@ func objects(t *Tree) int { return len(stamps(t)) }
 func kernels(t *testing.T, tree *Tree) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(tree.Out)
-	if err != nil {
+	if err != nil || len(entries) == 0 {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
@@ -510,7 +510,7 @@ func kernels(t *testing.T, tree *Tree) (names []string) {
 func working(t *testing.T, tree *Tree) (pids []string) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")
-	if err != nil {
+	if err != nil || len(links) == 0 {
 		t.Fatal(err)
 	}
 	for _, l := range links {
@@ -527,7 +527,7 @@ func running(t *testing.T, tree *Tree) int { return len(working(t, tree)) }
 func signalMake(t *testing.T, tree *Tree, signal syscall.Signal) {
 	t.Helper()
 	jobs, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
+	if err != nil || len(jobs) == 0 {
 		t.Fatal(err)
 	}
 	for _, j := range jobs {
