@@ -77,8 +77,10 @@ type Candidate struct {
 	Good   string `json:"good"`
 	Bad    string `json:"bad"`
 	// Title of the state that a step leads to: the subject of a commit.
-	Title       string  `json:"title,omitempty"`
-	Probability float64 `json:"probability"`
+	Title string `json:"title,omitempty"`
+	// With are what can't be switched without it: other options of a kernel's build.
+	With        []string `json:"with,omitempty"`
+	Probability float64  `json:"probability"`
 }
 
 // Culprit is a candidate that was proved to cause a loss.
@@ -87,6 +89,8 @@ type Culprit struct {
 	Good   string `json:"good"`
 	Bad    string `json:"bad"`
 	Title  string `json:"title,omitempty"`
+	// With are what can't be switched without it.
+	With []string `json:"with,omitempty"`
 	// Among are the states after the good one up to the bad one, where a step is several that nothing tells apart, because the states between
 	// can't be measured. One of them is the culprit.
 	Among []State `json:"among,omitempty"`
@@ -154,7 +158,7 @@ func (p *Progress) Document() Document {
 		for i, c := range a.Culprits {
 			first, last := s.Range(c)
 			f := p.suspect(Suspect{c, floats.Sum(probabilities[first : last+1]), last})
-			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Title: f.Title, Among: p.among(first, last), Confidence: f.Probability, Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
+			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Title: f.Title, With: f.With, Among: p.among(first, last), Confidence: f.Probability, Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
 			if e.Steps {
 				culprit.Effect = ratioOf(s.StepEffect(i))
 			}
@@ -192,10 +196,14 @@ func (p *Progress) candidate(i int, probability float64) Candidate {
 	e := p.Run.Experiment
 	if e.Steps {
 		f := e.Factors[0]
-		return Candidate{f.Factor, f.Levels[i], f.Levels[i+1], p.state(i + 1).Title, probability}
+		return Candidate{Factor: f.Factor, Good: f.Levels[i], Bad: f.Levels[i+1], Title: p.state(i + 1).Title, Probability: probability}
 	}
 	f := e.Factors[i]
-	return Candidate{Factor: f.Factor, Good: f.Levels[0], Bad: f.Levels[1], Probability: probability}
+	c := Candidate{Factor: f.Factor, Good: f.Levels[0], Bad: f.Levels[1], Probability: probability}
+	if e.Kernels != nil {
+		c.With = e.Kernels.Groups[i][1:]
+	}
+	return c
 }
 
 // LevelNames are the levels of a factor as people tell them apart: of kernels given by their paths the last elements, where no two are alike.

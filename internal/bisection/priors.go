@@ -57,6 +57,9 @@ func side(name, level string) diff.Side {
 	if argument, ok := strings.CutPrefix(name, "cmdline:"); ok {
 		return diff.Side{Facts: []lab.Fact{{Key: "kernel.cmdline", Value: commandLine(argument, level)}}}
 	}
+	if option, ok := strings.CutPrefix(name, "option:"); ok {
+		return diff.Side{Facts: []lab.Fact{{Key: "kernel.config." + option, Value: level}}}
+	}
 	key, ok := factor.FactOf(name)
 	if !ok {
 		return diff.Side{}

@@ -33,8 +33,9 @@ func TestPriorsAreWhatIsKnown(t *testing.T) {
 			{"cmdline:quiet", "absent", ""}}, []int{2}},
 		"what overrides an option of a build that nobody knows": {[][3]string{{"cmdline:kmemleak", "off", "on"}, {"cmdline:quiet", "absent", ""},
 			{"cmdline:nopat", "absent", ""}}, []int{0, 2}},
-		"sysctls":  {[][3]string{{"sysctl:kernel.printk", "4", "7"}, {"sysctl:vm.dirty_ratio", "20", "2"}, {"sysctl:fs.file-max", "100", "1000"}}, []int{1}},
-		"anything": {[][3]string{{"env:A", "1", "2"}, {"queue:scheduler", "none", "bfq"}, {"cpu:governor", "performance", "powersave"}, {"guest:aio", "native", "threads"}}, []int{1, 2}},
+		"options of a build": {[][3]string{{"option:NOT_KNOWN_EITHER", "n", "y"}, {"option:SLUB_DEBUG_ON", "n", "y"}, {"option:PREEMPT", "n", "y"}, {"option:NOT_KNOWN", "n", "y"}}, []int{1, 2}},
+		"sysctls":            {[][3]string{{"sysctl:kernel.printk", "4", "7"}, {"sysctl:vm.dirty_ratio", "20", "2"}, {"sysctl:fs.file-max", "100", "1000"}}, []int{1}},
+		"anything":           {[][3]string{{"env:A", "1", "2"}, {"queue:scheduler", "none", "bfq"}, {"cpu:governor", "performance", "powersave"}, {"guest:aio", "native", "threads"}}, []int{1, 2}},
 	} {
 		e := apart(c.factors...)
 		p := bisection.Priors(knowledge(t), e)

@@ -77,8 +77,14 @@ func Begin(run lab.Run) (*Progress, error) {
 	if e.Steps && e.Commits == nil { // commits lie between two that differ, and each takes a build
 		terms.Probes = min(space.Candidates-1, mostProbes)
 	}
+	if e.Kernels != nil {
+		terms.Build = kernelCost
+	}
 	return &Progress{Run: run, Search: search.New(space, terms), deciding: map[string][]string{}, failed: map[int]string{}}, nil
 }
+
+// kernelCost is how many measurements it takes as long as to build a kernel, roughly: minutes beside tens of seconds.
+const kernelCost = 10
 
 // mostProbes are the states of a series that are measured before anything is thought of it: it may go up and down.
 const mostProbes = 9

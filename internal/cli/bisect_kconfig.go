@@ -15,26 +15,43 @@ import (
 
 func (p *program) bisectKconfigCommand() *cobra.Command {
 	var o experimentOptions
-	var good, bad string
+	var k lab.Kernels
 	c := &cobra.Command{
-		Use:   "kconfig SUITE [DEVICE or DIR] --good CONFIG --bad CONFIG --on TARGET",
-		Short: "Which option of two kernels' builds makes it slow, as far as boots show",
-		Long: `Finds which of the options that differ between the builds of two kernels cost the performance, among those
-that a boot argument of equal meaning stands for: IOMMU_DEFAULT_DMA_STRICT is iommu.strict=1. One kernel is
-measured, with mixtures of the arguments; it must know them. All other differences would take other builds:
-they are counted, the likeliest to matter named, and not searched.
+		Use:   "kconfig SUITE [DEVICE or DIR] --good CONFIG --bad CONFIG --on TARGET [--tree DIR]",
+		Short: "Which option of two kernels' builds makes it slow",
+		Long: `Finds which of the options that differ between the builds of two kernels cost the performance.
+
+By boots alone it finds those that a boot argument of equal meaning stands for: IOMMU_DEFAULT_DMA_STRICT is
+iommu.strict=1. One kernel is measured, with mixtures of the arguments; it must know them. All other
+differences are counted, the likeliest to matter named, and not searched.
+
+With --tree, the source of a kernel, every difference is searched that the tree knows: kernels are built with
+some of the options as in the one configuration and the rest as in the other, as few as can be, and started
+in a guest. Modules are not built, so that what the guest needs must be built in. Options that the tree can't
+switch one without the other stay together. Kernels are kept in the user's cache.
 
 --good and --bad are configurations: /boot/config-RELEASE, /proc/config.gz, or a .config.`,
 		Example: `  headroom bisect kconfig read.yaml /dev/nvme0n1 --on qemu:guest.yaml --good debian.config --bad talos.config
-  headroom bisect kconfig read.yaml /dev/nvme0n1 --on ssh://root@a --reboot ssh://root@a --good fast.config --bad slow.config`,
+  headroom bisect kconfig read.yaml /dev/nvme0n1 --on ssh://root@a --reboot ssh://root@a --good fast.config --bad slow.config
+  headroom bisect kconfig read.yaml /dev/nvme0n1 --on qemu:guest.yaml --good fast.config --bad slow.config --tree ~/src/linux`,
 	}
 	f := c.Flags()
-	f.StringVar(&good, "good", "", "the fast kernel's configuration")
-	f.StringVar(&bad, "bad", "", "the slow kernel's configuration")
-	return p.bisectBetween(c, &o, func() (list []string, err error) {
-		list, o.unsearched, err = buildsApart(good, bad)
+	f.StringVar(&k.Good, "good", "", "the fast kernel's configuration")
+	f.StringVar(&k.Bad, "bad", "", "the slow kernel's configuration")
+	f.StringVar(&k.Tree, "tree", "", "the source of a kernel, to build what boots alone don't show")
+	f.StringArrayVar(&k.Make, "make", nil, "a variable for the kernel's make, like CC=gcc-12; may be repeated")
+	p.bisectBetween(c, &o, func() (list []string, err error) {
+		if k.Tree != "" {
+			o.kernels, err = p.kernelsBetween(c.Context(), k)
+			return nil, err
+		}
+		list, o.unsearched, err = buildsApart(k.Good, k.Bad)
 		return list, err
 	})
+	if err := c.MarkFlagDirname("tree"); err != nil {
+		panic(err) // the flag is not there: an error of the program
+	}
+	return c
 }
 
 // buildsApart are the kernel arguments that stand for what differs between two builds, and what is left.

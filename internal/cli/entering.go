@@ -37,6 +37,7 @@ func (x *experiment) entries(from, to map[string]string) []entry {
 	}
 	if x.boots() {
 		spec := factor.BootSpec(to)
+		list = append(list, x.kernelEntry(to, &spec)...)
 		list = append(list, entry{text: bootText(spec), boot: true, do: func(ctx context.Context) error { return x.boot(ctx, spec) }})
 	}
 	for _, name := range x.live(to) {

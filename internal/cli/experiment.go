@@ -55,6 +55,8 @@ type experiment struct {
 	host *realHost
 	// builds are the built commits; nil where no commits are searched.
 	builds *commits.Builds
+	// kernels are built for a search among options; nil for others.
+	kernels *builtKernels
 }
 
 // vary carries out an experiment, or says what it would do.
@@ -153,6 +155,9 @@ func (x *experiment) choose() error {
 	if x.options.commits != nil {
 		return x.chooseCommits()
 	}
+	if x.options.kernels != nil {
+		return x.chooseOptions()
+	}
 	if len(x.options.factors) == 0 {
 		if x.options.steps {
 			return usage("a series has no levels yet", "headroom bisect kernels … --kernel OLDEST --kernel … --kernel NEWEST", "headroom bisect steps … --setting FACTOR=LEVEL,LEVEL,LEVEL")
@@ -179,6 +184,9 @@ func (x *experiment) choose() error {
 		}
 		if c.Factor() == commitFactor {
 			return usage("commits are built one by one, as a search asks for them", "headroom bisect commits GOOD..BAD SUITE --build COMMAND")
+		}
+		if strings.HasPrefix(c.Factor(), optionScheme) {
+			return usage("a kernel is built for each measurement of such a search, which takes its source", "headroom bisect kconfig SUITE --tree DIR --good CONFIG --bad CONFIG")
 		}
 		if factor.Kept(x.options.keep, c.Factor()) {
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is to be kept, so it can't be varied", Hints: []string{"leave it out, or take it off --keep"}}
@@ -228,6 +236,9 @@ func (x *experiment) terms() (*lab.Experiment, error) {
 		e.Factors = append(e.Factors, lab.Varied{Factor: c.Factor(), Levels: c.Levels, Needs: c.Scheme.Needs})
 	}
 	x.options.commits.into(e)
+	if k := x.options.kernels; k != nil {
+		e.Kernels = &k.Kernels
+	}
 	return e, x.options.limitIn(e)
 }
 
@@ -366,7 +377,7 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	}
 	x.writer = w
 	open := sessions{}
-	if err = x.openBuilds(ctx); err == nil {
+	if err = errors.Join(x.openBuilds(ctx), x.openKernels(ctx)); err == nil {
 		err = open.open(ctx, x, w, show.tell)
 	}
 	if err == nil {

@@ -43,6 +43,8 @@ type experimentOptions struct {
 	steps bool
 	// commits are that series, where it is one of commits; nil for others.
 	commits *commitSeries
+	// kernels are those that are built for a search; nil where none are.
+	kernels *kernelSeries
 	// settableOnly leaves out what the target does not let be set.
 	settableOnly bool
 	pairs        int
@@ -142,7 +144,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.bootLimit <= 0 {
 		return usage("--boot-limit "+o.bootLimit.String()+" is no length of time", "write something like 10m")
 	}
-	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built"},
+	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":

@@ -205,6 +205,9 @@ func (x *experiment) huntPreface() {
 	if e.Commits != nil {
 		differences = x.commitsText()
 	}
+	if e.Kernels != nil {
+		differences = fmt.Sprintf("%s between the builds of two kernels, made of Linux %s in %s", plural(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
+	}
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, plural(e.Blocks, "measurement"))
 	if t := suite.EstimateTime(x.suiteCells(), x.pause()) / time.Duration(len(x.run.Arms)); t > 0 {
 		text += "; one takes about " + unit.Duration(t) + " besides changing settings"

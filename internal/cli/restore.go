@@ -74,6 +74,12 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 			errs = append(errs, err)
 		}
 	}
+	if e := a.Run.Experiment; e != nil && e.Kernels != nil {
+		ended, err := p.endKernelBuild(ctx, a.Run.ID)
+		if errs = append(errs, err); ended {
+			did = append(did, "ended its build of a kernel")
+		}
+	}
 	err := errors.Join(errs...)
 	if (err != nil || len(later) > 0) && len(did) > 0 {
 		fmt.Fprintf(p.Stderr, "run %s was cut off: %s\n", id, strings.Join(did, ", "))

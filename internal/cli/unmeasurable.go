@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/bisection"
 	"headroom/internal/commits"
+	"headroom/internal/kbuild"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/target"
@@ -21,6 +22,9 @@ import (
 // has nothing to do with the arm.
 func unmeasurable(r lab.Repetition, err error) string {
 	if e, ok := errors.AsType[*commits.Unbuilt](err); ok {
+		return e.Reason
+	}
+	if e, ok := errors.AsType[*kbuild.Unbuilt](err); ok {
 		return e.Reason
 	}
 	if e, ok := errors.AsType[*target.NotStarted](err); ok {

@@ -24,12 +24,9 @@ const maxFile = 256 << 20
 // Decode recognises what a file is and reads the facts in it: a snapshot of headroom, a kernel's configuration (as it is or
 // compressed, like /proc/config.gz), or what `sysctl -a` printed. name is what the user called the file.
 func Decode(name string, data []byte) (Side, error) {
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		unpacked, err := gunzip(data)
-		if err != nil {
-			return Side{}, &lab.Error{Kind: lab.Usage, What: name + " is compressed, and can't be unpacked: " + err.Error(), Hints: []string{"fetch it again; it is cut off or damaged"}}
-		}
-		data = unpacked
+	data, err := Unpack(name, data)
+	if err != nil {
+		return Side{}, err
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if bytes.HasPrefix(text, []byte("{")) {
@@ -42,6 +39,18 @@ func Decode(name string, data []byte) (Side, error) {
 		return Side{Name: name, Facts: found}, nil
 	}
 	return Side{}, unrecognised(name)
+}
+
+// Unpack what was read from a file, where it is compressed, as /proc/config.gz is.
+func Unpack(name string, data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return data, nil
+	}
+	unpacked, err := gunzip(data)
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: name + " is compressed, and can't be unpacked: " + err.Error(), Hints: []string{"fetch it again; it is cut off or damaged"}}
+	}
+	return unpacked, nil
 }
 
 func unrecognised(name string) error {

@@ -31,6 +31,16 @@ func checkKernel(name, level string) error {
 	return nil
 }
 
+// option is the name of an option of the kernel's build: "SLUB_DEBUG_ON", "64BIT", "CRYPTO_SHA1_SSSE3".
+var option = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+
+func checkOption(name, _ string) error {
+	if !option.MatchString(name) {
+		return errors.New("option: takes the name of an option of the kernel's build, without CONFIG_, not " + quoted(name))
+	}
+	return nil
+}
+
 // guestSettings are the settings of a virtual machine that BootSpec.Machine knows.
 func guestSettings() []string {
 	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu"}

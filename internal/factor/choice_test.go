@@ -109,7 +109,7 @@ func TestSchemesAreComplete(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 15 {
+	if len(seen) != 16 {
 		t.Errorf("%d schemes", len(seen))
 	}
 }

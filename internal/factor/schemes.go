@@ -51,5 +51,8 @@ func Schemes() []Scheme {
 		{Name: "commit", Title: "the commit that the program under test is built of", Class: OfLoad, Needs: "build", Syntax: "commit:",
 			Examples: []string{"commit:=3f2a9c01b7de,77b1d0c2e9aa"}, Levels: "hashes; only headroom bisect commits varies it",
 			Verified: "the folder that it was built in", check: checkCommit},
+		{Name: "option", Title: "an option of the kernel's build", Class: OfBoot, Needs: "build, reboot", Syntax: "option:NAME",
+			Examples: []string{"option:SLUB_DEBUG_ON=n,y"}, Levels: "y, n, m, or a value; only headroom bisect kconfig --tree varies it",
+			Verified: "the configuration as the kernel's own tools settle it", check: checkOption},
 	}
 }

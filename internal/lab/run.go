@@ -129,6 +129,8 @@ type Experiment struct {
 	Steps bool `json:"steps,omitempty"`
 	// Commits says where the levels of such a series come from, where they are commits; nil for other series.
 	Commits *Commits `json:"commits,omitempty"`
+	// Kernels says how the kernels are built whose options are searched; nil where none are.
+	Kernels *Kernels `json:"kernels,omitempty"`
 	// Priors say of each factor how likely it was the culprit before anything was measured; they sum to 1. Nil where all were thought of alike.
 	Priors []float64 `json:"priors,omitempty"`
 	// Unsearched is what differs between the two states and is not searched, since no setting stands for it: an option of the kernel's build, a device; nil for none.
@@ -165,6 +167,22 @@ type Commits struct {
 	Build []string `json:"build,omitempty"`
 	// Kept is how many built commits are kept at most.
 	Kept int `json:"kept"`
+}
+
+// Kernels are those between two configurations of the build: each has some of the options as the one, and the rest as the other.
+type Kernels struct {
+	// Tree is the folder of the source, Release what it says it is, and Make are variables for its make.
+	Tree    string   `json:"tree"`
+	Release string   `json:"release"`
+	Make    []string `json:"make,omitempty"`
+	// Good and Bad are the files with the configurations, and Sums the SHA-256 of what they held.
+	Good string    `json:"good"`
+	Bad  string    `json:"bad"`
+	Sums [2]string `json:"sums"`
+	// Groups are the options that can only be switched together, in the order of the factors, each of which is called by the first of its group.
+	Groups [][]string `json:"groups"`
+	// Follows are options that differ and that nobody can choose: they follow from others.
+	Follows []string `json:"follows,omitempty"`
 }
 
 // Noun is what the experiment is called: "sweep", "ablation".

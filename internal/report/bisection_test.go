@@ -93,6 +93,8 @@ func TestBisectionTables(t *testing.T) {
 	oneSided.Unmeasurable = []bisection.State{{Applied: []int{1, 2, 4}, Reason: "its kernel panicked: System is deadlocked on memory"}, {Applied: []int{4}, Reason: "sh ended with exit status 1"}}
 	unprovable := oneSided
 	unprovable.Outcome, unprovable.Culprits, unprovable.Unprovable = bisection.Undecided, nil, true
+	options := found
+	options.Culprits = []bisection.Culprit{{Factor: "option:SLUB_DEBUG_ON", Good: "n", Bad: "y", Needed: true, With: []string{"SLUB_DEBUG", "STACKDEPOT", "STACKTRACE", "FRAME_POINTER"}}}
 	one, several := huntedCommits()
 	kernels := huntedKernels()
 	for _, c := range []struct {
@@ -100,7 +102,7 @@ func TestBisectionTables(t *testing.T) {
 		d     bisection.Document
 		width int
 	}{{"found", found, 100}, {"found, narrow", found, 60}, {"the part of two builds that boots show", builds, 100}, {"two explain half of it", partly, 100}, {"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80},
-		{"mixtures that can't be measured", oneSided, 80}, {"nothing proves it", unprovable, 80},
+		{"mixtures that can't be measured", oneSided, 80}, {"nothing proves it", unprovable, 80}, {"options that go together", options, 80},
 		{"a commit", one, 100}, {"one of several commits", several, 80}, {"kernels given by their paths", kernels, 80}} {
 		out.WriteString("== " + c.name + "\n")
 		if err := WriteBisection(&out, c.d, Options{Width: c.width}); err != nil {

@@ -372,11 +372,26 @@ func (t bisectionText) left() []string {
 	if t.Series || t.Outcome != bisection.Found {
 		return t.notMeasured()
 	}
-	lines := []string{t.proof()}
+	lines := append([]string{t.proof()}, t.together()...)
 	if t.Explained.Hi < explainsAll {
 		lines = append(lines, "The rest of the loss is not explained: other settings do it together, or each a little.")
 	}
 	return append(lines, t.notMeasured()...)
+}
+
+// together are what can't be switched without a culprit, so that any of it may be what costs.
+func (t bisectionText) together() []string {
+	var lines []string
+	for _, c := range t.Culprits {
+		if n := len(c.With); n > 0 {
+			names := slices.Clone(c.With[:min(n, mostNamed)])
+			if n > mostNamed {
+				names = append(names, count(n-mostNamed, "other"))
+			}
+			lines = append(lines, t.name(c.Factor, c.Bad)+" can't be switched without "+sentence(names)+": any of these may be what costs.")
+		}
+	}
+	return lines
 }
 
 // proof of culprits among settings. One of its two sides may not be measurable.
