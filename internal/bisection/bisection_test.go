@@ -21,6 +21,17 @@ type hunted struct {
 	r           *rand.Rand
 	slow        map[string]float64 // by factor, as a share that is lost
 	series      map[string]float64 // by level of a series
+	needs       map[string]string  // what does not start without what
+}
+
+// unstartable says that a factor is set that needs another.
+func (h *hunted) unstartable(levels map[string]string) bool {
+	for one, other := range h.needs {
+		if levels[one] == "1" && levels[other] != "1" {
+			return true
+		}
+	}
+	return false
 }
 
 func newHunt(seed uint64, factors int, slow map[string]float64) *hunted {
@@ -50,7 +61,7 @@ func (h *hunted) next(t *testing.T, p *bisection.Progress) bool {
 	terms := *h.run.Experiment
 	terms.Asked = append(slices.Clone(terms.Asked), lab.Asked{Arm: h.run.Arms[i].ID, Purpose: q.Purpose.String()})
 	h.run.Experiment = &terms
-	if level := levels["commit:"]; strings.HasSuffix(level, "9") || strings.HasSuffix(level, "a") {
+	if level := levels["commit:"]; strings.HasSuffix(level, "9") || strings.HasSuffix(level, "a") || h.unstartable(levels) {
 		terms.Asked[len(terms.Asked)-1].Failed = "no rule"
 		if err := p.Skip(h.run); err != nil {
 			t.Fatal(err)
@@ -93,10 +104,9 @@ func jsonOf(t *testing.T, d bisection.Document) string {
 	return string(text)
 }
 
-// A run that is replayed after any measurement has the same answer, and asks the same next.
-func TestReplayIsWhatWasMeasured(t *testing.T) {
-	h := newHunt(1, 24, map[string]float64{"cmdline:a7": 0.3})
-	p := begin(t, h)
+// replayAll goes to the end of a search. After any measurement a replay has the same answer, and asks the same next.
+func (h *hunted) replayAll(t *testing.T, p *bisection.Progress) {
+	t.Helper()
 	for more := true; more; {
 		again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
 		if err != nil {
@@ -112,6 +122,33 @@ func TestReplayIsWhatWasMeasured(t *testing.T) {
 		}
 		more = h.next(t, p)
 	}
+}
+
+// Mixtures that can't be measured are in the run, with the reasons: what is replayed leaves them out, too.
+func TestReplayLeavesOutWhatCannotBeMeasured(t *testing.T) {
+	h := newHunt(5, 16, map[string]float64{"cmdline:a7": 0.3})
+	h.needs = map[string]string{"cmdline:a2": "cmdline:a11", "cmdline:a4": "cmdline:a5"}
+	p := begin(t, h)
+	h.replayAll(t, p)
+	d := p.Document()
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:a7" || len(d.Unmeasurable) == 0 {
+		t.Fatalf("%s", jsonOf(t, d))
+	}
+	for _, m := range d.Unmeasurable {
+		has := func(number int) bool { return slices.Contains(m.Applied, number) } // a2 is the third
+		if m.Reason != "no rule" || !(has(3) && !has(12) || has(5) && !has(6)) {
+			t.Errorf("%+v", m)
+		}
+	}
+	if len(d.Steps)+len(d.Unmeasurable) != len(h.run.Experiment.Asked) {
+		t.Errorf("%d measured and %d not, of %d", len(d.Steps), len(d.Unmeasurable), len(h.run.Experiment.Asked))
+	}
+}
+
+func TestReplayIsWhatWasMeasured(t *testing.T) {
+	h := newHunt(1, 24, map[string]float64{"cmdline:a7": 0.3})
+	p := begin(t, h)
+	h.replayAll(t, p)
 	d := p.Document()
 	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:a7" || d.Culprits[0].Bad != "1" {
 		t.Fatalf("%s", jsonOf(t, d))
