@@ -42,6 +42,7 @@ func cutConnections(t *testing.T) {
 // The connection to the machine is cut before every second step, for the sake of time, while the process that changes settings lives on. It says that it could not put
 // them back and keeps its journal; the next restore does it.
 func TestConnectionCut(t *testing.T) {
+	usualSysctls(t)
 	server := sshtest.Start(t)
 	options := server.Options("")
 	options.Patience = 300 * time.Millisecond

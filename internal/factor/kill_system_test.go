@@ -21,6 +21,7 @@ import (
 // loop device of the test's own.
 func realPlan(t *testing.T) (p plan, watched []string) {
 	t.Helper()
+	usualSysctls(t)
 	disk := loopDisk(t)
 	queue := "/sys/block/" + disk + "/queue"
 	p = plan{Dir: t.TempDir(), Place: []string{disk}}

@@ -3,6 +3,7 @@
 package factor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -130,7 +131,33 @@ func here(t *testing.T) Where {
 	return Where{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs"))}
 }
 
+// usualSysctls gives what these tests change other levels than theirs, for as long as a test runs: what a test changed that was killed before it put it
+// back may still be in effect.
+func usualSysctls(t *testing.T) {
+	t.Helper()
+	w := here(t)
+	j, err := Create(filepath.Join(t.TempDir(), "changes"), "GIVEN", w.Target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(j.Undo(context.Background()), j.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, c := range [][2]string{{"sysctl:vm.dirty_background_ratio", "10"}, {"sysctl:vm.dirty_expire_centisecs", "3000"}, {"sysctl:net.ipv4.udp_mem", "4096 131072 6291457"}} {
+		s, err := Bind(t.Context(), w, c[0])
+		if err == nil {
+			err = j.Change(t.Context(), s, c[1])
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", c, err)
+		}
+	}
+}
+
 func TestSysctl(t *testing.T) {
+	usualSysctls(t)
 	w := here(t)
 	const vm = "/proc/sys/vm/"
 	pair := []string{vm + "dirty_background_ratio", vm + "dirty_background_bytes"}
