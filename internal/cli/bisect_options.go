@@ -50,7 +50,7 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSer
 			return nil, err
 		}
 	}
-	known, err := knownGroups(k, texts)
+	known, boots, err := knownOf(k, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +59,9 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSer
 		return nil, err
 	}
 	k.Tree, k.Release = tree.Dir, tree.Release
+	if boots > 1 {
+		p.say("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, and no kernel is built", boots))
+	}
 	p.say("", "asking "+k.Tree+" which options can be switched one without the other")
 	between, err := tree.Between(ctx, texts[0], texts[1], known, p.tenths("asked about"))
 	if err != nil {
@@ -97,19 +100,19 @@ func readConfiguration(name string) (text []byte, sum string, err error) {
 	return text, hex.EncodeToString(hash[:]), err
 }
 
-// knownGroups are options that follow from others, as far as is known, each group led by what the rest follows from, the likeliest to matter first.
-func knownGroups(k lab.Kernels, texts [2][]byte) ([][]string, error) {
+// knownOf two configurations are options that follow from others, each group led by what the rest follows from, the likeliest to matter first; and how
+// many of the differences boot arguments stand for.
+func knownOf(k lab.Kernels, texts [2][]byte) (groups [][]string, boots int, err error) {
 	knowledge, err := diff.Load()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var sides [2]diff.Side
 	for i, name := range []string{k.Good, k.Bad} {
 		if sides[i], err = diff.Decode(name, texts[i]); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	var groups [][]string
 	for _, d := range knowledge.Compare(sides[0], sides[1]).Differences {
 		var group []string
 		for _, key := range append([]string{d.Fact}, d.Follows...) {
@@ -121,7 +124,8 @@ func knownGroups(k lab.Kernels, texts [2][]byte) ([][]string, error) {
 			groups = append(groups, group)
 		}
 	}
-	return groups, nil
+	byBoots, _ := knowledge.ByBoots(sides[0], sides[1])
+	return groups, len(byBoots), nil
 }
 
 // openTree opens the source of a search's kernels. What is built of it is kept for later searches, in the user's cache.
