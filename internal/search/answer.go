@@ -112,7 +112,7 @@ func (s *Search) lookedFor(share, times float64) bool {
 }
 
 // smallBeside is the share of the largest effect below which a candidate is no culprit of its own, though it has an effect.
-const smallBeside = 1. / 3
+const smallBeside = 0.4
 
 // large are the candidates whose effect is a good part of the largest one's.
 func large(candidates []int, effects []float64) []int {

@@ -33,8 +33,10 @@ type proof struct {
 
 // trial compares two bundles.
 type trial struct {
-	fewer, more         Bundle
-	effect              float64
+	fewer, more Bundle
+	effect      float64
+	// least that it must be, for a culprit of its own beside larger ones.
+	least               float64
 	logsFewer, logsMore []float64
 	// impossible where one of the two can't be measured.
 	impossible bool
@@ -44,6 +46,8 @@ const (
 	// errorsToProve are the standard errors that a difference must be away from none. By chance it is once in 700 times, and some more
 	// often since it is looked at after every measurement.
 	errorsToProve = 3
+	// errorsAbove are the standard errors that it must be away from the least.
+	errorsAbove = 2
 	// errorsToRefute are the standard errors that it must be below half of what the answer says.
 	errorsToRefute = 2.5
 	// fewestPairs and mostPairs of a trial.
@@ -56,14 +60,17 @@ const (
 // newProof of an answer.
 func newProof(space Space, culprits []int, effects []float64, begun int) *proof {
 	p := &proof{culprits: culprits, begun: begun}
-	sum := 0.0
+	sum, least := 0.0, 0.0
+	for _, e := range effects {
+		least = max(least, smallBeside*math.Abs(e))
+	}
 	for i, c := range culprits {
 		sum += effects[i]
 		if space.Ordered {
 			p.without = append(p.without, trial{fewer: space.First(c), more: space.First(c + 1), effect: effects[i]})
 		} else if len(culprits) > 1 {
-			p.without = append(p.without, trial{fewer: space.Without(c), more: space.All(), effect: effects[i]})
-			p.with = append(p.with, trial{fewer: space.None(), more: space.Only(c), effect: effects[i]})
+			p.without = append(p.without, trial{fewer: space.Without(c), more: space.All(), effect: effects[i], least: least})
+			p.with = append(p.with, trial{fewer: space.None(), more: space.Only(c), effect: effects[i], least: least})
 		}
 	}
 	if !space.Ordered {
@@ -120,11 +127,12 @@ func (t *trial) verdict(spread float64) verdict {
 	if t.effect < 0 {
 		difference = -difference
 	}
-	missing := math.Abs(t.effect)/2 - difference
+	missing := max(math.Abs(t.effect)/2, t.least) - difference
 	errors := spread * math.Sqrt(1/float64(len(t.logsMore))+1/float64(len(t.logsFewer)))
 	own, freedom := t.standardError()
 	switch {
-	case difference >= errorsToProve*errors, difference >= own*quantile(errorsToProve, freedom):
+	case difference >= errorsToProve*errors && difference-t.least >= errorsAbove*errors,
+		difference >= own*quantile(errorsToProve, freedom) && difference-t.least >= own*quantile(errorsAbove, freedom):
 		return proved
 	case missing >= errorsToRefute*errors, missing >= own*quantile(errorsToRefute, freedom), n >= mostPairs:
 		return refuted
