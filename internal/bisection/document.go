@@ -32,6 +32,8 @@ type Document struct {
 	Reverted  *Ratio `json:"reverted,omitempty"`
 	Applied   *Ratio `json:"applied,omitempty"`
 	Explained *Share `json:"explained,omitempty"`
+	// Evidence of how the culprits do harm. Of a series each step has its own.
+	Evidence *Evidence `json:"evidence,omitempty"`
 	// Spread of one measurement, as a ratio: 0.04 is 4%.
 	Spread float64 `json:"spread,omitempty"`
 	// Measurements that were made to find the culprits, and Proofs those that were made to prove them.
@@ -100,7 +102,8 @@ type Culprit struct {
 	Needed bool `json:"needed"`
 	Enough bool `json:"enough"`
 	// Effect of a step: the state after it against the one before it, as measured for the proof. It can be a gain.
-	Effect *Ratio `json:"effect,omitempty"`
+	Effect   *Ratio    `json:"effect,omitempty"`
+	Evidence *Evidence `json:"evidence,omitempty"`
 }
 
 // Ratio of a slower state to a faster one, with an interval of 95%.
@@ -161,6 +164,8 @@ func (p *Progress) Document() Document {
 			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Title: f.Title, With: f.With, Among: p.among(first, last), Confidence: f.Probability, Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
 			if e.Steps {
 				culprit.Effect = ratioOf(s.StepEffect(i))
+				space := search.Space{Candidates: len(probabilities)}
+				culprit.Evidence = p.evidence([][2]search.Bundle{{space.First(first), space.First(last + 1)}})
 			}
 			d.Culprits = append(d.Culprits, culprit)
 		}
@@ -169,6 +174,8 @@ func (p *Progress) Document() Document {
 			d.Reverted, d.Applied = ratioOf(reverted), ratioOf(added)
 			share, lo, hi := s.Explained()
 			d.Explained = &Share{share, lo, hi}
+			space := search.Space{Candidates: len(probabilities)}
+			d.Evidence = p.evidence([][2]search.Bundle{{space.None(), space.Only(a.Culprits...)}, {space.Without(a.Culprits...), space.All()}})
 		}
 	}
 	ends := s.Ends()

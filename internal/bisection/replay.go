@@ -50,6 +50,9 @@ type Step struct {
 	search.Question
 	// Value that decides: the metric of the suite's cell; where there are several, the geometric mean of all as rates.
 	Value float64
+	// rate of the work, as searches take it: more is better. Tally is what the kernel counted meanwhile.
+	rate  float64
+	tally map[string]float64
 	// Likeliest candidates after it, with their probabilities.
 	Likeliest []Suspect
 }
@@ -162,7 +165,7 @@ func (p *Progress) add(number int, asked lab.Asked, value float64, repetitions [
 	if !p.several && p.info.Better == lab.Lower {
 		shown = 1 / value
 	}
-	p.Steps = append(p.Steps, Step{Number: number, Arm: asked.Arm, Question: q, Value: shown, Likeliest: p.likeliest(3)})
+	p.Steps = append(p.Steps, Step{Number: number, Arm: asked.Arm, Question: q, Value: shown, rate: value, tally: tallyOf(repetitions), Likeliest: p.likeliest(3)})
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,38 @@ func found(t *testing.T, v victim) bisection.Document {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// What a culprit does shows in what the kernel counts: one that starts programs is told from one that sleeps.
+func TestHowACulpritDoesHarm(t *testing.T) {
+	v := newVictim(t)
+	if err := os.WriteFile(v.suite, []byte(`version: 1
+jobs:
+  - name: work
+    exec: [sh, -c, 'i=0; while [ $i -lt 100 ]; do if [ "$STARTS" = slow ]; then /bin/true; fi; i=$((i+1)); done; if [ "$SLEEPS" = slow ]; then sleep 0.1; fi; sleep 0.05']
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, culprit := range []string{"STARTS", "SLEEPS"} {
+		if out, err := v.command("bisect", "settings", v.suite, "--setting", "env:A=fast,slow", "--setting", "env:"+culprit+"=fast,slow", "--setting", "env:B=fast,slow").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		d := found(t, v)
+		if d.Outcome != bisection.Found || d.Evidence == nil || d.Evidence.Counters == 0 {
+			t.Fatalf("%s: %s, %+v", culprit, d.Outcome, d.Evidence)
+		}
+		i := slices.IndexFunc(d.Evidence.Moved, func(m bisection.Moved) bool { return m.Counter == "stat.processes" })
+		if (i >= 0) != (culprit == "STARTS") {
+			t.Errorf("%s: %+v", culprit, d.Evidence.Moved)
+		}
+		if i >= 0 {
+			m := d.Evidence.Moved[i]
+			t.Logf("figure: new processes %.0f times [%.0f, %.0f] for the same work, with what starts 100 programs", m.Ratio, m.Lo, m.Hi)
+			if m.Ratio < 5 || m.Lo <= 1 || m.With <= m.Without {
+				t.Errorf("%+v", m)
+			}
+		}
+	}
 }
 
 // A search that is killed, as often as that may be, goes on where it was: what was measured is not measured again, and the answer is the same.

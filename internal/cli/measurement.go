@@ -170,6 +170,7 @@ func (m *measurement) experiment() runner.Experiment {
 	e := runner.Experiment{
 		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(), Machine: facts.Machine(m.run.Targets[0].Facts),
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
+		Tallied: m.run.Experiment != nil && m.run.Experiment.Kind == bisecting,
 	}
 	if m.target.Name() == here {
 		e.Tree, _ = os.Getwd() // where there is none, {tree} can't be filled in, and the load says so

@@ -498,9 +498,9 @@ func stamps(t *Tree) map[string]time.Time {
 
 // dependsOn says whether an object is made anew when an option changes, by what the tree's own make noted of it (fixdep):
 //
-//	    $(wildcard include/config/PREEMPT) \
-//	    $(wildcard include/config/FAULT_INJECTION_DEBUG_FS) \
-//	  /usr/src/linux/include/linux/psi_types.h \
+//	  $(wildcard include/config/PREEMPT) \
+//	  $(wildcard include/config/FAULT_INJECTION_DEBUG_FS) \
+//	/usr/src/linux/include/linux/psi_types.h \
 func dependsOn(object, option string) bool {
 	dir, name := filepath.Split(object)
 	text, err := os.ReadFile(dir + "." + name + ".cmd")

@@ -350,6 +350,9 @@ type Repetition struct {
 	Command []string `json:"command,omitempty"`
 	// Values by metric name, in base units. What was not measured is absent, never zero.
 	Values map[string]float64 `json:"values"`
+	// Tally is how often the kernel did what it counts, meanwhile: "interrupts.TLB", "softirqs.RCU", "vmstat.pgfault", "stat.ctxt". "seconds" is how
+	// long that was, and "cpu.busy" the seconds that CPUs were busy. Only searches for culprits keep it.
+	Tally map[string]float64 `json:"tally,omitempty"`
 	// Latency by direction: completion latency of every operation.
 	Latency  map[string]Histogram `json:"latency,omitempty"`
 	Series   []Series             `json:"series,omitempty"`
@@ -357,6 +360,12 @@ type Repetition struct {
 	// Raw names the files of this repetition in the bundle's raw archive.
 	Raw []string `json:"raw,omitempty"`
 }
+
+// In the tally of a repetition, the seconds that were counted, and those that CPUs were busy.
+const (
+	TallySeconds = "seconds"
+	TallyBusy    = "cpu.busy"
+)
 
 // LayoutState is the state of the data that a load reads or overwrites.
 type LayoutState struct {

@@ -19,11 +19,14 @@ func hunted() bisection.Document {
 	with := func(i int, p float64) bisection.Candidate { c := candidates[i]; c.Probability = p; return c }
 	return bisection.Document{
 		Schema: bisection.Schema, Run: "7KQ4M2X9TD", Outcome: bisection.Found, Measurements: 7, Proofs: 2, InformationLimit: 2.2, Spread: 0.041,
-		Culprits:   []bisection.Culprit{{Factor: "cmdline:slub_debug", Good: "absent", Bad: "FZPU", Confidence: 0.9992, Needed: true, Enough: true}},
-		Loss:       &bisection.Ratio{Ratio: 0.62, Lo: 0.59, Hi: 0.65, Measurements: 4},
-		Reverted:   &bisection.Ratio{Ratio: 0.63, Lo: 0.6, Hi: 0.66, Measurements: 6},
-		Applied:    &bisection.Ratio{Ratio: 0.64, Lo: 0.61, Hi: 0.67, Measurements: 6},
-		Explained:  &bisection.Share{Share: 0.97, Lo: 0.91, Hi: 1.03},
+		Culprits:  []bisection.Culprit{{Factor: "cmdline:slub_debug", Good: "absent", Bad: "FZPU", Confidence: 0.9992, Needed: true, Enough: true}},
+		Loss:      &bisection.Ratio{Ratio: 0.62, Lo: 0.59, Hi: 0.65, Measurements: 4},
+		Reverted:  &bisection.Ratio{Ratio: 0.63, Lo: 0.6, Hi: 0.66, Measurements: 6},
+		Applied:   &bisection.Ratio{Ratio: 0.64, Lo: 0.61, Hi: 0.67, Measurements: 6},
+		Explained: &bisection.Share{Share: 0.97, Lo: 0.91, Hi: 1.03},
+		Evidence: &bisection.Evidence{Counters: 87, CPU: &bisection.Moved{Counter: lab.TallyBusy, Ratio: 1.58, Lo: 1.49, Hi: 1.67, Without: 0.9, With: 0.91},
+			Moved: []bisection.Moved{{Counter: "interrupts.TLB", Ratio: 812, Lo: 640, Hi: 1030, Without: 0.3, With: 310.4},
+				{Counter: "softirqs.RCU", Ratio: 14.2, Lo: 11, Hi: 18.3, Without: 21, With: 190}, {Counter: "vmstat.pgfault", Ratio: 0.21, Lo: 0.18, Hi: 0.25, Without: 400, With: 52}}},
 		Candidates: candidates, Metric: "read.iops", Unit: lab.PerSecond,
 		Expected: []bisection.Candidate{with(2, 0.62), with(0, 0.28)},
 		Steps: []bisection.Taken{

@@ -369,10 +369,18 @@ func probabilityText(p float64) string {
 
 // left is how the answer was proved, and what it costs.
 func (t bisectionText) left() []string {
-	if t.Series || t.Outcome != bisection.Found {
+	if t.Outcome != bisection.Found {
 		return t.notMeasured()
 	}
-	lines := append([]string{t.proof()}, t.together()...)
+	if t.Series {
+		var lines []string
+		for _, c := range t.Culprits {
+			lines = append(lines, t.evidence(c.Evidence, 1)...)
+		}
+		return append(lines, t.notMeasured()...)
+	}
+	lines := append([]string{t.proof()}, t.evidence(t.Evidence, len(t.Culprits))...)
+	lines = append(lines, t.together()...)
 	if t.Explained.Hi < explainsAll {
 		lines = append(lines, "The rest of the loss is not explained: other settings do it together, or each a little.")
 	}

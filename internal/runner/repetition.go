@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/target"
@@ -22,6 +23,7 @@ type attempt struct {
 	// began is when its preparation did.
 	began  time.Time
 	before validity.Counters
+	tally  facts.Tally
 	done   ended
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
 	started time.Time
@@ -68,7 +70,9 @@ func (s *Session) ready(ctx context.Context, a *attempt) error {
 	if a.load, err = a.engine.load(ctx, s, a.cell); err != nil {
 		return err
 	}
-	a.before, err = s.gauges.Read(ctx)
+	if a.before, err = s.gauges.Read(ctx); err == nil && s.Tallied {
+		a.tally, err = facts.ReadTally(ctx, s.Target)
+	}
 	return err
 }
 
@@ -88,6 +92,13 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 		return err
 	}
 	s.lastLook = after
+	if s.Tallied {
+		now, err := facts.ReadTally(ctx, s.Target)
+		if err != nil {
+			return err
+		}
+		a.rep.Tally = now.Since(a.tally)
+	}
 	evidence := validity.Evidence{
 		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after,
 	}

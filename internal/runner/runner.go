@@ -81,6 +81,8 @@ type Experiment struct {
 	Blank bool
 	// MaxWrites ends the run when the disks under test have been written more bytes than this; 0 is no limit.
 	MaxWrites int64
+	// Tallied says that what the kernel counts is read before and after each load. On a machine with a thousand CPUs that is megabytes.
+	Tallied bool
 	// Kept are the repetitions that an earlier part of the run saved.
 	Kept []lab.Repetition
 	// Progress is told what happens; it must return at once.

@@ -40,13 +40,10 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 		e.Float64(r.Took)
 	}
 	optionalTexts(e, "command", r.Command)
-	e.FieldStart("values")
-	e.ObjStart()
-	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
-		e.FieldStart(name)
-		e.Float64(r.Values[name])
+	encodeByName(e, "values", r.Values)
+	if len(r.Tally) > 0 {
+		encodeByName(e, "tally", r.Tally)
 	}
-	e.ObjEnd()
 	if len(r.Latency) > 0 {
 		e.FieldStart("latency")
 		e.ObjStart()
@@ -73,6 +70,16 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 		e.ArrEnd()
 	}
 	optionalTexts(e, "raw", r.Raw)
+	e.ObjEnd()
+}
+
+func encodeByName(e *jx.Encoder, field string, values map[string]float64) {
+	e.FieldStart(field)
+	e.ObjStart()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		e.FieldStart(name)
+		e.Float64(values[name])
+	}
 	e.ObjEnd()
 }
 

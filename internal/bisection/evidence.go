@@ -1,0 +1,173 @@
+package bisection
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"headroom/internal/lab"
+	"headroom/internal/search"
+)
+
+// Moved is something that the kernel counts, which came more or less often where the culprits were in effect, everything else being equal.
+type Moved struct {
+	// Counter as the kernel calls it: "interrupts.TLB", "vmstat.pgfault"; "cpu.busy" is the time of all CPUs.
+	Counter string `json:"counter"`
+	// Ratio of how often it came for the same work, with the culprits to without; intervals hold with 95% for all counters that were looked at together.
+	Ratio float64 `json:"ratio"`
+	Lo    float64 `json:"lo"`
+	Hi    float64 `json:"hi"`
+	// Without and With are how often it came in a second (of cpu.busy: seconds).
+	Without float64 `json:"without"`
+	With    float64 `json:"with"`
+}
+
+// Evidence of how the culprits do harm: what else changed with the result.
+type Evidence struct {
+	// CPU time that the same work took; absent where it is not known.
+	CPU *Moved `json:"cpu,omitempty"`
+	// Moved are the counters that changed by more than the work's taking longer explains, the largest changes first.
+	Moved []Moved `json:"moved"`
+	// Counters that were looked at.
+	Counters int `json:"counters"`
+}
+
+// counted is what the kernel counted in one measurement, and the work that was done.
+type counted struct {
+	tally map[string]float64
+	work  float64
+	// pair of states that it belongs to, and which of the two: 1 is that with the culprits.
+	pair, side int
+}
+
+const (
+	// fewestCounts that must have come on average in the states with the culprits, or in those without: what is rarer says little of a mechanism.
+	fewestCounts = 20
+	// surely is the probability with which none of the counters is named by chance.
+	surely = 0.95
+	// mostMoved are as many counters as are named.
+	mostMoved = 5
+)
+
+// evidence is taken from pairs of states that differ in nothing but the culprits: those of the proof. Most of what a kernel counts comes as often for each
+// I/O as it did, or as often in a second (its timer), or something between, whatever slows it down. Only what comes more often even in a second, or more
+// seldom even for each I/O, says something of the way in which the culprits do harm. Nil where nothing was counted, or too few measurements were made.
+func (p *Progress) evidence(pairs [][2]search.Bundle) *Evidence {
+	var all []counted
+	names := map[string]bool{}
+	for _, step := range p.Steps {
+		for i, pair := range pairs {
+			for side, bundle := range pair {
+				if step.tally[lab.TallySeconds] > 0 && slices.Equal(step.Bundle, bundle) {
+					all = append(all, counted{step.tally, step.rate * step.tally[lab.TallySeconds], i, side})
+					for name := range step.tally {
+						names[name] = true
+					}
+				}
+			}
+		}
+	}
+	delete(names, lab.TallySeconds)
+	delete(names, lab.TallyBusy)
+	var e Evidence
+	candidates := slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool { return rare(all, name) })
+	e.Counters = len(candidates)
+	e.Moved = []Moved{}
+	for _, name := range candidates {
+		work, ok := change(all, name, func(c counted) float64 { return c.work }, len(candidates))
+		time, also := change(all, name, func(c counted) float64 { return c.tally[lab.TallySeconds] }, len(candidates))
+		if ok && also && (work.Hi < 1 || time.Lo > 1) {
+			e.Moved = append(e.Moved, work)
+		}
+	}
+	slices.SortStableFunc(e.Moved, func(a, b Moved) int {
+		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
+	})
+	e.Moved = e.Moved[:min(mostMoved, len(e.Moved))]
+	if cpu, ok := change(all, lab.TallyBusy, func(c counted) float64 { return c.work }, 1); ok {
+		e.CPU = &cpu
+	}
+	if e.CPU == nil && len(candidates) == 0 {
+		return nil
+	}
+	return &e
+}
+
+// rare says that a counter seldom counted anything, in either of the two kinds of state.
+func rare(all []counted, name string) bool {
+	var sums, n [2]float64
+	for _, c := range all {
+		sums[c.side] += c.tally[name]
+		n[c.side]++
+	}
+	return max(sums[0]/n[0], sums[1]/n[1]) < fewestCounts
+}
+
+// change of a counter for the same amount of something, with the culprits to without, within the pairs of states: the mean of the differences of
+// logarithms, each weighed by how many measurements it rests on, with one spread for all. The interval is widened for so many of them (Bonferroni).
+// False where there are too few measurements.
+func change(all []counted, name string, amount func(counted) float64, of int) (Moved, bool) {
+	type group struct{ n, sum, squares float64 }
+	var groups [][2]group
+	var rates, n [2]float64
+	for _, c := range all {
+		count := c.tally[name]
+		if name != lab.TallyBusy {
+			count += 0.5 // what never came has a logarithm too
+		}
+		if !(count > 0 && amount(c) > 0) {
+			return Moved{}, false
+		}
+		for len(groups) <= c.pair {
+			groups = append(groups, [2]group{})
+		}
+		g, log := &groups[c.pair][c.side], math.Log(count/amount(c))
+		g.n, g.sum, g.squares = g.n+1, g.sum+log, g.squares+log*log
+		rates[c.side] += c.tally[name] / c.tally[lab.TallySeconds]
+		n[c.side]++
+	}
+	var weights, difference, squares, freedom float64
+	for _, pair := range groups {
+		without, with := pair[0], pair[1]
+		if without.n == 0 || with.n == 0 {
+			continue
+		}
+		w := 1 / (1/with.n + 1/without.n)
+		weights += w
+		difference += w * (with.sum/with.n - without.sum/without.n)
+		for _, g := range pair {
+			squares += max(0, g.squares-g.sum*g.sum/g.n)
+			freedom += g.n - 1
+		}
+	}
+	if weights == 0 || freedom < fewestFreedom {
+		return Moved{}, false
+	}
+	difference /= weights
+	// No count is told more exactly than its own randomness allows, however alike a few of them happen to be.
+	spread := max(math.Sqrt(squares/freedom), leastSpread)
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(1-(1-surely)/float64(2*of)) * spread / math.Sqrt(weights)
+	return Moved{Counter: name, Ratio: math.Exp(difference), Lo: math.Exp(difference - half), Hi: math.Exp(difference + half),
+		Without: rates[0] / n[0], With: rates[1] / n[1]}, true
+}
+
+const (
+	// fewestFreedom of the spread of a counter, below which nothing is said.
+	fewestFreedom = 3
+	// leastSpread of a logarithm of a count: 2%.
+	leastSpread = 0.02
+)
+
+// tallyOf a visit: the sums over its repetitions.
+func tallyOf(repetitions []lab.Repetition) map[string]float64 {
+	sums := map[string]float64{}
+	for _, r := range repetitions {
+		for name, n := range r.Tally {
+			sums[name] += n
+		}
+	}
+	return sums
+}
