@@ -33,6 +33,30 @@ func TestNoDifferenceToFind(t *testing.T) {
 	}
 }
 
+// A machine that drifts is compared with itself a moment ago. Its speed wanders by a tenth, and two measurements in a row differ by 5%.
+func TestNoDifferenceOnAMachineThatDrifts(t *testing.T) {
+	sum := 0
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		drift := 0.1 * r.NormFloat64()
+		m := machine{planted(nil), func() float64 {
+			drift = 0.95*drift + 0.1*math.Sqrt(1-0.95*0.95)*r.NormFloat64()
+			return drift + 0.02*r.NormFloat64()
+		}}
+		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 300, Seed: seed})
+		finish(s, m)
+		if a := s.Answer(); !a.Alike || len(a.Culprits) > 0 {
+			t.Errorf("seed %d: %+v after %d", seed, a, s.Measurements())
+		}
+		sum += s.Measurements()
+	}
+	// Were all of one end compared with all of the other, it would take 37.
+	t.Logf("figure: no difference to find where speed wanders by 10%% and two in a row differ by 5%%: %.0f measurements", float64(sum)/20)
+	if sum > 20*25 {
+		t.Errorf("%d measurements in 20 searches", sum)
+	}
+}
+
 // A difference that is seen, and not worth a search, is not searched.
 func TestADifferenceThatIsNotWorthASearch(t *testing.T) {
 	for seed := range uint64(20) {
