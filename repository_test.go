@@ -29,7 +29,7 @@ func layers() [][]string {
 		{"internal/compare", "internal/history", "internal/layers", "internal/ladder", "internal/ablation", "internal/sweep", "internal/bisection"},
 		{"internal/rule", "internal/diff", "internal/reference"},
 		{"internal/ceiling"},
-		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/command", "internal/validity", "internal/guard"},
+		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/command", "internal/validity", "internal/guard"},
 		{"internal/target"},
 		{"internal/yamlfile"},
 		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig", "internal/search"},

@@ -28,6 +28,7 @@ func Importers() []Importer {
 		kubestr(),
 		benchFio(),
 		fioJSON(),
+		iperf3JSON(),
 		dbench(),
 		fioText(),
 	}

@@ -9,6 +9,8 @@ import (
 const (
 	EngineFio  = "fio"
 	EngineExec = "exec"
+	// EngineIperf3 measures a network.
+	EngineIperf3 = "iperf3"
 )
 
 // Command is what a cell of the engine "exec" runs. Its argument vectors have the cell's parameters filled in; what only the

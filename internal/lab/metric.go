@@ -9,6 +9,7 @@ type Unit string
 const (
 	PerSecond      Unit = "1/s"
 	BytesPerSecond Unit = "B/s"
+	BitsPerSecond  Unit = "bit/s" // of networks, whose links are rated so
 	Seconds        Unit = "s"
 	Share          Unit = "1"    // a part of one: CPU share, cache hit share
 	PerOperation   Unit = "s/op" // CPU seconds an operation
@@ -53,6 +54,12 @@ const (
 	Mixed = "mixed"
 )
 
+// Directions of a network, as the client of a test sees them.
+const (
+	Send    = "send"
+	Receive = "receive"
+)
+
 // Directions in the order in which they are shown.
 func Directions() []string { return []string{Read, Write, Trim, Sync, Mixed} }
 
@@ -79,6 +86,8 @@ type MetricInfo struct {
 //
 //	read.iops, write.bandwidth, read.latency.mean, sync.latency.p99, read.submit_latency.mean,
 //	together.apart, together.first_done, … (seconds),
+//	send.bitrate, receive.bitrate (what arrived), send.retransmits, send.rtt, send.jitter, send.lost (a share),
+//	cpu.client, cpu.server (of a network's load generator, shares of one core),
 //	cpu.user, cpu.system (shares of one core, summed over jobs), cpu.per_io, host_cpu.per_io, energy.per_io, elapsed
 //
 // An unknown name is a count that should be high, so that a metric newer than this program still shows.
@@ -88,6 +97,14 @@ func Metric(name string) MetricInfo {
 		return MetricInfo{Unit: PerSecond, Better: Higher}
 	case strings.HasSuffix(name, ".bandwidth"):
 		return MetricInfo{Unit: BytesPerSecond, Better: Higher}
+	case strings.HasSuffix(name, ".bitrate"):
+		return MetricInfo{Unit: BitsPerSecond, Better: Higher}
+	case strings.HasSuffix(name, ".retransmits"):
+		return MetricInfo{Unit: Count, Better: Lower}
+	case strings.HasSuffix(name, ".lost"):
+		return MetricInfo{Unit: Share, Better: Lower}
+	case strings.HasSuffix(name, ".rtt"), strings.HasSuffix(name, ".jitter"):
+		return MetricInfo{Unit: Seconds, Better: Lower}
 	case strings.Contains(name, "latency."), name == "elapsed":
 		return MetricInfo{Unit: Seconds, Better: Lower}
 	case name == CPUPerIO, name == HostCPUPerIO:
@@ -108,6 +125,9 @@ func IOPS(direction string) string { return direction + ".iops" }
 
 // Bandwidth is the name of a direction's bandwidth.
 func Bandwidth(direction string) string { return direction + ".bandwidth" }
+
+// Bitrate is the name of a network direction's goodput.
+func Bitrate(direction string) string { return direction + ".bitrate" }
 
 // Latency is the name of a direction's latency; part is "mean", "min", "max" or the name of a quantile.
 func Latency(direction, part string) string { return direction + ".latency." + part }

@@ -24,6 +24,9 @@ func Primary[V any](params map[string]string, measured map[string]V) []string {
 		}
 		names = append(names, firstMeasured(measured, candidates)...)
 	}
+	for _, direction := range []string{Send, Receive} {
+		names = append(names, firstMeasured(measured, []string{Bitrate(direction)})...)
+	}
 	if len(names) == 0 {
 		names = firstMeasured(measured, []string{IOPS(Sync), Latency(Sync, "mean"), "elapsed"})
 	}

@@ -7,8 +7,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// isCommand says whether the cell runs a command, whose metrics have no directions.
-func (c Cell) isCommand() bool { return c.Engine == lab.EngineExec }
+// namesMetrics says whether the metrics of the cell go by their own names, as those of a command or of a network do: they are no reads and writes.
+func (c Cell) namesMetrics() bool { return c.Engine == lab.EngineExec || c.Engine == lab.EngineIperf3 }
 
 // primary are the metrics that the cell is decided by.
 func (c Cell) primary() []string {
@@ -22,7 +22,7 @@ func (c Cell) primary() []string {
 // shownOfCommand are the metrics of a command that tables show, what decides first and its time last. How many CPUs it kept busy is
 // in the other reports.
 func (c Cell) shownOfCommand() []string {
-	if !c.isCommand() {
+	if !c.namesMetrics() {
 		return nil
 	}
 	names := c.primary()
@@ -63,7 +63,13 @@ func commandNumbers(lines []row) []tableNumber {
 	return all
 }
 
-func ownTitle(metric string) string { return strings.ReplaceAll(metric, "_", " ") }
+// ownTitle is a metric in words: send.bitrate is "send bitrate". Those that a suite names have no dots to part words.
+func ownTitle(metric string) string {
+	if direction, rest, ok := strings.Cut(metric, "."); ok && (direction == lab.Send || direction == lab.Receive) {
+		return direction + " " + rest
+	}
+	return strings.ReplaceAll(metric, "_", " ")
+}
 
 // text is a number as a table shows it. Of the metrics that a suite names, nobody knows that they are rates.
 func (n tableNumber) text(m *Metric) string {

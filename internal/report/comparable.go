@@ -29,7 +29,7 @@ func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) 
 		cell := compare.Cell{Job: c.Job, Engine: c.Engine, Runs: c.Runs, Params: c.Params, Levels: levelsBesideParams(c), Role: c.Role, Target: c.Target, N: c.N,
 			Values: make(map[string][]compare.Value, len(c.Metrics))}
 		for metric, m := range c.Metrics {
-			if c.isCommand() {
+			if c.namesMetrics() {
 				if cell.Own == nil {
 					cell.Own = map[string]lab.MetricInfo{}
 				}

@@ -36,7 +36,7 @@ func conditions(s *Summary) []condition {
 	add("when", whenText(s))
 	add("how often", repetitionText(s))
 	for _, t := range s.Targets {
-		onlyCommands := !slices.ContainsFunc(s.Cells, func(c Cell) bool { return !c.isCommand() })
+		onlyCommands := !slices.ContainsFunc(s.Cells, func(c Cell) bool { return !c.namesMetrics() })
 		if v := joinFacts(t, " ", "tool.fio.version"); v != "" && !onlyCommands {
 			add("load", "fio "+strings.TrimPrefix(v, "fio-"))
 			break

@@ -20,6 +20,8 @@ func figure(u lab.Unit, v float64) string {
 		return unit.IOPS(v)
 	case lab.BytesPerSecond:
 		return unit.Bandwidth(v)
+	case lab.BitsPerSecond:
+		return unit.Bitrate(v)
 	case lab.Seconds:
 		return unit.Latency(v)
 	case lab.PerOperation:

@@ -103,7 +103,7 @@ func heatCellOf(c *Cell, direction string, most float64, all []mark) heatCell {
 	name := matrixMetric(c, direction)
 	m := c.metric(name)
 	text := shown(m)
-	if c.isCommand() {
+	if c.namesMetrics() {
 		text = ownFigure(m)
 	}
 	cell := heatCell{Text: text, Spread: spreadText(m), Signs: signsFor(all, c, name)}

@@ -224,7 +224,7 @@ func tableNumbers(mean bool, lines []row) []tableNumber {
 		{"p99", latency("p99", func(r row) *Metric { return r.p99 }), 6, 14, false},
 		{"p99.9", latency("p99.9", func(r row) *Metric { return r.p999 }), 10, 20, false},
 	}
-	if !slices.ContainsFunc(lines, func(r row) bool { return !r.cell.isCommand() }) {
+	if !slices.ContainsFunc(lines, func(r row) bool { return !r.cell.namesMetrics() }) {
 		all = nil
 	}
 	all = append(all, commandNumbers(lines)...)

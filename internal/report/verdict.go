@@ -30,7 +30,7 @@ func answer(s *Summary, all []mark) string {
 		return strings.Join(commands, "; ") + "." // which begins with the name of a job, as it is written
 	}
 	reach = append(reach, commands...)
-	if len(reach) == 0 && slices.ContainsFunc(s.Cells, Cell.isCommand) {
+	if len(reach) == 0 && slices.ContainsFunc(s.Cells, Cell.namesMetrics) {
 		return "Nothing was measured."
 	}
 	if len(reach) == 0 {

@@ -18,6 +18,11 @@ func Bandwidth(v float64) string {
 	return scaled(v, 1024, []string{"B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"}, " ")
 }
 
+// Bitrate prints bits a second with decimal prefixes, as links are rated: 940 Mbit/s, 9.41 Gbit/s.
+func Bitrate(v float64) string {
+	return scaled(v, 1000, []string{"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"}, " ")
+}
+
 // Bytes prints an amount with binary prefixes: 512 MiB.
 func Bytes(v float64) string {
 	return scaled(v, 1024, []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}, " ")

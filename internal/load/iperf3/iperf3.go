@@ -1,0 +1,307 @@
+// Package iperf3 reads what iperf3 prints with --json or --json-stream: one test between a client and a server, as the client saw it.
+//
+// What is not said is absent, never zero. Versions from 3.1 on are read. Sources: iperf_api.c of iperf3, and its release notes for what older versions
+// print otherwise.
+package iperf3
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Result is one test.
+type Result struct {
+	Version string
+	// Client and Server are the addresses of the test's first connection; empty where none was made.
+	Client, Server string
+	Port           int
+	Start          time.Time
+	Protocol       string // "TCP", "UDP", "SCTP"
+	Streams        int
+	// Block is how many bytes each write had, Seconds how long the test was to last, Omit how many seconds before that did not count.
+	Block         int64
+	Seconds, Omit float64
+	// Rate in B/s that each stream was limited to; 0 is none.
+	Rate float64
+	// Congestion control of the sender and of the receiver; empty where the test does not say.
+	SenderCongestion, ReceiverCongestion string
+	// Forward is what the client sent, Reverse what the server sent; nil where it did not.
+	Forward, Reverse *Flow
+	// ClientCPU and ServerCPU are the CPU time of the two iperf3 processes as a share of one CPU, without what the kernel did for them in interrupts; below 0
+	// where it is not known.
+	ClientCPU, ServerCPU float64
+	// Failed is what iperf3 says went wrong; empty where nothing did. Its exit status was 0 even so before 3.14.
+	Failed string
+}
+
+// Flow is all streams of one direction together.
+type Flow struct {
+	// Bytes that arrived, in Seconds: goodput. Sent is what was handed to the kernel on the other side.
+	Bytes   int64
+	Seconds float64
+	Sent    int64
+	// Retransmits of all streams; below 0 where the sender's kernel does not tell.
+	Retransmits int64
+	// RTT is the mean of all streams, in seconds; 0 where it is not known.
+	RTT float64
+	// Jitter in seconds, Lost and Packets; of UDP alone.
+	Jitter        float64
+	Lost, Packets int64
+	// Intervals of a second or so, as this end saw them: of what it sent, what it handed to the kernel.
+	Intervals []Interval
+}
+
+// Rate is the goodput in B/s; 0 where nothing was measured.
+func (f *Flow) Rate() float64 {
+	if f.Seconds <= 0 {
+		return 0
+	}
+	return float64(f.Bytes) / f.Seconds
+}
+
+// Interval is a part of a test, in seconds from its start.
+type Interval struct {
+	From, To float64
+	Bytes    int64
+	// Omitted says that it was before the time that counts.
+	Omitted bool
+}
+
+// Is says whether a text begins as a document of iperf3 does.
+func Is(head []byte) bool {
+	return bytes.Contains(head, []byte(`"iperf 3.`)) && (bytes.Contains(head, []byte(`"start"`)) || bytes.Contains(head, []byte(`"connected"`)))
+}
+
+// Parse reads one test: a document of --json, whatever stands before and behind it, or the lines of --json-stream.
+func Parse(text []byte) (Result, error) {
+	begin := bytes.IndexByte(text, '{')
+	if begin < 0 {
+		return Result{}, errors.New("expected a JSON object, found none")
+	}
+	text = withoutNaN(text[begin:])
+	d := json.NewDecoder(bytes.NewReader(text))
+	var first struct {
+		document
+		Event string          `json:"event"`
+		Data  json.RawMessage `json:"data"`
+	}
+	if err := d.Decode(&first); err != nil {
+		return Result{}, fmt.Errorf("damaged or cut off: %w", err)
+	}
+	if first.Event == "" {
+		return first.result()
+	}
+	var whole document
+	for {
+		if err := whole.add(first.Event, first.Data); err != nil {
+			return Result{}, err
+		}
+		first.Data = nil
+		if err := d.Decode(&first); err != nil {
+			return whole.result() // the rest is no JSON any more: the end, or a line that was cut off
+		}
+	}
+}
+
+// withoutNaN puts null where some versions print a number that is none, which is no JSON (esnet/iperf#613, #826). It never stands in a text, since texts
+// have no colon before a bare word:
+//
+//	"lost_percent":	-nan,
+//	"lost_percent":	nan,
+func withoutNaN(text []byte) []byte {
+	if !bytes.Contains(text, []byte("nan")) {
+		return text
+	}
+	return regexp.MustCompile(`:\s*-?nan\b`).ReplaceAll(text, []byte(":null"))
+}
+
+// document is iperf3's own. Of the fields in its start, some stand there once for each stream; they are not read.
+type document struct {
+	Start     start      `json:"start"`
+	Intervals []interval `json:"intervals"`
+	End       end        `json:"end"`
+	Error     string     `json:"error"`
+}
+
+type start struct {
+	Version   string `json:"version"`
+	Connected []struct {
+		LocalHost  string `json:"local_host"`
+		RemoteHost string `json:"remote_host"`
+		RemotePort int    `json:"remote_port"`
+	} `json:"connected"`
+	Timestamp struct {
+		Seconds      int64 `json:"timesecs"`
+		Milliseconds int64 `json:"timemillisecs"`
+	} `json:"timestamp"`
+	// Accepted is there at a server.
+	Accepted *struct{} `json:"accepted_connection"`
+	Test     *struct {
+		Protocol      string  `json:"protocol"`
+		Streams       int     `json:"num_streams"`
+		Block         int64   `json:"blksize"`
+		Omit          float64 `json:"omit"`
+		Duration      float64 `json:"duration"`
+		Reverse       int     `json:"reverse"`
+		TargetBitrate float64 `json:"target_bitrate"`
+	} `json:"test_start"`
+}
+
+type interval struct {
+	Sum        sum  `json:"sum"`
+	SumReverse *sum `json:"sum_bidir_reverse"`
+}
+
+// sum of streams, in an interval or in the whole test. At the end, seconds of what was received are those of the sender, so that only start and end are right.
+type sum struct {
+	Start       float64  `json:"start"`
+	End         float64  `json:"end"`
+	Bytes       int64    `json:"bytes"`
+	Retransmits *int64   `json:"retransmits"`
+	Jitter      *float64 `json:"jitter_ms"`
+	Lost        *int64   `json:"lost_packets"`
+	Packets     *int64   `json:"packets"`
+	Omitted     bool     `json:"omitted"`
+	Sender      *bool    `json:"sender"`
+}
+
+type end struct {
+	Streams []struct {
+		Sender *struct {
+			MeanRTT float64 `json:"mean_rtt"` // microseconds
+			Sender  *bool   `json:"sender"`
+		} `json:"sender"`
+	} `json:"streams"`
+	Sum             *sum `json:"sum"`
+	Sent            *sum `json:"sum_sent"`
+	Received        *sum `json:"sum_received"`
+	SentReverse     *sum `json:"sum_sent_bidir_reverse"`
+	ReceivedReverse *sum `json:"sum_received_bidir_reverse"`
+	CPU             *struct {
+		Host   float64 `json:"host_total"`
+		Remote float64 `json:"remote_total"`
+	} `json:"cpu_utilization_percent"`
+	SenderCongestion   string `json:"sender_tcp_congestion"`
+	ReceiverCongestion string `json:"receiver_tcp_congestion"`
+}
+
+// add an event of --json-stream:
+//
+//	{"event":"start","data":{"connected":[{"socket":5,"local_host":"127.0.0.1",…
+//	{"event":"interval","data":{"streams":[…],"sum":{"start":0,"end":1.000589,…
+//	{"event":"error","data":"unable to connect to server: Connection refused"}
+func (d *document) add(event string, data []byte) error {
+	var into any
+	switch event {
+	case "start":
+		into = &d.Start
+	case "interval":
+		d.Intervals = append(d.Intervals, interval{})
+		into = &d.Intervals[len(d.Intervals)-1]
+	case "end":
+		into = &d.End
+	case "error":
+		into = &d.Error
+	default:
+		return nil
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("the event %q is damaged: %w", event, err)
+	}
+	return nil
+}
+
+func (d *document) result() (Result, error) {
+	if !strings.HasPrefix(d.Start.Version, "iperf 3") {
+		return Result{}, fmt.Errorf("expected a document of iperf3, found one of %q", d.Start.Version)
+	}
+	if d.Start.Accepted != nil {
+		return Result{}, errors.New("this is what the server printed; what the client printed says more")
+	}
+	r := Result{Version: strings.TrimPrefix(d.Start.Version, "iperf "), Failed: d.Error, ClientCPU: -1, ServerCPU: -1,
+		SenderCongestion: d.End.SenderCongestion, ReceiverCongestion: d.End.ReceiverCongestion}
+	if c := d.Start.Connected; len(c) > 0 {
+		r.Client, r.Server, r.Port = c[0].LocalHost, c[0].RemoteHost, c[0].RemotePort
+	}
+	if t := d.Start.Timestamp; t.Milliseconds > 0 {
+		r.Start = time.UnixMilli(t.Milliseconds).UTC()
+	} else if t.Seconds > 0 {
+		r.Start = time.Unix(t.Seconds, 0).UTC()
+	}
+	if cpu := d.End.CPU; cpu != nil {
+		r.ClientCPU, r.ServerCPU = cpu.Host/100, cpu.Remote/100
+	}
+	t := d.Start.Test
+	if t == nil {
+		if r.Failed == "" {
+			r.Failed = "it ended before the test began"
+		}
+		return r, nil
+	}
+	r.Protocol, r.Streams, r.Block, r.Seconds, r.Omit, r.Rate = t.Protocol, t.Streams, t.Block, t.Duration, t.Omit, t.TargetBitrate/8
+	if d.End.Received == nil && d.End.Sum == nil && r.Failed == "" {
+		r.Failed = "it ended before the test did"
+	}
+	first := d.flow(d.End.Sent, d.End.Received, t.Reverse == 0, func(i interval) *sum { return &i.Sum })
+	if t.Reverse != 0 {
+		r.Reverse = first
+	} else {
+		r.Forward = first
+	}
+	if d.End.ReceivedReverse != nil { // older versions don't say bidir in what they were to do
+		r.Reverse = d.flow(d.End.SentReverse, d.End.ReceivedReverse, false, func(i interval) *sum { return i.SumReverse })
+	}
+	return r, nil
+}
+
+// flow of one direction; nil where nothing was measured.
+func (d *document) flow(sent, received *sum, forward bool, of func(interval) *sum) *Flow {
+	if received == nil {
+		received = d.End.Sum
+	}
+	if received == nil || received.End <= received.Start {
+		return nil
+	}
+	f := &Flow{Bytes: received.Bytes, Seconds: received.End - received.Start, Retransmits: -1}
+	if sent != nil {
+		f.Sent = sent.Bytes
+		// 2^32-2 and -1 are what a sender prints whose kernel does not tell.
+		if n := sent.Retransmits; n != nil && *n >= 0 && *n < 1<<32-2 {
+			f.Retransmits = *n
+		}
+	}
+	if p := received.Packets; p != nil && *p > 0 {
+		f.Packets = *p
+		if received.Lost != nil {
+			f.Lost = *received.Lost
+		}
+		if received.Jitter != nil {
+			f.Jitter = *received.Jitter / 1000
+		}
+		if received == d.End.Sum { // the sender's bytes, which is all that versions before 3.11 print of UDP (esnet/iperf#1174)
+			f.Sent = received.Bytes
+			f.Bytes = int64(float64(f.Sent) * float64(max(0, f.Packets-f.Lost)) / float64(f.Packets))
+		}
+	}
+	n := 0.0
+	for _, s := range d.End.Streams {
+		if s.Sender != nil && s.Sender.MeanRTT > 0 && (s.Sender.Sender == nil || *s.Sender.Sender == forward) {
+			f.RTT += s.Sender.MeanRTT / 1e6
+			n++
+		}
+	}
+	if n > 0 {
+		f.RTT /= n
+	}
+	for _, i := range d.Intervals {
+		if s := of(i); s != nil && s.End > s.Start {
+			f.Intervals = append(f.Intervals, Interval{From: s.Start, To: s.End, Bytes: s.Bytes, Omitted: s.Omitted})
+		}
+	}
+	return f
+}
