@@ -65,19 +65,23 @@ func (s *Search) Ends() Ends {
 }
 
 // pair compares the ends in the pairs in which they were measured, one after the other: a machine that drifts, by half as much again within an hour, has
-// drifted little between the two.
+// drifted little between the two. The difference is the median of the means of all two pairs (Hodges and Lehmann), and the standard error is read from
+// the same means at one standard deviation of the signed-rank statistic: a few pairs that something else disturbed say little.
 func (e *Ends) pair(noise float64) {
-	var differences []float64
-	for i := range e.fewest() {
-		differences = append(differences, e.Slow[i]-e.Fast[i])
+	var means []float64
+	n := e.fewest()
+	for i := range n {
+		for j := range i + 1 {
+			means = append(means, (e.Slow[i]-e.Fast[i]+e.Slow[j]-e.Fast[j])/2)
+		}
 	}
-	k := float64(len(differences))
-	e.Difference = mean(differences)
-	squares := 2 * noise * noise // as above
-	for _, d := range differences {
-		squares += (d - e.Difference) * (d - e.Difference)
-	}
-	e.StandardError = math.Sqrt(squares / k / k)
+	slices.Sort(means)
+	last := len(means) - 1
+	e.Difference = (means[last/2] + means[(last+1)/2]) / 2
+	k := float64(n)
+	least := int(k*(k+1)/4 - math.Sqrt(k*(k+1)*(2*k+1)/24))
+	// As above, the noise that was expected counts as one more pair.
+	e.StandardError = math.Hypot((means[last-least]-means[least])/2, math.Sqrt2*noise/k)
 }
 
 func (e Ends) fewest() int { return min(len(e.Fast), len(e.Slow)) }
