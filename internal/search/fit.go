@@ -5,9 +5,9 @@ import "math"
 const (
 	// freedom of Student's t for the errors: heavy enough tails for storage, whose noise is often wilder than a Gaussian. Real tails may
 	// be heavier still; what matters is that no single measurement can rule a hypothesis out by itself.
-	freedom = 6
+	freedom = 8
 	// scale of that distribution, as a share of the standard deviation: where it resembles a Gaussian most.
-	scale = 0.87
+	scale = 0.90
 	// usual is the spread of effects in units of the noise that are expected: what is searched is seen within some measurements, so that
 	// it is neither far below the noise nor hundreds of times above it.
 	usual = 4

@@ -35,8 +35,8 @@ type proof struct {
 type trial struct {
 	fewer, more Bundle
 	effect      float64
-	// least that it must be, for a culprit of its own beside larger ones.
-	least               float64
+	// least that it must be, by so many standard errors above it: what is worth a search, or a culprit of its own beside larger ones.
+	least, above        float64
 	logsFewer, logsMore []float64
 	// impossible where one of the two can't be measured.
 	impossible bool
@@ -46,8 +46,11 @@ const (
 	// errorsToProve are the standard errors that a difference must be away from none. By chance it is once in 700 times, and some more
 	// often since it is looked at after every measurement.
 	errorsToProve = 3
-	// errorsAbove are the standard errors that it must be away from the least.
+	// errorsAbove are the standard errors that a culprit beside others must be away from the least.
 	errorsAbove = 2
+	// errorsAboveWorth are those that all culprits together must be away from what is worth a search: of two states that differ by 3% where 5% are
+	// worth it, the first few measurements say otherwise one time in seven.
+	errorsAboveWorth = 1
 	// errorsToRefute are the standard errors that it must be below half of what the answer says.
 	errorsToRefute = 2.5
 	// fewestPairs and mostPairs of a trial.
@@ -57,8 +60,8 @@ const (
 	restAfterRefutal = 4
 )
 
-// newProof of an answer.
-func newProof(space Space, culprits []int, effects []float64, begun int) *proof {
+// newProof of an answer, whose culprits must do together what is worth a search.
+func newProof(space Space, culprits []int, effects []float64, worth float64, begun int) *proof {
 	p := &proof{culprits: culprits, begun: begun}
 	sum, least := 0.0, 0.0
 	for _, e := range effects {
@@ -69,14 +72,14 @@ func newProof(space Space, culprits []int, effects []float64, begun int) *proof 
 		if space.Ordered {
 			p.without = append(p.without, trial{fewer: space.First(c), more: space.First(c + 1), effect: effects[i]})
 		} else if len(culprits) > 1 {
-			p.without = append(p.without, trial{fewer: space.Without(c), more: space.All(), effect: effects[i], least: least})
-			p.with = append(p.with, trial{fewer: space.None(), more: space.Only(c), effect: effects[i], least: least})
+			p.without = append(p.without, trial{fewer: space.Without(c), more: space.All(), effect: effects[i], least: least, above: errorsAbove})
+			p.with = append(p.with, trial{fewer: space.None(), more: space.Only(c), effect: effects[i], least: least, above: errorsAbove})
 		}
 	}
 	if !space.Ordered {
 		p.joint = []trial{
-			{fewer: space.Without(culprits...), more: space.All(), effect: sum},
-			{fewer: space.None(), more: space.Only(culprits...), effect: sum},
+			{fewer: space.Without(culprits...), more: space.All(), effect: sum, least: math.Log1p(worth), above: errorsAboveWorth},
+			{fewer: space.None(), more: space.Only(culprits...), effect: sum, least: math.Log1p(worth), above: errorsAboveWorth},
 		}
 	}
 	return p
@@ -131,8 +134,8 @@ func (t *trial) verdict(spread float64) verdict {
 	errors := spread * math.Sqrt(1/float64(len(t.logsMore))+1/float64(len(t.logsFewer)))
 	own, freedom := t.standardError()
 	switch {
-	case difference >= errorsToProve*errors && difference-t.least >= errorsAbove*errors,
-		difference >= own*quantile(errorsToProve, freedom) && difference-t.least >= own*quantile(errorsAbove, freedom):
+	case difference >= errorsToProve*errors && difference-t.least >= t.above*errors,
+		difference >= own*quantile(errorsToProve, freedom) && difference-t.least >= own*quantile(t.above, freedom):
 		return proved
 	case missing >= errorsToRefute*errors, missing >= own*quantile(errorsToRefute, freedom), n >= mostPairs:
 		return refuted

@@ -88,7 +88,7 @@ func (s *Search) judge() {
 		return
 	}
 	before := s.proof
-	s.proof = newProof(s.space, a.Culprits, s.posterior.effects(a.Culprits), s.Measurements())
+	s.proof = newProof(s.space, a.Culprits, s.posterior.effects(a.Culprits), s.terms.Worth, s.Measurements())
 	s.proof.leaveOut(s.isBroken)
 	s.proof.takeUp(before, s.asked, s.posterior.logs, s.posterior.spread())
 	s.answer = s.likeliest() // the ends may have proved it already
