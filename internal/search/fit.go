@@ -28,6 +28,8 @@ type data struct {
 	// noise that is expected, which counts as much as one measurement.
 	noise float64
 	known *known
+	// left is room for the residuals of a fit: thousands of hypotheses are fitted after every measurement.
+	left []float64
 }
 
 // fit is a regression of the measurements on some candidates.
@@ -83,35 +85,47 @@ func (d *data) fit(applied [][]bool, small bool, start *fit, iterations int) fit
 	}
 	if start != nil {
 		f.beta, f.spread = start.beta, start.spread
-		d.weigh(&f, applied)
+		weigh(&f, d.residuals(&f, applied))
 	}
 	var root [most][most]float64
+	var residuals []float64
 	for range iterations {
 		root = d.solve(&f, applied, columns)
-		d.respread(&f, applied, columns)
-		d.weigh(&f, applied)
+		residuals = d.residuals(&f, applied)
+		d.respread(&f, residuals, columns)
+		weigh(&f, residuals)
 	}
-	f.evidence = d.evidence(&f, applied, columns, root)
+	f.evidence = d.evidence(&f, residuals, columns, root)
 	return f
 }
 
-func (d *data) residual(f *fit, j int, applied [][]bool) float64 {
-	r := d.logs[j] - f.beta[0]
-	if f.small {
-		r -= f.beta[1] * d.background[j]
+// residuals are what the fit leaves of each measurement. The next call overwrites them.
+func (d *data) residuals(f *fit, applied [][]bool) []float64 {
+	left := d.left[:0]
+	for _, log := range d.logs {
+		left = append(left, log-f.beta[0])
 	}
-	for i, column := range applied {
-		if column[j] {
-			r -= f.beta[f.columns()+i]
+	d.left = left
+	if f.small {
+		for j, share := range d.background {
+			left[j] -= f.beta[1] * share
 		}
 	}
-	return r
+	for i, column := range applied {
+		effect := f.beta[f.columns()+i]
+		for j, in := range column {
+			if in {
+				left[j] -= effect
+			}
+		}
+	}
+	return left
 }
 
 // weigh the measurements by how far off they are.
-func (d *data) weigh(f *fit, applied [][]bool) {
-	for j := range f.weights {
-		z := d.residual(f, j, applied) / f.spread
+func weigh(f *fit, residuals []float64) {
+	for j, r := range residuals {
+		z := r / f.spread
 		f.weights[j] = (freedom + 1) / (freedom + z*z)
 	}
 }
@@ -120,16 +134,33 @@ func (d *data) weigh(f *fit, applied [][]bool) {
 func (d *data) solve(f *fit, applied [][]bool, columns int) (root [most][most]float64) {
 	var matrix [most][most]float64
 	var right [most]float64
+	// Most hypotheses have one culprit and are fitted after every measurement, so that the columns, of zeros and ones but for the
+	// background, are not spelt out here.
+	first := f.columns()
 	for j, w := range f.weights {
-		x := d.row(f, j, applied)
-		for a := range columns {
-			if x[a] == 0 {
+		wy, wb := w*d.logs[j], 0.0
+		right[0] += wy
+		matrix[0][0] += w
+		if f.small {
+			wb = w * d.background[j]
+			right[1] += wb * d.logs[j]
+			matrix[1][0] += wb
+			matrix[1][1] += wb * d.background[j]
+		}
+		for i, column := range applied {
+			if !column[j] {
 				continue
 			}
-			wx := w * x[a]
-			right[a] += wx * d.logs[j]
-			for b := range a + 1 {
-				matrix[a][b] += wx * x[b]
+			a := first + i
+			right[a] += wy
+			matrix[a][0] += w
+			if f.small {
+				matrix[a][1] += wb
+			}
+			for k, other := range applied[:i+1] {
+				if other[j] {
+					matrix[a][first+k] += w
+				}
 			}
 		}
 	}
@@ -174,16 +205,15 @@ func (d *data) penalty(f *fit, columns int) float64 {
 	return sum
 }
 
-func (d *data) respread(f *fit, applied [][]bool, columns int) {
+func (d *data) respread(f *fit, residuals []float64, columns int) {
 	sum := d.penalty(f, columns)
-	for j := range d.logs {
-		r := d.residual(f, j, applied)
+	for _, r := range residuals {
 		sum += r * r
 	}
-	f.spread = scale * math.Sqrt(sum/float64(len(d.logs)+columns))
+	f.spread = scale * math.Sqrt(sum/float64(len(residuals)+columns))
 }
 
-func (d *data) evidence(f *fit, applied [][]bool, columns int, root [most][most]float64) float64 {
+func (d *data) evidence(f *fit, residuals []float64, columns int, root [most][most]float64) float64 {
 	// Of the powers of the spread, those of the effects' priors and of Laplace's approximation cancel but for the level's.
 	e := -float64(len(d.logs)) * math.Log(f.spread)
 	e -= d.penalty(f, columns) / (2 * f.spread * f.spread)
@@ -191,14 +221,14 @@ func (d *data) evidence(f *fit, applied [][]bool, columns int, root [most][most]
 	for a := range columns {
 		e -= math.Log(root[a][a])
 	}
-	return e - d.misfit(f, applied)
+	return e - misfit(f, residuals)
 }
 
 // misfit is the part of the likelihood that comes from how far off the measurements are.
-func (d *data) misfit(f *fit, applied [][]bool) float64 {
+func misfit(f *fit, residuals []float64) float64 {
 	sum, product := 0.0, 1.0
-	for j := range d.logs {
-		z := d.residual(f, j, applied) / f.spread
+	for _, r := range residuals {
+		z := r / f.spread
 		product *= 1 + z*z/freedom
 		if product > 1e100 {
 			sum, product = sum+math.Log(product), 1
@@ -214,6 +244,6 @@ func (d *data) fitKnown(applied [][]bool) fit {
 	if len(applied) == 1 {
 		f.beta[1] = d.known.effect
 	}
-	f.evidence = -d.misfit(&f, applied)
+	f.evidence = -misfit(&f, d.residuals(&f, applied))
 	return f
 }

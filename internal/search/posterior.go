@@ -131,7 +131,6 @@ func (p *posterior) startOf(f *fit) *fit {
 	if f.weights == nil || len(p.logs) < 2*enough {
 		return nil // few measurements: from the start, so as not to stay where the first ones led
 	}
-	f.weights = make([]float64, len(p.logs))
 	return f
 }
 
@@ -281,7 +280,10 @@ func (h *hypothesis) set() set {
 
 // likelier ones first; of those alike any order will do, if it is always the same.
 func likelier(a, b *hypothesis) int {
-	return cmp.Or(cmp.Compare(b.log, a.log), slices.Compare(a.classes, b.classes))
+	if byWeight := cmp.Compare(b.log, a.log); byWeight != 0 {
+		return byWeight
+	}
+	return slices.Compare(a.classes, b.classes)
 }
 
 func (p *posterior) appliedOf(classes []int) [][]bool {
@@ -297,11 +299,14 @@ func (p *posterior) appliedOf(classes []int) [][]bool {
 func (p *posterior) beside(h *hypothesis) []*hypothesis {
 	n, culprits := len(p.logs), len(h.classes)
 	applied := p.appliedOf(h.classes)
-	residuals, rows := make([]float64, n), make([][most]float64, n)
-	for j := range n {
-		residuals[j], rows[j] = h.weights[j]*p.residual(&h.fit, j, applied), p.row(&h.fit, j, applied)
-	}
 	columns := h.columns() + culprits
+	residuals, rows := p.residuals(&h.fit, applied), make([][most]float64, n)
+	for j, w := range h.weights { // both weighted
+		residuals[j] *= w
+		for a, x := range p.row(&h.fit, j, applied) {
+			rows[j][a] = w * x
+		}
+	}
 	probe := h.fit
 	root := p.solve(&probe, applied, columns)
 	before := h.log + math.Log(float64(culprits+1)*priorOfCount(culprits+1)/priorOfCount(culprits)/usual)
@@ -317,11 +322,10 @@ func (p *posterior) beside(h *hypothesis) []*hypothesis {
 			if !in {
 				continue
 			}
-			w := h.weights[j]
-			own += w
+			own += h.weights[j]
 			score += residuals[j]
-			for a := range columns {
-				shared[a] += w * rows[j][a]
+			for a, x := range rows[j][:columns] {
+				shared[a] += x
 			}
 		}
 		for a := range columns {
