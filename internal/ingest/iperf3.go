@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -34,27 +33,7 @@ func readIperf3(f file, d *draft) error {
 		return err
 	}
 	m := measurement{job: iperf3Job(r), engine: lab.EngineIperf3, host: r.Client, params: iperf3Params(r), facts: []lab.Fact{{Key: "iperf3.version", Value: r.Version, Source: f.name}}}
-	m.repetition = lab.Repetition{Start: r.Start, Values: map[string]float64{}, Warnings: r.Warnings()}
-	for _, way := range []struct {
-		direction string
-		flow      *iperf3.Flow
-	}{{lab.Send, r.Forward}, {lab.Receive, r.Reverse}} {
-		if way.flow == nil {
-			continue
-		}
-		m.repetition.Seconds = max(m.repetition.Seconds, way.flow.Seconds)
-		addFlow(m.repetition.Values, way.direction, *way.flow)
-		if s, ok := bitrates(way.direction, way.flow.Intervals); ok {
-			m.repetition.Series = append(m.repetition.Series, s)
-		}
-	}
-	if len(m.repetition.Values) > 0 {
-		for name, share := range map[string]float64{"cpu.client": r.ClientCPU, "cpu.server": r.ServerCPU} {
-			if share >= 0 {
-				m.repetition.Values[name] = share
-			}
-		}
-	}
+	m.repetition = lab.Repetition{Start: r.Start, Seconds: r.Ran(), Values: r.Values(), Series: r.Series(), Warnings: r.Warnings()}
 	if !r.Start.IsZero() {
 		m.ended = r.Start.Add(time.Duration((r.Omit + m.repetition.Seconds) * float64(time.Second)))
 	}
@@ -98,40 +77,4 @@ func iperf3Params(r iperf3.Result) map[string]string {
 	set("reverse", "1", r.Forward == nil && r.Reverse != nil)
 	set("congestion", r.SenderCongestion, r.SenderCongestion != "")
 	return params
-}
-
-func addFlow(values map[string]float64, direction string, f iperf3.Flow) {
-	values[lab.Bitrate(direction)] = 8 * f.Rate()
-	if f.Retransmits >= 0 {
-		values[direction+".retransmits"] = float64(f.Retransmits)
-	}
-	if f.RTT > 0 {
-		values[direction+".rtt"] = f.RTT
-	}
-	if f.Packets > 0 {
-		values[direction+".lost"] = float64(f.Lost) / float64(f.Packets)
-		values[direction+".jitter"] = f.Jitter
-	}
-}
-
-// bitrates over the time that counts; false where the intervals are not even, but for the last one, which is left out where it is short.
-func bitrates(direction string, intervals []iperf3.Interval) (lab.Series, bool) {
-	s := lab.Series{Metric: lab.Bitrate(direction)}
-	for i, in := range intervals {
-		seconds := in.To - in.From
-		if in.Omitted {
-			continue
-		}
-		if s.Interval == 0 {
-			s.Interval = math.Round(10*seconds) / 10
-		}
-		if math.Abs(seconds-s.Interval) > 0.1*s.Interval {
-			if i == len(intervals)-1 {
-				break
-			}
-			return lab.Series{}, false
-		}
-		s.Values = append(s.Values, 8*float64(in.Bytes)/seconds)
-	}
-	return s, s.Interval > 0 && len(s.Values) > 0
 }

@@ -60,6 +60,12 @@ const (
 	Receive = "receive"
 )
 
+// CPU time of a network's load generator on either end, as a share of one core.
+const (
+	ClientCPU = "cpu.client"
+	ServerCPU = "cpu.server"
+)
+
 // Directions in the order in which they are shown.
 func Directions() []string { return []string{Read, Write, Trim, Sync, Mixed} }
 
@@ -128,6 +134,9 @@ func Bandwidth(direction string) string { return direction + ".bandwidth" }
 
 // Bitrate is the name of a network direction's goodput.
 func Bitrate(direction string) string { return direction + ".bitrate" }
+
+// Retransmits is the name of how many segments of a network direction were sent again.
+func Retransmits(direction string) string { return direction + ".retransmits" }
 
 // Latency is the name of a direction's latency; part is "mean", "min", "max" or the name of a quantile.
 func Latency(direction, part string) string { return direction + ".latency." + part }

@@ -52,7 +52,8 @@ type Flow struct {
 	// Jitter in seconds, Lost and Packets; of UDP alone.
 	Jitter        float64
 	Lost, Packets int64
-	// Intervals of a second or so, as this end saw them: of what it sent, what it handed to the kernel.
+	// Intervals of a second or so, as the receiver saw them where it told (--get-server-output); else of what the client sent, which is what it handed
+	// to the kernel: with buffers of megabytes that is ahead of what arrives.
 	Intervals []Interval
 }
 
@@ -108,6 +109,18 @@ func Parse(text []byte) (Result, error) {
 	}
 }
 
+// ParseError is what a client or a server says went wrong, from its document or from a plain line: "iperf3: error - unable to start listener…".
+func ParseError(text []byte) (string, error) {
+	var d document
+	if begin := bytes.IndexByte(text, '{'); begin >= 0 && json.Unmarshal(withoutNaN(text[begin:]), &d) == nil && d.Error != "" {
+		return strings.TrimPrefix(d.Error, "error - "), nil
+	}
+	if _, said, found := strings.Cut(string(text), "error - "); found {
+		return strings.TrimSpace(said), nil
+	}
+	return "", errors.New("it says nothing of an error")
+}
+
 // withoutNaN puts null where some versions print a number that is none, which is no JSON (esnet/iperf#613, #826). It never stands in a text, since texts
 // have no colon before a bare word:
 //
@@ -126,6 +139,10 @@ type document struct {
 	Intervals []interval `json:"intervals"`
 	End       end        `json:"end"`
 	Error     string     `json:"error"`
+	// Server is the server's own document, where the client asked for it and the server was started with --json.
+	Server *struct {
+		Intervals []interval `json:"intervals"`
+	} `json:"server_output_json"`
 }
 
 type start struct {
@@ -207,6 +224,8 @@ func (d *document) add(event string, data []byte) error {
 		into = &d.End
 	case "error":
 		into = &d.Error
+	case "server_output_json":
+		into = &d.Server
 	default:
 		return nil
 	}
@@ -298,10 +317,26 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 	if n > 0 {
 		f.RTT /= n
 	}
-	for _, i := range d.Intervals {
-		if s := of(i); s != nil && s.End > s.Start {
-			f.Intervals = append(f.Intervals, Interval{From: s.Start, To: s.End, Bytes: s.Bytes, Omitted: s.Omitted})
-		}
+	if forward && d.Server != nil {
+		f.Intervals = intervals(d.Server.Intervals, func(i interval) *sum {
+			if i.Sum.Sender != nil && *i.Sum.Sender {
+				return nil
+			}
+			return &i.Sum
+		})
+	}
+	if len(f.Intervals) == 0 {
+		f.Intervals = intervals(d.Intervals, of)
 	}
 	return f
+}
+
+func intervals(of []interval, sumOf func(interval) *sum) []Interval {
+	var all []Interval
+	for _, i := range of {
+		if s := sumOf(i); s != nil && s.End > s.Start {
+			all = append(all, Interval{From: s.Start, To: s.End, Bytes: s.Bytes, Omitted: s.Omitted})
+		}
+	}
+	return all
 }

@@ -1,0 +1,106 @@
+package iperf3
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/unit"
+)
+
+// Kind is what an option's value must be.
+type Kind int
+
+// A Toggle is 0 or 1; a Number is whole; a Size may end in k, m or g; Text is anything without spaces.
+const (
+	Toggle Kind = iota
+	Number
+	Size
+	Duration
+	Text
+)
+
+// Options are those of iperf3's client that a job can set, by their long names. Who serves whom, where and how the result is printed is not for a
+// job to say. "protocol" is no option of iperf3's: it stands for --udp. Source: iperf3(1).
+func Options() map[string]Kind {
+	return map[string]Kind{
+		"protocol": Text, "time": Duration, "omit": Duration, "parallel": Number, "length": Size, "window": Size, "bitrate": Size,
+		"set-mss": Number, "congestion": Text, "dscp": Text, "reverse": Toggle, "bidir": Toggle, "no-delay": Toggle, "zerocopy": Toggle,
+	}
+}
+
+// defaultTime is iperf3's own.
+const defaultTime = 10 * time.Second
+
+// Takes is how long a test with these options runs, what does not count included.
+func Takes(params map[string]string) time.Duration {
+	run := defaultTime
+	if d, err := unit.ParseDuration(params["time"]); err == nil && d > 0 {
+		run = d
+	}
+	omit, _ := unit.ParseDuration(params["omit"])
+	return run + omit
+}
+
+// Port is iperf3's own.
+const Port = 5201
+
+// Longest is how long a server may listen for a test that takes so long: iperf3 waits for its client as long as it takes.
+func Longest(test time.Duration) time.Duration { return test + time.Minute }
+
+// Client is the argument vector of a client.
+func Client(params map[string]string, address string, port int) []string {
+	argv := []string{"iperf3", "--client", address, "--port", strconv.Itoa(port), "--json", "--get-server-output", "--connect-timeout", "5000"}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		value := params[name]
+		switch {
+		case name == "protocol":
+			if value == "udp" {
+				argv = append(argv, "--udp")
+			}
+		case Options()[name] == Toggle:
+			if value == "1" {
+				argv = append(argv, "--"+name)
+			}
+		case Options()[name] == Duration:
+			if d, err := unit.ParseDuration(value); err == nil {
+				argv = append(argv, "--"+name, strconv.Itoa(int(math.Ceil(d.Seconds())))) // it reads whole seconds
+			}
+		default:
+			argv = append(argv, "--"+name, value)
+		}
+	}
+	return argv
+}
+
+// Server is the argument vector of a server for one test. It listens on the address under test and nowhere else, and no longer than so long, whatever
+// becomes of whoever started it: coreutils' timeout ends it.
+func Server(address string, port int, longest time.Duration) []string {
+	return []string{"timeout", "--kill-after=5", strconv.Itoa(int(longest.Seconds())),
+		"iperf3", "--server", "--one-off", "--bind", address, "--port", strconv.Itoa(port), "--json"}
+}
+
+// Title says in a few words what a test does: "tcp 10 s x8", "tcp reverse".
+func Title(params map[string]string) string {
+	words := []string{params["protocol"]}
+	if words[0] == "" {
+		words[0] = "tcp"
+	}
+	for _, toggle := range []string{"reverse", "bidir", "zerocopy"} {
+		if params[toggle] == "1" {
+			words = append(words, toggle)
+		}
+	}
+	for _, name := range []string{"length", "window", "bitrate", "congestion"} {
+		if params[name] != "" {
+			words = append(words, name+" "+params[name])
+		}
+	}
+	if n := params["parallel"]; n != "" && n != "1" {
+		words = append(words, "x"+n)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,40 @@
+package iperf3
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestArgv(t *testing.T) {
+	params := map[string]string{"protocol": "udp", "time": "1m", "omit": "1s", "bitrate": "1g", "reverse": "0", "zerocopy": "1", "parallel": "8"}
+	const client = "iperf3 --client 192.0.2.7 --port 5301 --json --get-server-output --connect-timeout 5000 --bitrate 1g --omit 1 --parallel 8 --udp --time 60 --zerocopy"
+	if got := strings.Join(Client(params, "192.0.2.7", 5301), " "); got != client {
+		t.Errorf("got  %s\nwant %s", got, client)
+	}
+	if got := Takes(params); got != 61*time.Second {
+		t.Errorf("it takes %s", got)
+	}
+	if got := Takes(nil); got != 10*time.Second {
+		t.Errorf("by itself it takes %s", got)
+	}
+	const server = "timeout --kill-after=5 121 iperf3 --server --one-off --bind 192.0.2.7 --port 5301 --json"
+	if got := strings.Join(Server("192.0.2.7", 5301, Longest(Takes(params))), " "); got != server {
+		t.Errorf("got  %s\nwant %s", got, server)
+	}
+	if got := Title(params); got != "udp zerocopy bitrate 1g x8" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestParseError(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n\t\"start\":\t{},\n\t\"error\":\t\"error - unable to start listener for connections: Address already in use\"\n}": "unable to start listener for connections: Address already in use",
+		"iperf3: error - unable to start listener for connections: Cannot assign requested address\n":                         "unable to start listener for connections: Cannot assign requested address",
+		"": "", "Killed": "",
+	} {
+		if got, err := ParseError([]byte(text)); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+}

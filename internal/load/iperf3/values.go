@@ -1,0 +1,110 @@
+package iperf3
+
+import (
+	"math"
+	"slices"
+
+	"headroom/internal/lab"
+)
+
+// flows are the directions in which something was measured.
+func (r Result) flows() map[string]*Flow {
+	flows := map[string]*Flow{}
+	if r.Forward != nil {
+		flows[lab.Send] = r.Forward
+	}
+	if r.Reverse != nil {
+		flows[lab.Receive] = r.Reverse
+	}
+	return flows
+}
+
+// Values of the test by metric, in base units.
+func (r Result) Values() map[string]float64 {
+	values := map[string]float64{}
+	for direction, f := range r.flows() {
+		values[lab.Bitrate(direction)] = 8 * f.Rate()
+		if f.Retransmits >= 0 {
+			values[lab.Retransmits(direction)] = float64(f.Retransmits)
+		}
+		if f.RTT > 0 {
+			values[direction+".rtt"] = f.RTT
+		}
+		if f.Packets > 0 {
+			values[direction+".lost"] = float64(f.Lost) / float64(f.Packets)
+			values[direction+".jitter"] = f.Jitter
+		}
+	}
+	if len(values) == 0 {
+		return values
+	}
+	for name, share := range map[string]float64{lab.ClientCPU: r.ClientCPU, lab.ServerCPU: r.ServerCPU} {
+		if share >= 0 {
+			values[name] = share
+		}
+	}
+	return values
+}
+
+// Ran is how many seconds counted.
+func (r Result) Ran() float64 {
+	seconds := 0.0
+	for _, f := range r.flows() {
+		seconds = max(seconds, f.Seconds)
+	}
+	return seconds
+}
+
+// Series are the bitrates by the second.
+func (r Result) Series() []lab.Series {
+	var all []lab.Series
+	for _, direction := range []string{lab.Send, lab.Receive} {
+		if f := r.flows()[direction]; f != nil {
+			if s, ok := bitrates(direction, f.Intervals); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// bitrates over the time that counts, in even steps of the usual interval: on a busy machine intervals are a little longer or shorter, and there may be a
+// very short one at either end. What arrived in an interval is taken to have done so evenly.
+func bitrates(direction string, intervals []Interval) (lab.Series, bool) {
+	counted := slices.DeleteFunc(slices.Clone(intervals), func(in Interval) bool { return in.Omitted })
+	step := math.Round(10*usual(counted)) / 10
+	if step <= 0 {
+		return lab.Series{}, false
+	}
+	s := lab.Series{Metric: lab.Bitrate(direction), Interval: step}
+	for from := counted[0].From; from+0.9*step <= counted[len(counted)-1].To; from += step {
+		bytes, seconds := 0.0, 0.0
+		for _, in := range counted {
+			if both := min(in.To, from+step) - max(in.From, from); both > 0 {
+				bytes += float64(in.Bytes) * both / (in.To - in.From)
+				seconds += both
+			}
+		}
+		if seconds < step/2 {
+			return lab.Series{}, false // nobody looked
+		}
+		s.Values = append(s.Values, 8*bytes/seconds)
+	}
+	return s, len(s.Values) > 0
+}
+
+// usual length of intervals: half of the time is in ones that are no longer.
+func usual(intervals []Interval) float64 {
+	var lengths []float64
+	whole, sum := 0.0, 0.0
+	for _, in := range intervals {
+		lengths, whole = append(lengths, in.To-in.From), whole+in.To-in.From
+	}
+	slices.Sort(lengths)
+	for _, length := range lengths {
+		if sum += length; sum >= whole/2 {
+			return length
+		}
+	}
+	return 0
+}

@@ -1,0 +1,29 @@
+package iperf3
+
+import (
+	"math"
+	"testing"
+
+	"headroom/internal/lab"
+)
+
+// Series are even, though intervals are not: what comes before the time that counts is left out, and stubs at the ends cost no second.
+func TestSeriesAreEven(t *testing.T) {
+	r := Result{Forward: &Flow{Seconds: 3, Intervals: []Interval{
+		{From: 0, To: 1, Bytes: 900, Omitted: true},
+		{From: 0, To: 0.02, Bytes: 2}, {From: 0.02, To: 1.12, Bytes: 110}, {From: 1.12, To: 2.0, Bytes: 176}, {From: 2.0, To: 2.96, Bytes: 288}, {From: 2.96, To: 2.97, Bytes: 3},
+	}}}
+	all := r.Series()
+	if len(all) != 1 || all[0].Metric != lab.Bitrate(lab.Send) || all[0].Interval != 1 || len(all[0].Values) != 3 {
+		t.Fatalf("%+v", all)
+	}
+	for i, want := range []float64{8 * 100, 8 * (12 + 176), 8 * 300} { // in the third second they looked for 0.97 s
+		if got := all[0].Values[i]; math.Abs(got-want) > 1e-6 {
+			t.Errorf("second %d: %g bit, want %g", i+1, got, want)
+		}
+	}
+	gap := Result{Forward: &Flow{Seconds: 4, Intervals: []Interval{{From: 0, To: 1, Bytes: 1}, {From: 3, To: 4, Bytes: 1}}}}
+	if all := gap.Series(); len(all) != 0 {
+		t.Errorf("seconds that nobody saw: %+v", all)
+	}
+}
