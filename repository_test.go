@@ -41,6 +41,7 @@ func siblings() map[string]string {
 	return map[string]string{
 		"internal/suite -> internal/load/command": "a suite's jobs are commands as well, whose placeholders it fills in",
 		"internal/suite -> internal/load/fio":     "a suite's jobs are fio jobs, and a plain fio job file is a suite",
+		"internal/suite -> internal/load/iperf3":  "a suite's jobs are tests of a network, too",
 		"internal/validity -> internal/load/fio":  "the checks read what fio said",
 		"internal/facts -> internal/validity":     "facts reads the counters that the checks look at",
 	}

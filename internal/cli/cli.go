@@ -60,7 +60,7 @@ func (p *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "headroom",
 		Short: "Measure the I/O of Linux machines, and say which numbers to trust",
-		Long: `headroom measures the I/O of Linux machines with fio, keeps every raw result, and says
+		Long: `headroom measures the I/O of Linux machines with fio and iperf3, keeps every raw result, and says
 which numbers can't be trusted.
 
 A run is named by its id or the start of it, its label, "last", or the path of its folder.`,
@@ -82,6 +82,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	root.PersistentFlags().StringVar(&p.storeDir, "store", "", "folder that runs are kept in (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
 	root.AddCommand(
 		p.runCommand(),
+		p.netCommand(),
 		p.doctorCommand(),
 		p.factsCommand(),
 		p.suitesCommand(),

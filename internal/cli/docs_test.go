@@ -13,7 +13,6 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/history"
-	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/layers"
 	"headroom/internal/report"
@@ -74,7 +73,7 @@ func loadExample(t *testing.T, name, kind, example string) {
 			t.Errorf("%s: %v", name, err)
 			return
 		}
-		if _, err := s.Cells(lab.Directory, false); err != nil {
+		if _, err := s.Cells(kindFor(s), false); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		return

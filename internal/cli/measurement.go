@@ -11,6 +11,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/load/iperf3"
 	"headroom/internal/plan"
 	"headroom/internal/report"
 	"headroom/internal/runner"
@@ -43,6 +44,11 @@ type measurement struct {
 	role string
 	// reboots says that the machine is started anew on the way, so that it is not the one that was found when the run ends.
 	reboots bool
+	// server of a network's tests, nil where storage is measured, and client, the role of the target in them.
+	server *serverEnd
+	client string
+	// watched says that another part of the run keeps the snapshots of the target.
+	watched bool
 	// beside is a measurement that goes on at the same time and was planned before this one; nil for a run by itself.
 	beside *measurement
 }
@@ -77,8 +83,7 @@ func (m *measurement) carryOut(ctx context.Context) error {
 	show.end()
 	if err := errors.Join(runErr, m.end(ctx, w, outcome, runErr)); err != nil {
 		if len(outcome.Repetitions) > 0 {
-			fmt.Fprintf(m.Stderr, "%s are kept; go on with: headroom run --resume %s\n",
-				m.share(len(outcome.Repetitions)), m.store.ShortID(m.run.ID))
+			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.share(len(outcome.Repetitions)), resumeCommand(m.run, m.store.ShortID(m.run.ID)))
 		}
 		return err
 	}
@@ -172,6 +177,9 @@ func (m *measurement) experiment() runner.Experiment {
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
 		Tallied: m.run.Experiment != nil && m.run.Experiment.Kind == bisecting,
 	}
+	if m.server != nil {
+		e.Server = &m.server.Server
+	}
 	if m.target.Name() == here {
 		e.Tree, _ = os.Getwd() // where there is none, {tree} can't be filled in, and the load says so
 	}
@@ -205,6 +213,9 @@ func (m *measurement) owner() string { return runner.Owner(m.run.ID, m.role) }
 func expectedTime(c lab.Cell) time.Duration {
 	if c.Command != nil {
 		return secondsToDuration(c.Command.Takes)
+	}
+	if c.Engine == lab.EngineIperf3 {
+		return iperf3.Takes(c.Params)
 	}
 	d := fio.WantedRuntime(c.Params)
 	if d > 0 {

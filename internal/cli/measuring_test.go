@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -41,7 +42,6 @@ func TestMeasureLinesCanBeTyped(t *testing.T) {
 // The check itself finds what is wrong.
 func TestMeasureLinesThatCannotBeTyped(t *testing.T) {
 	for command, want := range map[string]string{
-		"headroom net --on local":                                                 "there is no command net",
 		"headroom ablate quick DIR --add queue:scheduler=none":                    "unknown flag: --add",
 		"headroom ablate fast DIR --setting queue:scheduler=none":                 `no built-in suite "fast"`,
 		"headroom ablate quick --setting queue:scheduler=none":                    "names no place",
@@ -56,6 +56,7 @@ func TestMeasureLinesThatCannotBeTyped(t *testing.T) {
 		"headroom sweep ladder DEVICE --factor guest:bus=ide,scsi --on qemu:FILE": "guest: takes one of",
 		"headroom sweep ladder DEVICE --factor guest:aio=a,native --on qemu:FILE": "a is no aio",
 		"headroom sweep quick PLACE --factor job:iodepth=1,2":                     "PLACE",
+		"headroom net quick": "measures no network",
 	} {
 		if got := strings.Join(wrongWith(t, command), "; "); !strings.Contains(got, want) {
 			t.Errorf("%s: %q does not say %q", command, got, want)
@@ -94,8 +95,22 @@ func wrongWith(t *testing.T, command string) []string {
 	if c.Name() == "compare" {
 		return nil
 	}
+	if c.Name() == "net" {
+		return wrongNetwork(args)
+	}
 	on := c.Flag("on").Value.String()
 	return append(wrongPlace(args, strings.Trim(on, "[]")), wrongFactors(c, on)...)
+}
+
+// wrongNetwork checks the suite of a network's test.
+func wrongNetwork(args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	if s, err := suite.Load(args[0]); err != nil || s.Place != suite.Network {
+		return []string{fmt.Sprintf("%s measures no network (%v)", args[0], err)}
+	}
+	return nil
 }
 
 // bare is the command line without anything that would be carried out.

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/load/iperf3"
 	"headroom/internal/runner"
 	"headroom/internal/suite"
 	"headroom/internal/target"
@@ -154,6 +155,11 @@ func (m *measurement) printPlan() error {
 			for _, line := range suiteCell(c.Cell).CommandLines(m.workFolder(c.ID)) {
 				fmt.Fprintln(m.Stdout, "  "+line)
 			}
+			continue
+		}
+		if m.server != nil {
+			fmt.Fprintln(m.Stdout, "  server: "+lab.ShellQuote(iperf3.Server(m.server.Address, m.server.Port, iperf3.Longest(c.Expected))))
+			fmt.Fprintln(m.Stdout, "  client: "+lab.ShellQuote(iperf3.Client(c.Params, m.server.Address, m.server.Port)))
 			continue
 		}
 		fmt.Fprintln(m.Stdout, "  "+lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename})))

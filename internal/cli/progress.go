@@ -130,6 +130,11 @@ func outcomeOf(c *runner.Cell, r lab.Repetition) string {
 		}
 		parts = append(parts, text)
 	}
+	for _, d := range []string{lab.Send, lab.Receive} {
+		if v, ok := r.Values[lab.Bitrate(d)]; ok {
+			parts = append(parts, d+" "+unit.Bitrate(v))
+		}
+	}
 	if len(parts) == 0 {
 		parts = []string{"no result"}
 	}

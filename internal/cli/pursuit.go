@@ -112,6 +112,8 @@ func quantity(info lab.MetricInfo, metric string, v float64) string {
 	switch {
 	case info.Unit == lab.Seconds:
 		return unit.Latency(v)
+	case info.Unit == lab.BitsPerSecond:
+		return unit.Bitrate(v)
 	case info.Unit == lab.BytesPerSecond:
 		return unit.Bandwidth(v)
 	case strings.HasSuffix(metric, ".iops"):

@@ -15,7 +15,7 @@ import (
 
 // scratchSize is the size of the scratch file: as asked for, or as the suite needs; 0 for commands, which make their own.
 func (m *measurement) scratchSize(su suite.Suite, cells []suite.Cell) (int64, error) {
-	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Engine != lab.EngineExec }) {
+	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return lab.ByFio(c.Engine) }) {
 		if m.options.size != "" {
 			return 0, usage("--size is that of the scratch file, and the suite " + su.Name + " has no use for one")
 		}

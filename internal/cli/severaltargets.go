@@ -46,7 +46,7 @@ func (p *program) severalTargets(o runOptions, s *store.Store) ([]namedTarget, e
 
 // measuredTogether says whether the loads of a run are started together on several targets.
 func measuredTogether(run lab.Run) bool {
-	return run.Source == lab.Measured && run.Experiment == nil && len(run.Targets) > 1
+	return run.Source == lab.Measured && run.Experiment == nil && len(run.Network) == 0 && len(run.Targets) > 1
 }
 
 // longestRole is that of the names of snapshots.
@@ -188,7 +188,11 @@ func (t *together) join() {
 	t.run = t.parts[0].run
 	t.run.Targets, t.run.Arms, t.run.Cells = nil, nil, nil
 	for _, m := range t.parts {
-		t.run.Targets = append(t.run.Targets, m.run.Targets...)
+		for _, target := range m.run.Targets { // two pairs may have one server
+			if !slices.ContainsFunc(t.run.Targets, func(o lab.RunTarget) bool { return o.Role == target.Role }) {
+				t.run.Targets = append(t.run.Targets, target)
+			}
+		}
 		t.run.Arms = append(t.run.Arms, m.run.Arms...)
 	}
 	t.run.Arms = append(t.run.Arms, lab.Arm{ID: runner.Everybody, Role: runner.Everybody, Levels: map[string]string{targetLevel: runner.Everybody}})
@@ -286,6 +290,11 @@ func (t *together) takeUp(ctx context.Context, args []string) error {
 	if b.Run.Status != lab.Interrupted {
 		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status))
 	}
+	return t.goOn(ctx, b)
+}
+
+// goOn takes up what an interrupted run has measured so far.
+func (t *together) goOn(ctx context.Context, b *store.Bundle) error {
 	t.run, t.resume = b.Run, b
 	t.run.Trust(append(validity.OfRuns(), "settings-changed"))
 	kept := map[string][]lab.Repetition{}
@@ -298,30 +307,41 @@ func (t *together) takeUp(ctx context.Context, args []string) error {
 		kept[role] = append(kept[role], rep)
 	}
 	t.kept = kept[runner.Everybody]
-	for i, m := range t.parts {
-		m.run, m.resume, m.kept = partOf(t.run, i), b, kept[m.role]
+	for _, m := range t.parts {
+		m.run, m.resume, m.kept = partOf(t.run, m), b, kept[m.role]
 	}
 	if err := t.tellApart(ctx); err != nil {
 		return err
 	}
-	for i, m := range t.parts {
+	for _, m := range t.parts {
 		if err := m.findAgain(ctx); err != nil {
 			return err
+		}
+		if m.watched {
+			continue
 		}
 		if err := m.compareWithFirstPart(ctx); err != nil {
 			return err
 		}
-		t.run.Targets[i] = m.run.Targets[0]
+		for i, target := range t.run.Targets {
+			if target.Role == m.targetRole() {
+				t.run.Targets[i] = m.run.Targets[0]
+			}
+		}
 	}
 	return nil
 }
 
-// partOf is what of a run is about one of its targets.
-func partOf(run lab.Run, i int) lab.Run {
-	role := run.Targets[i].Role
-	run.Targets, run.Warnings = slices.Clone(run.Targets[i:i+1]), nil
-	run.Arms = slices.DeleteFunc(slices.Clone(run.Arms), func(a lab.Arm) bool { return a.Role != role })
-	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return c.Arm != role })
+// partOf is what of a run one of its measurements is about: the cells of its arm, on its target.
+func partOf(run lab.Run, m *measurement) lab.Run {
+	role := m.role
+	if m.client != "" {
+		role = m.client
+	}
+	run.Targets = slices.DeleteFunc(slices.Clone(run.Targets), func(t lab.RunTarget) bool { return t.Role != role })
+	run.Arms = slices.DeleteFunc(slices.Clone(run.Arms), func(a lab.Arm) bool { return a.Role != m.role })
+	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return c.Arm != m.role })
+	run.Warnings = nil
 	return run
 }
 
@@ -370,8 +390,8 @@ func (t *together) carryOut(ctx context.Context) error {
 	show.end()
 	if err := errors.Join(runErr, t.end(ctx, w, outcome, runErr)); err != nil {
 		if len(outcome.Repetitions) > 0 {
-			fmt.Fprintf(t.Stderr, "%d of %s are kept; go on with: headroom run --resume %s\n",
-				len(outcome.Repetitions), plural(t.planned(), "repetition"), t.store.ShortID(t.run.ID))
+			fmt.Fprintf(t.Stderr, "%d of %s are kept; go on with: %s\n",
+				len(outcome.Repetitions), plural(t.planned(), "repetition"), resumeCommand(t.run, t.store.ShortID(t.run.ID)))
 		}
 		return err
 	}

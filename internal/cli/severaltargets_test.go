@@ -51,8 +51,8 @@ func TestHeaderOfSeveralTargets(t *testing.T) {
 			t.Errorf("the plan knows %q", r.Cell)
 		}
 	}
-	for i, m := range whole.parts {
-		part := partOf(whole.run, i)
+	for _, m := range whole.parts {
+		part := partOf(whole.run, m)
 		if !reflect.DeepEqual(part.Cells, m.run.Cells) || !reflect.DeepEqual(part.Targets, m.run.Targets) || len(part.Arms) != 1 {
 			t.Errorf("%s: %+v", m.role, part)
 		}

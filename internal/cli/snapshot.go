@@ -44,7 +44,14 @@ func frugally() (restore func()) {
 // putAside keeps the first snapshot in the bundle, and gives its memory back before a load starts.
 func (m *measurement) putAside(w *store.Writer) error {
 	defer frugally()()
-	err := w.Facts(m.targetRole(), store.Before, m.before)
+	var err error
+	if !m.watched {
+		err = w.Facts(m.targetRole(), store.Before, m.before)
+	}
+	if err == nil && m.server != nil && !m.server.watched {
+		err = w.Facts(m.server.role, store.Before, m.server.before)
+		m.server.before.Facts = nil
+	}
 	m.before.Facts = nil
 	giveBack()
 	return err
@@ -52,6 +59,9 @@ func (m *measurement) putAside(w *store.Writer) error {
 
 // compareAfterwards takes the second snapshot of a run, and warns of what somebody changed since the first.
 func (m *measurement) compareAfterwards(ctx context.Context, w *store.Writer) error {
+	if m.watched {
+		return nil
+	}
 	defer frugally()()
 	after, err := m.snapshot(ctx, m.target, m.place())
 	if err != nil {

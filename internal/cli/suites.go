@@ -49,7 +49,7 @@ func (p *program) listSuites() error {
 			return err
 		}
 		seconds := suite.EstimateTime(cells, s.Interval).Seconds()
-		rows = append(rows, suiteRow{Name: name, Title: s.Title, Source: s.Source, Place: string(s.Place), Cells: len(cells), Repetitions: s.Repetitions, Seconds: seconds})
+		rows = append(rows, suiteRow{Name: name, Title: s.Title, Source: s.Source, Place: placeWord(s.Place), Cells: len(cells), Repetitions: s.Repetitions, Seconds: seconds})
 	}
 	if p.json {
 		return p.printJSON(struct {
@@ -65,10 +65,21 @@ func (p *program) listSuites() error {
 	return w.Flush()
 }
 
+// placeWord is what a suite is pointed at, as the list says it.
+func placeWord(p suite.Place) string {
+	if p == suite.Network {
+		return "network"
+	}
+	return string(p)
+}
+
 // kindFor is the kind of place to expand a suite for when none was named.
 func kindFor(s suite.Suite) lab.PlaceKind {
-	if s.Place == suite.Device {
+	switch s.Place {
+	case suite.Device:
 		return lab.Device
+	case suite.Network:
+		return lab.NoPlace
 	}
 	return lab.Directory
 }

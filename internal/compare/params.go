@@ -52,7 +52,7 @@ const unset = "not set"
 // load is what a cell's parameters ask of the storage, by fio's names, as they were written. Those of a command have no other
 // meaning than that of their suite.
 func load(c Cell) map[string]string {
-	if c.Engine == lab.EngineExec {
+	if !lab.ByFio(c.Engine) {
 		return c.Params
 	}
 	params, skip := c.Params, notTheLoad()
@@ -83,7 +83,7 @@ func inverted(toggle string) string {
 
 // defaultsOf are those of a cell's parameters; a command has none that are not written down.
 func defaultsOf(c Cell) map[string]string {
-	if c.Engine == lab.EngineExec {
+	if !lab.ByFio(c.Engine) {
 		return map[string]string{}
 	}
 	return defaults()
@@ -91,7 +91,7 @@ func defaultsOf(c Cell) map[string]string {
 
 // normalOf writes the values of a cell's parameters so that equal ones are written alike. Of a command's nobody knows which are.
 func normalOf(c Cell) func(string) string {
-	if c.Engine == lab.EngineExec {
+	if !lab.ByFio(c.Engine) {
 		return func(value string) string { return value }
 	}
 	return normal
@@ -159,7 +159,7 @@ func param(c Cell, saysAll bool, name string) string {
 func key(c Cell) string {
 	standard := defaultsOf(c)
 	var parts []string
-	if c.Engine == lab.EngineExec {
+	if !lab.ByFio(c.Engine) {
 		parts = append(parts, c.Engine+"\x00"+c.Job) // never one with a fio job; and without its name a command says nothing
 	}
 	for name, value := range load(c) {

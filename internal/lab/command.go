@@ -5,13 +5,15 @@ import (
 	"slices"
 )
 
-// The engines that carry out cells: fio, and any command.
+// The engines that carry out cells: fio, any command, and iperf3, which measures a network.
 const (
-	EngineFio  = "fio"
-	EngineExec = "exec"
-	// EngineIperf3 measures a network.
+	EngineFio    = "fio"
+	EngineExec   = "exec"
 	EngineIperf3 = "iperf3"
 )
+
+// ByFio says whether an engine is fio. Runs from before there were several name none.
+func ByFio(engine string) bool { return engine == EngineFio || engine == "" }
 
 // Command is what a cell of the engine "exec" runs. Its argument vectors have the cell's parameters filled in; what only the
 // target knows still stands for itself: {dir} (the job's own folder), {cpus} (how many there are) and {job}.

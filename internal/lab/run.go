@@ -72,6 +72,9 @@ type Run struct {
 	// Experiment says what was varied; nil for a run that varies nothing.
 	Experiment *Experiment `json:"experiment,omitempty"`
 
+	// Network are the pairs of a client and a server between which one is measured; none in a run of storage.
+	Network []NetworkPair `json:"network,omitempty"`
+
 	Targets  []RunTarget `json:"targets"`
 	Arms     []Arm       `json:"arms"`
 	Cells    []Cell      `json:"cells"`
@@ -216,6 +219,14 @@ type SettingCommands struct {
 	Apply  []string `json:"apply"`
 	Verify []string `json:"verify"`
 	Undo   []string `json:"undo"`
+}
+
+// NetworkPair is a client and a server, by their roles. The server listens on a port of an address, which is one of its own.
+type NetworkPair struct {
+	Client  string `json:"client"`
+	Server  string `json:"server"`
+	Address string `json:"address"`
+	Port    int    `json:"port"`
 }
 
 // Varied is one factor of an experiment.

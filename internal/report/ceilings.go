@@ -22,7 +22,7 @@ func ceilingsOf(run lab.Run) map[string][]ceiling.Ceiling {
 	all := make(map[string][]ceiling.Ceiling, len(run.Cells))
 	for _, cell := range run.Cells {
 		all[cell.ID] = nil
-		if m := machines[roles[cell.Arm]]; m != nil && cell.Engine != lab.EngineExec {
+		if m := machines[roles[cell.Arm]]; m != nil && lab.ByFio(cell.Engine) {
 			all[cell.ID] = m.Of(cell.Params)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // namesMetrics says whether the metrics of the cell go by their own names, as those of a command or of a network do: they are no reads and writes.
-func (c Cell) namesMetrics() bool { return c.Engine == lab.EngineExec || c.Engine == lab.EngineIperf3 }
+func (c Cell) namesMetrics() bool { return !lab.ByFio(c.Engine) }
 
 // primary are the metrics that the cell is decided by.
 func (c Cell) primary() []string {

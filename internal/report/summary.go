@@ -40,6 +40,9 @@ type Summary struct {
 	// Experiment says what a run with several arms varies; nil for a run that varies nothing.
 	Experiment *lab.Experiment `json:"experiment,omitempty"`
 
+	// Network are the pairs between which one is measured; absent in a run of storage.
+	Network []lab.NetworkPair `json:"network,omitempty"`
+
 	Targets []lab.RunTarget `json:"targets"`
 	Cells   []Cell          `json:"cells"`
 	// Undecided are the metrics that are not as precise as was asked for.

@@ -157,7 +157,9 @@ func title(s *Summary, all []mark) string {
 	if text == "" {
 		text = "run " + s.ID
 	}
-	if on := places(s); on != "" {
+	if len(s.Network) > 0 {
+		text += " " + between(s)
+	} else if on := places(s); on != "" {
 		text += " on " + on
 	}
 	if s.Label != "" {
@@ -169,6 +171,29 @@ func title(s *Summary, all []mark) string {
 		}
 	}
 	return text
+}
+
+// between are the ends of a network: "from local to ssh://db1 at 10.0.0.7", "between 8 pairs of local and ssh://db1".
+func between(s *Summary) string {
+	name := func(role string) string {
+		for _, t := range s.Targets {
+			if t.Role == role {
+				return t.Target
+			}
+		}
+		return role
+	}
+	var from, to []string
+	for _, p := range s.Network {
+		from, to = append(from, name(p.Client)), append(to, name(p.Server))
+	}
+	slices.Sort(from)
+	slices.Sort(to)
+	text := "from " + sentence(slices.Compact(from)) + " to " + sentence(slices.Compact(to))
+	if len(s.Network) == 1 {
+		return text + " at " + s.Network[0].Address
+	}
+	return text + ", " + count(len(s.Network), "pair")
 }
 
 // places are where the loads went: the device or directory, with the target where it is another machine.

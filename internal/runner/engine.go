@@ -33,6 +33,8 @@ func engineOf(cell lab.Cell) (engine, error) {
 		return fioEngine{}, nil
 	case lab.EngineExec:
 		return execEngine{}, nil
+	case lab.EngineIperf3:
+		return iperf3Engine{}, nil
 	}
 	return nil, &lab.Error{What: fmt.Sprintf("%s is for the engine %q, which this headroom does not have", cell.ID, cell.Engine)}
 }

@@ -32,6 +32,13 @@ const (
 
 // prepare carries out the steps before the load.
 func (s *Session) prepare(ctx context.Context, cell Cell) error {
+	if cell.Engine == lab.EngineIperf3 {
+		err := s.listen(ctx, cell)
+		if err != nil {
+			s.hangUp(context.WithoutCancel(ctx))
+		}
+		return err
+	}
 	if cell.Engine == lab.EngineExec {
 		if err := s.beginCommand(ctx, cell); err != nil {
 			s.endCommand(context.WithoutCancel(ctx), cell)

@@ -107,14 +107,14 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 	a.started = evidence.Group.Start
 	evidence.Repetition = a.rep
 	a.rep.Warnings = append(a.rep.Warnings, validity.Repetition(evidence)...)
-	a.rep.Warnings = append(a.rep.Warnings, s.endCommand(ctx, a.cell)...)
+	a.rep.Warnings = append(a.rep.Warnings, s.endBeside(ctx, a.cell)...)
 	a.rep.Took = (time.Since(a.began) - s.once).Seconds()
 	return nil
 }
 
 // measure runs the load of a repetition that is prepared, and saves it.
 func (s *Session) measure(ctx context.Context, a *attempt) error {
-	defer s.endCommand(context.WithoutCancel(ctx), a.cell)
+	defer s.endBeside(context.WithoutCancel(ctx), a.cell)
 	if err := s.ready(ctx, a); err != nil {
 		return err
 	}

@@ -59,6 +59,8 @@ type Experiment struct {
 	// Program is the load generator's on the target; empty for the one on its PATH.
 	Program string
 	Place   lab.Place
+	// Server of a network's tests; nil where none is measured.
+	Server *Server
 	// Tree is the folder of the target that {tree} in a command stands for; empty where there is none.
 	Tree    string
 	Machine validity.Machine

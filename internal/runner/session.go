@@ -10,6 +10,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -38,6 +39,9 @@ type Session struct {
 	did      []string // before the current load
 	commands commands
 	jobs     int
+	// serving is the server of the test that goes on, and servers are how many there were.
+	serving target.Job
+	servers int
 	// once is how long the current repetition waited for a layout that all the later ones share.
 	once time.Duration
 }
@@ -92,7 +96,7 @@ func (s *Session) Done() []plan.Done { return s.done }
 // keep takes up what an earlier part of the run has measured.
 func (s *Session) keep(kept []lab.Repetition) error {
 	s.outcome.Repetitions = slices.Clone(kept)
-	s.outcome.Measured, s.jobs = len(kept), len(kept)
+	s.outcome.Measured, s.jobs, s.servers = len(kept), len(kept), len(kept)
 	for _, r := range kept {
 		if len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" }) {
 			s.outcome.Failed++
@@ -156,6 +160,11 @@ func (s *Session) announceLeftovers() error {
 	}
 	if s.commands.folder != "" {
 		left.Folders = []string{s.commands.folder}
+	}
+	if s.Server != nil && s.Server.Target.Name() != s.Target.Name() {
+		if err := s.saver.Leave(lab.Leftovers{Target: s.Server.Target.Name(), Jobs: s.owner()}); err != nil {
+			return err
+		}
 	}
 	return s.saver.Leave(left)
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/load/fio"
 	"headroom/internal/plan"
 	"headroom/internal/stat"
 	"headroom/internal/validity"
@@ -112,6 +111,16 @@ func sumValues(sum lab.Repetition, parts []lab.Repetition) map[string]float64 {
 		}
 		values[s.Metric] = total / float64(len(s.Values))
 	}
+	for _, direction := range []string{lab.Send, lab.Receive} {
+		name, all, everywhere := lab.Retransmits(direction), 0.0, true
+		for _, p := range parts {
+			n, ok := p.Values[name]
+			all, everywhere = all+n, everywhere && ok
+		}
+		if everywhere {
+			values[name] = all
+		}
+	}
 	for direction, h := range sum.Latency {
 		for _, q := range lab.Quantiles() {
 			values[lab.Latency(direction, q.Name)] = stat.BinQuantile(h.Nanoseconds, h.Counts, q.Q) / 1e9
@@ -202,7 +211,7 @@ func timing(at []moment, attempts []*attempt) map[string]float64 {
 		if a.failed {
 			continue // nobody knows how long it really ran
 		}
-		done := at[i].Sub(first.Time).Seconds() + fio.Ramp(a.cell.Params).Seconds() + a.rep.Seconds
+		done := at[i].Sub(first.Time).Seconds() + rampOf(a.cell.Cell).Seconds() + a.rep.Seconds
 		firstDone, lastDone = min(firstDone, done), max(lastDone, done)
 	}
 	if lastDone > 0 {

@@ -106,7 +106,7 @@ func (t *together) repeat(ctx context.Context, next plan.Repetition) error {
 	defer func() {
 		for i, a := range attempts {
 			if a != nil {
-				t.sessions[i].endCommand(context.WithoutCancel(ctx), a.cell)
+				t.sessions[i].endBeside(context.WithoutCancel(ctx), a.cell)
 				a.forget(ctx)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/load/iperf3"
 	"headroom/internal/unit"
 )
 
@@ -25,6 +26,9 @@ func (s Suite) Cells(place lab.PlaceKind, asPublished bool) ([]Cell, error) {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the job %s runs a command, which needs a directory and not a device", s.Jobs[i].Name),
 			Hints: []string{fmt.Sprintf("headroom run %s DIRECTORY", s.Name)}}
 	}
+	if s.Place == Network && place != lab.NoPlace {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the suite %s measures a network, and no %s", s.Name, place), Hints: []string{"headroom net " + s.Name}}
+	}
 	if s.Place != Any && place != lab.PlaceKind(s.Place) && s.TouchesStorage() {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the suite %s needs a %s", s.Name, s.Place),
 			Hints: []string{fmt.Sprintf("headroom run %s %s", s.Name, strings.ToUpper(string(s.Place)))}}
@@ -34,8 +38,11 @@ func (s Suite) Cells(place lab.PlaceKind, asPublished bool) ([]Cell, error) {
 	for _, j := range s.Jobs {
 		for _, params := range s.combinations(j) {
 			c := s.fioCell(j, params, place)
-			if j.Exec != nil {
+			switch {
+			case j.Exec != nil:
 				c = s.execCell(j, params)
+			case j.Iperf3 != nil:
+				c = iperf3Cell(j, params)
 			}
 			c.ID = unique(cellID(j, params), taken)
 			if c.Repetitions = j.Repetitions; c.Repetitions == 0 {
@@ -73,7 +80,7 @@ func (s Suite) AsPublished() (Suite, error) {
 		if p.Repetitions > 0 {
 			jobs[i].Repetitions = p.Repetitions
 		}
-		if jobs[i].Exec != nil {
+		if !jobs[i].byFio() {
 			continue
 		}
 		jobs[i].Fio = maps.Clone(jobs[i].Fio)
@@ -92,7 +99,7 @@ func (s Suite) AsPublished() (Suite, error) {
 // TouchesStorage says whether any job reads or writes anything at all. A suite that does not needs no place.
 func (s Suite) TouchesStorage() bool {
 	return slices.ContainsFunc(s.Jobs, func(j Job) bool {
-		return j.worksInFolder() || j.Exec == nil && slices.ContainsFunc(j.fioCombinations(), touchesStorage)
+		return j.worksInFolder() || j.byFio() && slices.ContainsFunc(j.fioCombinations(), touchesStorage)
 	})
 }
 
@@ -100,6 +107,9 @@ func (s Suite) TouchesStorage() bool {
 func (s Suite) combinations(j Job) []map[string]string {
 	if j.Exec != nil {
 		return s.execCombinations(j)
+	}
+	if j.Iperf3 != nil {
+		return spread(j.Iperf3, j.Matrix)
 	}
 	return j.fioCombinations()
 }
@@ -196,8 +206,11 @@ func unique(id string, taken map[string]bool) string {
 // Title says in a few words what the load does: "randwrite 4k q128 x4", "randrw 70/30 8k q16 1000/s". Cells of
 // different jobs can have the same.
 func (c Cell) Title() string {
-	if c.Engine == lab.EngineExec {
+	switch c.Engine {
+	case lab.EngineExec:
 		return c.execTitle()
+	case lab.EngineIperf3:
+		return iperf3.Title(c.Params)
 	}
 	p := c.Params
 	words := []string{p["rw"]}

@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/yamlfile"
@@ -77,6 +79,33 @@ func TestNearest(t *testing.T) {
 	} {
 		if got := yamlfile.Nearest(typed, known); got != want {
 			t.Errorf("nearest to %q is %q, want %q", typed, got, want)
+		}
+	}
+}
+
+// Options of iperf3 are set as fio's parameters are, and an axis of that name is gone.
+func TestWithOptionsOfANetwork(t *testing.T) {
+	su, err := Load("network")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := su.With([]string{"parallel=4", "time=2s", "zerocopy=true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := changed.Cells(lab.NoPlace, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cells) != 3 || cells[0].ID != "send" || cells[1].Title() != "tcp reverse zerocopy x4" || cells[2].Runtime != 3*time.Second {
+		t.Errorf("%s", describe(cells))
+	}
+	if before, err := su.Cells(lab.NoPlace, false); err != nil || len(before) != 5 {
+		t.Errorf("the suite itself has changed: %s, %v", describe(before), err)
+	}
+	for setting, want := range map[string]string{"bs=4k": "a network test has no option \"bs\"", "protocol=udp": "1 Mbit/s of UDP", "reverse=2": "write 0 or 1"} {
+		if _, err := su.With([]string{setting}); lab.KindOf(err) != lab.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", setting, err)
 		}
 	}
 }

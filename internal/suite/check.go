@@ -19,9 +19,13 @@ func (r *reporter) checkCells(s Suite) {
 		combinations := s.combinations(j)
 		for _, params := range combinations {
 			if j.Exec != nil {
-				break // only fio's parameters can contradict each other
+				break // nobody knows what a command's parameters mean
 			}
-			if message, hint := cellFault(s, j, params); message != "" && !told[hint] {
+			fault := func() (string, string) { return cellFault(s, j, params) }
+			if j.Iperf3 != nil {
+				fault = func() (string, string) { return iperf3Fault(params) }
+			}
+			if message, hint := fault(); message != "" && !told[hint] {
 				told[hint] = true
 				r.Add(j.Line, j.column, hint, "job %s: %s", j.Name, message)
 			}

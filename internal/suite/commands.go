@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/load/iperf3"
 )
 
 // Commands are the plain command lines that the suite stands for on a kind of place: one repetition of each cell, each
@@ -36,6 +37,11 @@ func (s Suite) Commands(place lab.PlaceKind, asPublished bool) ([]string, error)
 		lines = append(lines, "", "# "+strings.TrimSuffix(c.ID+": "+c.JobTitle, ": "))
 		if c.Engine == lab.EngineExec {
 			lines = append(lines, c.CommandLines(map[lab.PlaceKind]string{lab.Directory: "DIRECTORY/" + c.ID, lab.NoPlace: "FOLDER"}[place])...)
+			continue
+		}
+		if c.Engine == lab.EngineIperf3 {
+			lines = append(lines, lab.ShellQuote(iperf3.Server("ADDRESS", iperf3.Port, iperf3.Longest(c.Runtime)))+"  # on the server",
+				lab.ShellQuote(iperf3.Client(c.Params, "ADDRESS", iperf3.Port))+"  # on the client")
 			continue
 		}
 		for _, step := range c.Steps {

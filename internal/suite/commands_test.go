@@ -20,6 +20,7 @@ func TestCommands(t *testing.T) {
 		{"nfs", lab.Directory, false},
 		{"pgbench", lab.Directory, false},
 		{"build", lab.Directory, false},
+		{"network", lab.NoPlace, false},
 	} {
 		s, err := Load(c.suite)
 		if err != nil {

@@ -52,11 +52,12 @@ type Suite struct {
 // Place says what a suite can be pointed at.
 type Place string
 
-// A suite needs a device or a directory, or takes Any of the two.
+// A suite needs a device or a directory, or takes Any of the two. One that measures a Network needs neither.
 const (
 	Any       Place = "any"
 	Directory       = Place(lab.Directory)
 	Device          = Place(lab.Device)
+	Network   Place = Place(lab.NoPlace)
 )
 
 // Order says in which order the repetitions of the cells are carried out.
@@ -74,8 +75,10 @@ const (
 type Job struct {
 	Name  string
 	Title string
-	// Fio parameters by fio's own names, the suite's defaults underneath, matrix not applied; nil for a job with Exec.
+	// Fio parameters by fio's own names, the suite's defaults underneath, matrix not applied; nil for a job that is none of fio's.
 	Fio map[string]string
+	// Iperf3 options by their long names, matrix not applied; nil for a job that measures no network.
+	Iperf3 map[string]string
 	// Exec is the command that the job runs; nil for a fio job.
 	Exec *Exec
 	// Matrix expands the job to one cell per combination, in the file's order, the last axis fastest.
@@ -93,6 +96,9 @@ type Job struct {
 	// faulty is set while a file is read, when something in the job has been complained about already.
 	faulty bool
 }
+
+// byFio says whether fio carries the job out.
+func (j Job) byFio() bool { return j.Exec == nil && j.Iperf3 == nil }
 
 // Axis is one dimension of a matrix.
 type Axis struct {

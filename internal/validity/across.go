@@ -118,7 +118,7 @@ func wide(h History) []Found {
 
 // rates are the metrics whose spread is looked at: the IOPS of each direction; of a command what its cell is decided by.
 func (c CellHistory) rates() []string {
-	if c.Cell.Engine == lab.EngineExec {
+	if !lab.ByFio(c.Cell.Engine) {
 		measured := map[string]float64{}
 		for _, r := range c.Repetitions {
 			maps.Copy(measured, r.Values)
@@ -222,7 +222,7 @@ func positionEffect(h History) []Found {
 	titles, writes := map[string]string{}, map[string]bool{}
 	for _, c := range h.Run.Cells {
 		titles[c.ID] = title(c)
-		writes[c.ID] = c.Engine != lab.EngineExec && (&Evidence{Cell: c}).asksFor(lab.Write)
+		writes[c.ID] = lab.ByFio(c.Engine) && (&Evidence{Cell: c}).asksFor(lab.Write)
 	}
 	var alone []question
 	for _, c := range h.Cells {
@@ -295,7 +295,7 @@ func (c CellHistory) marked(mark func(lab.Repetition) bool) []stat.Marked {
 
 // speed is one number for how fast a repetition was: all its operations a second; of a command what its cell is decided by.
 func (c CellHistory) speed(r lab.Repetition) float64 {
-	if c.Cell.Engine == lab.EngineExec {
+	if !lab.ByFio(c.Cell.Engine) {
 		names := lab.Deciding(c.Cell.Metrics, c.Cell.Params, r.Values)
 		switch {
 		case len(names) == 0 || r.Values[names[0]] <= 0:
@@ -344,7 +344,7 @@ func freshLayout(h History) []Found {
 				n++
 			}
 		}
-		reads := c.Cell.Engine != lab.EngineExec && (&Evidence{Cell: c.Cell}).asksFor(lab.Read)
+		reads := lab.ByFio(c.Cell.Engine) && (&Evidence{Cell: c.Cell}).asksFor(lab.Read)
 		switch {
 		case n == 0:
 		case n < len(c.Repetitions):

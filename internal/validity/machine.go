@@ -107,7 +107,7 @@ func diskHot(e Evidence) []lab.Warning {
 	for _, name := range slices.Sorted(slices.Values(e.Place.Disks)) {
 		if t := e.After.DiskCelsius[name]; t >= hotCelsius {
 			taints := allOf(e.directions()...)
-			if e.Cell.Engine == lab.EngineExec {
+			if !lab.ByFio(e.Cell.Engine) {
 				taints = everything()
 			}
 			return warn(taints, "%s was at %.0f °C at the end: drives slow themselves down from "+

@@ -143,7 +143,7 @@ type Found struct {
 func Repetition(e Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, c := range Checks() {
-		if c.Repetition == nil || e.Cell.Engine == lab.EngineExec && !c.AnyLoad {
+		if c.Repetition == nil || !lab.ByFio(e.Cell.Engine) && !c.AnyLoad {
 			continue
 		}
 		for _, w := range c.Repetition(e) {

@@ -120,6 +120,14 @@ func (s *Server) Again(t *testing.T) {
 	}
 }
 
+// Through is a client's configuration of a host that is reached through a command: a server of its own, which speaks on the command's standard
+// streams and listens nowhere. The command's last arguments are to run what it is given: "ip netns exec NAME".
+func (s *Server) Through(host string, within ...string) string {
+	argv := slices.Concat(within, []string{s.command[len(s.command)-5], "-i", "-f", s.path("sshd_config")})
+	return fmt.Sprintf("Host %s\n HostName 127.0.0.1\n Port %d\n ProxyCommand %s\n IdentityFile %s\n IdentitiesOnly yes\n IdentityAgent none\n UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n",
+		host, s.Port, strings.Join(argv, " "), s.path("user"), s.path("known_hosts"))
+}
+
 func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *Server) write(t *testing.T, name, text string, mode os.FileMode) string {

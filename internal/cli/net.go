@@ -1,0 +1,458 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/load/iperf3"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// The roles of the two ends of a network's tests.
+const (
+	clientRole = "client"
+	serverRole = "server"
+)
+
+// netOptions are the flags of net.
+type netOptions struct {
+	runOptions
+	addresses []string
+	port      int
+	pairs     int
+}
+
+// mostPairs are those that one command starts at the same time.
+const mostPairs = 256
+
+func (p *program) netCommand() *cobra.Command {
+	var o netOptions
+	c := &cobra.Command{
+		Use:   "net [SUITE]",
+		Short: "Measure a network between clients and servers",
+		Long: `Measures what goes through a network with iperf3, from clients to servers: with the built-in suite
+network, or with a suite of your own.
+
+--on client=TARGET and --on server=TARGET say where; either is this machine where it is not given, so that
+without any it is the way through this machine's own loopback. Given more than once, the first client
+measures with the first server and so on, all at the same time; beside the numbers of each pair stand
+those of all together. --pairs N makes N pairs of them, each with a port of its own.
+
+A server listens on the address under test and nowhere else, for one test, and ends with it. Which
+address that is says --address; without it, it is the one by which the server was reached over ssh.
+
+Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it.`,
+		Example: `  headroom net
+  headroom net --on server=ssh://db1
+  headroom net --on client=ssh://web1 --on server=ssh://db1 --address 10.0.0.7
+  headroom net --on server=ssh://db1 --pairs 8 --set time=30s --set parallel=1
+  headroom net --on client=ssh://a --on client=ssh://b --on server=ssh://storage
+  headroom net ./my-network.yaml --on server=ssh://db1 --label 'jumbo frames'
+  headroom net --resume last`,
+		Args:              between(0, 1, "a suite"),
+		ValidArgsFunction: completeSuites,
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.resume != "" {
+				for _, name := range []string{"label", "repeat", "order", "seed", "set", "on", "address", "port", "pairs"} {
+					if c.Flags().Changed(name) {
+						return usage("--"+name+" can't be changed when a run is resumed", "headroom net --resume "+o.resume)
+					}
+				}
+			}
+			return p.net(c.Context(), o, args)
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET or server=TARGET, a target is "+targetForms()+" (default local)")
+	f.StringArrayVar(&o.addresses, "address", nil, "of the server, the one under test; once for each server")
+	f.IntVar(&o.port, "port", iperf3.Port, "that the first server listens on; each further pair takes the next")
+	f.IntVar(&o.pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client or server)")
+	f.StringVar(&o.label, "label", "", "text to find the run by")
+	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell (default: as the suite says)")
+	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
+	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
+	f.StringArrayVar(&o.set, "set", nil, "an option of iperf3 for every job, like time=30s or parallel=4; may be repeated")
+	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	completeFlag(c, "on", targetNames)
+	p.jsonFlag(c)
+	return c
+}
+
+// networkEnd is a client or a server: a target in a role of its own.
+type networkEnd struct {
+	role, name string
+	target     target.Target
+	facts      facts.Document
+	recorded   lab.RunTarget
+}
+
+// network is what is measured between clients and servers: a measurement of each pair, each on its client.
+type network struct {
+	*program
+	options netOptions
+	store   *store.Store
+	ends    []*networkEnd
+	opened  map[string]target.Target
+	parts   []*measurement
+	pairs   []lab.NetworkPair
+}
+
+func (p *program) net(ctx context.Context, o netOptions, args []string) error {
+	s, err := p.openStore()
+	if err != nil {
+		return err
+	}
+	n := &network{program: p, options: o, store: s, opened: map[string]target.Target{}}
+	defer n.close()
+	if o.resume != "" {
+		return n.goOn(ctx, args)
+	}
+	if err := n.name(); err != nil {
+		return err
+	}
+	if err := n.open(ctx); err != nil {
+		return err
+	}
+	if err := n.pair(ctx); err != nil {
+		return err
+	}
+	if err := n.draft(ctx, args); err != nil {
+		return err
+	}
+	t := n.together()
+	if t != nil {
+		t.join()
+		t.run.Network = n.pairs
+	}
+	return n.carryOut(ctx, t)
+}
+
+// carryOut measures, or says what would be: one pair by itself, several together.
+func (n *network) carryOut(ctx context.Context, t *together) error {
+	n.preface()
+	switch {
+	case t == nil && n.options.dryRun:
+		return n.parts[0].printPlan()
+	case t == nil:
+		return n.parts[0].carryOut(ctx)
+	case n.options.dryRun:
+		return t.printPlan()
+	}
+	return t.carryOut(ctx)
+}
+
+// together are the pairs as measurements that are carried out together; nil for one.
+func (n *network) together() *together {
+	if len(n.parts) < 2 {
+		return nil
+	}
+	return &together{program: n.program, options: n.options.runOptions, store: n.store, parts: n.parts}
+}
+
+// name the ends that the command line says.
+func (n *network) name() error {
+	named := map[string][]string{}
+	for _, typed := range n.options.on {
+		role, name := roleOf(typed)
+		if role != clientRole && role != serverRole {
+			return usage("--on "+typed+" does not say which end it is", "--on client="+name, "--on server="+name)
+		}
+		named[role] = append(named[role], name)
+	}
+	for _, role := range []string{clientRole, serverRole} {
+		if len(named[role]) == 0 {
+			named[role] = []string{here}
+		}
+		for i, name := range named[role] {
+			as := role
+			if len(named[role]) > 1 {
+				as = fmt.Sprintf("%s-%d", role, i+1)
+			}
+			n.ends = append(n.ends, &networkEnd{role: as, name: name})
+		}
+	}
+	if len(n.options.addresses) > 1 && len(n.options.addresses) != len(n.of(serverRole)) {
+		return usage(fmt.Sprintf("%d addresses are named for %s", len(n.options.addresses), plural(len(n.of(serverRole)), "server")), "name one for each server, in the order of --on")
+	}
+	return nil
+}
+
+// of are the ends of a kind.
+func (n *network) of(role string) []*networkEnd {
+	var all []*networkEnd
+	for _, e := range n.ends {
+		if e.role == role || strings.HasPrefix(e.role, role+"-") {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func (n *network) end(role string) *networkEnd {
+	i := slices.IndexFunc(n.ends, func(e *networkEnd) bool { return e.role == role })
+	return n.ends[i]
+}
+
+// open the targets of all ends, each once, and make sure that iperf3 is there.
+func (n *network) open(ctx context.Context) error {
+	if !n.options.dryRun {
+		var names []string
+		for _, e := range n.ends {
+			names = append(names, e.name)
+		}
+		n.tidy(ctx, n.store, names...)
+	}
+	for _, e := range n.ends {
+		if n.opened[e.name] == nil {
+			t, err := n.openTarget(ctx, e.name)
+			if err != nil {
+				return err
+			}
+			n.opened[e.name] = t
+			if err := requireIperf3(ctx, t); err != nil && !n.options.dryRun {
+				return err
+			}
+		}
+		e.target = n.opened[e.name]
+	}
+	return nil
+}
+
+func (n *network) close() {
+	for _, t := range n.opened {
+		n.closeTarget(t)
+	}
+}
+
+// requireIperf3 makes sure that there is an iperf3 on a target before anything is begun there.
+func requireIperf3(ctx context.Context, t target.Target) error {
+	argv := []string{"iperf3", "--version"}
+	out, err := t.Run(ctx, argv...)
+	if err == nil && out.ExitCode == 0 {
+		return nil
+	}
+	e := &lab.Error{What: "iperf3 can't be used", Target: elsewhere(t), Command: argv, Output: string(out.Stderr), Err: err,
+		Hints: []string{"install it: apt install iperf3 (Debian, Ubuntu), dnf install iperf3 (Fedora, RHEL), zypper install iperf (SUSE), pacman -S iperf3 (Arch), apk add iperf3 (Alpine)"}}
+	if own, ok := errors.AsType[*lab.Error](err); ok {
+		e.Err = own.Err // the command is told already
+	}
+	return e
+}
+
+// pair the clients with the servers, in turn, each pair with a port of its own.
+func (n *network) pair(ctx context.Context) error {
+	clients, servers := n.of(clientRole), n.of(serverRole)
+	count := max(len(clients), len(servers))
+	switch {
+	case n.options.pairs < 0 || n.options.pairs > mostPairs:
+		return usage(fmt.Sprintf("--pairs %d is not from 1 to %d", n.options.pairs, mostPairs))
+	case n.options.pairs > 0 && n.options.pairs < count:
+		return usage(fmt.Sprintf("--pairs %d leaves some of %s and %s without a partner", n.options.pairs, plural(len(clients), "client"), plural(len(servers), "server")))
+	case n.options.pairs > 0:
+		count = n.options.pairs
+	}
+	if n.options.port < 1 || n.options.port+count-1 > 65535 {
+		return usage(fmt.Sprintf("there are no ports from %d on for %s", n.options.port, plural(count, "pair")))
+	}
+	for i := range count {
+		pair := lab.NetworkPair{Client: clients[i%len(clients)].role, Server: servers[i%len(servers)].role, Port: n.options.port + i}
+		var err error
+		if pair.Address, err = n.address(ctx, i%len(servers), n.end(pair.Client), n.end(pair.Server)); err != nil {
+			return err
+		}
+		n.pairs = append(n.pairs, pair)
+	}
+	return nil
+}
+
+// address that a server is to listen on: what the command line says, or the one by which it was reached.
+func (n *network) address(ctx context.Context, server int, from, to *networkEnd) (string, error) {
+	typed := ""
+	switch len(n.options.addresses) {
+	case 0:
+	case 1:
+		typed = n.options.addresses[0]
+	default:
+		typed = n.options.addresses[server]
+	}
+	if typed != "" {
+		if _, err := netip.ParseAddr(typed); err != nil {
+			return "", usage("--address "+typed+" is no address", "write one of the server's own, which ip address shows: 10.0.0.7")
+		}
+		return typed, nil
+	}
+	if from.name == to.name {
+		return "127.0.0.1", nil
+	}
+	// sshd tells of a connection: the client's address and port, then the server's (ssh(1), SSH_CONNECTION).
+	at, end := 2, to
+	if to.name == here {
+		at, end = 0, from
+	}
+	out, err := end.target.Run(ctx, "printenv", "SSH_CONNECTION")
+	if err != nil {
+		return "", err
+	}
+	if fields := strings.Fields(string(out.Stdout)); len(fields) == 4 {
+		if a, err := netip.ParseAddr(fields[at]); err == nil && !a.IsLoopback() {
+			return fields[at], nil
+		}
+	}
+	return "", usage("it is not known by which address "+to.name+" is to be reached", "name it: --address 10.0.0.7")
+}
+
+// draft makes the header of a new run.
+func (n *network) draft(ctx context.Context, args []string) error {
+	name := "network"
+	if len(args) > 0 {
+		name = args[0]
+	}
+	su, err := loadSuite(name)
+	if err != nil {
+		return err
+	}
+	if su.Place != suite.Network {
+		return usage("the suite "+su.Name+" measures no network", "headroom run "+su.Name)
+	}
+	if err := n.lookAtEnds(ctx); err != nil {
+		return err
+	}
+	if n.options.seed == 0 {
+		n.options.seed = rand.Uint64()
+	}
+	id := store.NewID()
+	for i := range n.pairs {
+		m := n.part(i)
+		if err := m.draftOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
+			return err
+		}
+		m.run.ID, m.run.Network = id, n.pairs[i:i+1]
+		if len(n.pairs) > 1 {
+			m.takeRole()
+		} else {
+			m.run.Arms[0].Role = clientRole
+		}
+		m.run.Targets = []lab.RunTarget{n.end(n.pairs[i].Client).recorded, n.end(n.pairs[i].Server).recorded}
+		n.parts = append(n.parts, m)
+	}
+	return nil
+}
+
+// lookAtEnds takes down all machines as they are.
+func (n *network) lookAtEnds(ctx context.Context) error {
+	defer frugally()()
+	for _, e := range n.ends {
+		var err error
+		if e.facts, err = n.snapshot(ctx, e.target, lab.Place{Kind: lab.NoPlace}); err != nil {
+			return err
+		}
+		e.recorded = lab.RunTarget{Role: e.role, Target: e.name, Place: lab.Place{Kind: lab.NoPlace}, Facts: withEmulation(e.target, facts.Brief(e.facts.Facts))}
+	}
+	return nil
+}
+
+// part is the measurement of a pair. The first one of an end looks after its snapshots.
+func (n *network) part(i int) *measurement {
+	pair := n.pairs[i]
+	client, server := n.end(pair.Client), n.end(pair.Server)
+	first := func(role string, of func(lab.NetworkPair) string) bool {
+		return slices.IndexFunc(n.pairs, func(other lab.NetworkPair) bool { return of(other) == role }) == i
+	}
+	m := &measurement{program: n.program, options: n.options.runOptions, store: n.store, target: client.target, before: client.facts, client: client.role,
+		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port}, role: server.role, before: server.facts}}
+	m.watched = !first(pair.Client, func(o lab.NetworkPair) string { return o.Client })
+	m.server.watched = !first(pair.Server, func(o lab.NetworkPair) string { return o.Server })
+	if len(n.pairs) > 1 {
+		m.role = fmt.Sprintf("pair-%d", i+1)
+	}
+	return m
+}
+
+// serverEnd is the server that a measurement on a client has.
+type serverEnd struct {
+	runner.Server
+	role   string
+	before facts.Document
+	// watched says that another part of the run keeps its snapshots.
+	watched bool
+}
+
+// goOn takes up a run that was interrupted.
+func (n *network) goOn(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("--resume takes the suite from the run", "headroom net --resume "+n.options.resume)
+	}
+	b, err := n.store.Find(n.options.resume)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(b.Run.Network) == 0 || b.Run.Source != lab.Measured:
+		return usage(fmt.Sprintf("run %s measured no network", b.Run.ID), resumeCommand(b.Run, n.options.resume))
+	case b.Run.Status != lab.Interrupted:
+		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status))
+	}
+	n.pairs = b.Run.Network
+	for _, t := range b.Run.Targets {
+		n.ends = append(n.ends, &networkEnd{role: t.Role, name: t.Target, recorded: t})
+	}
+	if err := n.open(ctx); err != nil {
+		return err
+	}
+	for i := range n.pairs {
+		n.parts = append(n.parts, n.part(i))
+	}
+	t := n.together()
+	if t == nil {
+		if err := n.parts[0].goOn(ctx, b, b.Run); err != nil {
+			return err
+		}
+	} else if err := t.goOn(ctx, b); err != nil {
+		return err
+	}
+	return n.carryOut(ctx, t)
+}
+
+// preface says on standard error what is about to happen.
+func (n *network) preface() {
+	m := n.parts[0]
+	where := func(e *networkEnd) string {
+		if e.name == here {
+			return "this machine"
+		}
+		return e.name
+	}
+	for i, pair := range n.pairs {
+		if i == mostNamed {
+			n.say("", fmt.Sprintf("and %d pairs more", len(n.pairs)-i))
+			break
+		}
+		n.say("", fmt.Sprintf("%s from %s to %s at %s, port %d", m.run.Suite, where(n.end(pair.Client)), where(n.end(pair.Server)), pair.Address, pair.Port))
+	}
+	loads := m.planned() - len(m.kept)
+	text := plural(len(m.run.Cells), "cell") + "; " + plural(loads, "test")
+	if len(n.pairs) > 1 {
+		text += " of each pair, all pairs at once"
+	}
+	if t := suite.EstimateTime(m.suiteCells(), m.pause()); t > 0 {
+		text += "; about " + unit.Duration(t)
+	}
+	n.say("  ", text)
+}
+
+// mostNamed are the pairs that the preface names.
+const mostNamed = 4

@@ -1,0 +1,307 @@
+//go:build system
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target/sshtest"
+)
+
+// twoHosts are two network namespaces with a link between them, each reached over ssh by a server of its own. The link has a known rate in both
+// directions, given to it by the kernel's token bucket (tc-tbf(8)).
+type twoHosts struct {
+	victim
+	// mbit is the link's rate, bytes of Ethernet frames included.
+	mbit int
+}
+
+// clientAddress and serverAddress are those of the two ends, in the range for benchmarks (RFC 2544).
+const (
+	clientAddress = "198.18.7.1"
+	serverAddress = "198.18.7.2"
+)
+
+func newTwoHosts(t *testing.T, mbit int) twoHosts {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("network namespaces need root")
+	}
+	for _, tool := range []string{"ip", "tc", "iperf3"} {
+		sshtest.Tool(t, tool, "/usr/sbin/"+tool, "/sbin/"+tool)
+	}
+	h := twoHosts{victim: newVictim(t), mbit: mbit}
+	client, server := fmt.Sprintf("headroom-a-%d", os.Getpid()), fmt.Sprintf("headroom-b-%d", os.Getpid())
+	for _, ns := range []string{client, server} {
+		h.must("ip", "netns", "add", ns)
+		t.Cleanup(func() { h.must("ip", "netns", "delete", ns) })
+	}
+	h.must("ip", "-n", client, "link", "add", "headroom0", "type", "veth", "peer", "name", "headroom0", "netns", server)
+	for ns, address := range map[string]string{client: clientAddress, server: serverAddress} {
+		h.must("ip", "-n", ns, "address", "add", address+"/30", "dev", "headroom0")
+		h.must("ip", "-n", ns, "link", "set", "headroom0", "up")
+		h.must("ip", "-n", ns, "link", "set", "lo", "up")
+		h.must("tc", "-n", ns, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit), "burst", "64kb", "latency", "50ms")
+	}
+	sshd := sshtest.Start(t)
+	config := filepath.Join(t.TempDir(), "config")
+	text := sshd.Through("net-a", "ip", "netns", "exec", client) + sshd.Through("net-b", "ip", "netns", "exec", server)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(sshConfigVariable, config)
+	return h
+}
+
+func (h twoHosts) must(argv ...string) {
+	h.t.Helper()
+	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		h.t.Fatalf("%v: %v\n%s", argv, err, out)
+	}
+}
+
+// net is a command on the two hosts, with a suite that says what is measured.
+func (h twoHosts) net(jobs string, args ...string) *exec.Cmd {
+	h.t.Helper()
+	text := "version: 1\nname: link\nrepetitions: 1\njobs:\n" + jobs
+	if err := os.WriteFile(h.suite, []byte(text), 0o644); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.command(append([]string{"net", h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--address", serverAddress}, args...)...)
+}
+
+// goodput that the link's rate leaves for TCP in bit/s: of a frame of 1514 bytes, 14 are Ethernet's, and 66 in all are no data (IPv4, TCP with time
+// stamps).
+func (h twoHosts) goodput() float64 { return float64(h.mbit) * 1e6 * 1448 / 1514 }
+
+// document of a run, as --json prints it.
+type netDocument struct {
+	ID      string
+	Network []lab.NetworkPair
+	Targets []struct{ Role, Target string }
+	Cells   []struct {
+		Job, Role string
+		Levels    map[string]string
+		Metrics   map[string]struct {
+			Unit   string
+			Center float64
+		}
+		Warnings []struct{ Code, Text string }
+	}
+}
+
+func (h twoHosts) measured(cmd *exec.Cmd) netDocument {
+	h.t.Helper()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		h.t.Fatalf("%v\n%s", err, &stderr)
+	}
+	var d netDocument
+	if err := json.Unmarshal(out, &d); err != nil {
+		h.t.Fatalf("%v\n%s", err, out)
+	}
+	return d
+}
+
+// nothing listens or runs for headroom on either host.
+func (h twoHosts) nothingLeft() {
+	h.t.Helper()
+	out, err := exec.Command("pgrep", "-a", "iperf3").Output()
+	if err == nil {
+		h.t.Errorf("still running:\n%s", out)
+	}
+	for _, id := range h.bundles() {
+		if folders, err := filepath.Glob("/dev/shm/headroom-*/" + id + "*"); err != nil || len(folders) != 0 {
+			h.t.Errorf("folders of jobs are left: %v, %v", folders, err)
+		}
+	}
+}
+
+func (h twoHosts) bundles() []string {
+	entries, err := os.ReadDir(filepath.Join(h.store, "runs"))
+	if err != nil || len(entries) == 0 {
+		h.t.Fatal("no run was saved", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.Name())
+	}
+	return ids
+}
+
+const bothWays = `  - {name: send, iperf3: {time: 2s, omit: 1s}}
+  - {name: receive, iperf3: {time: 2s, omit: 1s, reverse: 1}}
+`
+
+// What goes through a link of a known rate is that rate, in either direction.
+func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
+	h := newTwoHosts(t, 200)
+	d := h.measured(h.net(bothWays, "--json"))
+	if want := []lab.NetworkPair{{Client: clientRole, Server: serverRole, Address: serverAddress, Port: 5201}}; !slices.Equal(d.Network, want) {
+		t.Errorf("%+v", d.Network)
+	}
+	if len(d.Targets) != 2 || d.Targets[0].Role+d.Targets[1].Role != clientRole+serverRole || d.Targets[1].Target != "ssh://net-b" {
+		t.Errorf("%+v", d.Targets)
+	}
+	for i, metric := range []string{lab.Bitrate(lab.Send), lab.Bitrate(lab.Receive)} {
+		m := d.Cells[i].Metrics[metric]
+		t.Logf("figure: %s of a link of %d Mbit/s: %.1f Mbit/s, %.1f with all headers off", metric, h.mbit, m.Center/1e6, h.goodput()/1e6)
+		if m.Unit != "bit/s" || m.Center < 0.97*h.goodput() || m.Center > 1.03*h.goodput() {
+			t.Errorf("%s: %+v", metric, m)
+		}
+	}
+	h.nothingLeft()
+	// In the words of the table, the ends of it.
+	out, err := h.command("report", d.ID).Output()
+	if err != nil || !strings.Contains(string(out), "link from ssh://net-a to ssh://net-b at "+serverAddress) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Many pairs that share a link share its rate: their sum over the seconds in which all were running is that of the link.
+func TestNetAddsUpManyPairs(t *testing.T) {
+	h := newTwoHosts(t, 400)
+	const pairs = 24
+	d := h.measured(h.net("  - {name: send, iperf3: {time: 12s, omit: 2s}}\n", "--pairs", fmt.Sprint(pairs), "--json"))
+	if len(d.Network) != pairs || len(d.Targets) != 2 || len(d.Cells) != pairs+1 {
+		t.Fatalf("%d pairs, %d targets, %d cells", len(d.Network), len(d.Targets), len(d.Cells))
+	}
+	sum := 0.0
+	for _, c := range d.Cells[:pairs] {
+		sum += c.Metrics[lab.Bitrate(lab.Send)].Center
+	}
+	all := d.Cells[pairs]
+	together := all.Metrics[lab.Bitrate(lab.Send)].Center
+	t.Logf("figure: %d pairs over a link of %d Mbit/s: %.1f Mbit/s over the %.0f seconds of all, %.1f with all headers off; the means of each add up to %.1f; started %.2f s apart",
+		pairs, h.mbit, together/1e6, all.Metrics[lab.TogetherSeconds].Center, h.goodput()/1e6, sum/1e6, all.Metrics[lab.TogetherApart].Center)
+	if together < 0.97*h.goodput() || together > 1.03*h.goodput() {
+		t.Errorf("%.1f Mbit/s together, %+v", together/1e6, all.Warnings)
+	}
+	h.nothingLeft()
+}
+
+// What is stopped goes on, and measures nothing twice; what is killed leaves no listener, once it was looked after.
+func TestNetStoppedAndKilled(t *testing.T) {
+	h := newTwoHosts(t, 200)
+	begun := func(cmd *exec.Cmd, until string) {
+		t.Helper()
+		name := filepath.Join(t.TempDir(), "stderr")
+		stderr, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stderr.Close()
+		cmd.Stderr = stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		wanted := regexp.MustCompile(until)
+		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := exec.Command("pgrep", "iperf3").Output(); err == nil && wanted.Match(text) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("it does not come to %q:\n%s", until, text)
+			}
+		}
+	}
+	stopped := h.net(bothWays)
+	begun(stopped, `(?m)^1/2 `)
+	if err := stopped.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := stopped.Wait(); err == nil || stopped.ProcessState.ExitCode() != 130 {
+		t.Errorf("stopped: %v", err)
+	}
+	h.nothingLeft()
+	d := h.measured(h.command("net", "--resume", "last", "--json"))
+	for _, c := range d.Cells {
+		if len(c.Metrics) == 0 {
+			t.Errorf("%s was not measured", c.Job)
+		}
+	}
+	reps := 0
+	for _, err := range h.only().Repetitions() {
+		if reps++; err != nil {
+			t.Error(err)
+		}
+	}
+	if reps != 2 {
+		t.Errorf("%d repetitions of two", reps)
+	}
+	killed := h.net("  - {name: send, iperf3: {time: 60s}}\n")
+	begun(killed, `1 test; about`)
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	out, err := h.command("restore").CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("headroom net --resume")) {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+	h.nothingLeft()
+}
+
+// Whatever is in the way is said with the way out, and nothing is left.
+func TestNetRefusals(t *testing.T) {
+	h := newTwoHosts(t, 200)
+	one := "  - {name: send, iperf3: {time: 1s}}\n"
+	ns := fmt.Sprintf("headroom-b-%d", os.Getpid())
+	other := exec.Command("ip", "netns", "exec", ns, "iperf3", "--server", "--port", "5201")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		out, err := exec.Command("ip", "netns", "exec", ns, "cat", "/proc/net/tcp", "/proc/net/tcp6").Output()
+		if err == nil && strings.Contains(string(out), ":1451 ") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the other server does not listen")
+		}
+	}
+	refused := func(cmd *exec.Cmd, code int, words ...string) {
+		t.Helper()
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != code {
+			t.Errorf("%v, not exit code %d\n%s", err, code, out)
+		}
+		for _, w := range words {
+			if !strings.Contains(string(out), w) {
+				t.Errorf("no %q in\n%s", w, out)
+			}
+		}
+	}
+	refused(h.net(one), 1, "something listens on port 5201 of the server already", "ssh://net-b", "--port 5301")
+	if err := other.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = other.Wait()
+	elsewhere := h.net(one)
+	elsewhere.Args = append(elsewhere.Args, "--address", "198.18.7.9")
+	elsewhere.Args = slices.Delete(elsewhere.Args, slices.Index(elsewhere.Args, "--address"), slices.Index(elsewhere.Args, "--address")+2)
+	refused(elsewhere, 1, "iperf3 can't listen on 198.18.7.9, port 5201", "Cannot assign requested address", "timeout")
+	nameless := h.command("net", h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b")
+	refused(nameless, 2, "it is not known by which address ssh://net-b is to be reached", "--address")
+	refused(h.command("run", "network", h.place), 2, "headroom net network")
+	refused(h.command("net", "quick"), 2, "the suite quick measures no network")
+	h.nothingLeft()
+}

@@ -1,0 +1,160 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/load/iperf3"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+	"headroom/internal/validity"
+)
+
+// Server is the other end of what a network's tests measure: where it runs, and the address and port that it listens on.
+type Server struct {
+	Target  target.Target
+	Address string
+	Port    int
+}
+
+// iperf3Engine runs iperf3: a client on the session's target, whose server is started before each test and ends with it.
+type iperf3Engine struct{}
+
+func (iperf3Engine) load(_ context.Context, s *Session, cell Cell) (load, error) {
+	argv := iperf3.Client(cell.Params, s.Server.Address, s.Server.Port)
+	return load{engine: iperf3Engine{}, argv: typed(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
+		doing: cell.Title, expected: cell.Expected, overdue: cell.Expected + overdueTest, cell: &cell}, nil
+}
+
+// overdueTest is how long a test may take beyond what was expected.
+const overdueTest = time.Minute
+
+func (iperf3Engine) raw() (output, messages string) { return "iperf3.json", "messages" }
+
+func (iperf3Engine) collect(ctx context.Context, job target.Job) (printed, error) {
+	var p printed
+	var err error
+	if p.output, err = job.Fetch(ctx, "stdout"); err != nil {
+		return p, err
+	}
+	messages, err := job.Fetch(ctx, "stderr")
+	p.messages = string(messages)
+	return p, err
+}
+
+func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
+	evidence.ExitCode, evidence.Stderr = done.state.ExitCode, done.messages
+	r, err := iperf3.Parse(done.output)
+	if err != nil {
+		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
+			Text: "iperf3 printed no result (" + done.reason(err) + "); headroom show --raw shows all that it said"})
+		return true
+	}
+	rep.Values, rep.Seconds, rep.Series = r.Values(), r.Ran(), r.Series()
+	rep.Warnings = append(rep.Warnings, r.Warnings()...)
+	return r.Failed != "" || len(rep.Values) == 0
+}
+
+// progress has nothing to add: with --json iperf3 prints nothing before it ends.
+func (iperf3Engine) progress([]byte, time.Duration, *Event) {}
+
+// listening is how long a server may take until it listens.
+const listening = 10 * time.Second
+
+// listen starts the server of a test and waits until it listens.
+func (s *Session) listen(ctx context.Context, cell Cell) error {
+	port := s.Server.Port
+	fault := func(what string, hints ...string) *lab.Error {
+		e := &lab.Error{What: what, Hints: hints}
+		if s.Server.Target.Name() != "local" {
+			e.Target = s.Server.Target.Name()
+		}
+		return e
+	}
+	taken, err := facts.Listening(ctx, s.Server.Target, port)
+	if err != nil {
+		return err
+	}
+	if taken {
+		return fault(fmt.Sprintf("something listens on port %d of the server already, and it may not be what is to be measured", port),
+			"end it, or take another port: --port 5301", "who it is: ss -ltnp")
+	}
+	s.servers++
+	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: iperf3.Server(s.Server.Address, port, iperf3.Longest(cell.Expected))}
+	if s.serving, err = s.Server.Target.Start(ctx, spec); err != nil {
+		return err
+	}
+	end := time.NewTimer(listening)
+	defer end.Stop()
+	for {
+		up, err := facts.Listening(ctx, s.Server.Target, port)
+		if up || err != nil {
+			return err
+		}
+		select {
+		case <-s.serving.Done():
+			said := ""
+			for _, name := range []string{"stdout", "stderr"} {
+				text, err := s.serving.Fetch(ctx, name)
+				if err != nil {
+					return err
+				}
+				said += string(text)
+			}
+			if r, err := iperf3.ParseError([]byte(said)); err == nil {
+				said = r
+			}
+			e := fault(fmt.Sprintf("iperf3 can't listen on %s, port %d", s.Server.Address, port), "the address must be one of the server's own: ip address; name another with --address")
+			e.Command, e.Output = spec.Argv, strings.TrimSpace(said)
+			return e
+		case <-end.C:
+			e := fault(fmt.Sprintf("iperf3 does not listen on %s, port %d, after %s", s.Server.Address, port, unit.Duration(listening)))
+			e.Command = spec.Argv
+			return e
+		case <-ctx.Done():
+			return cancelled(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// hangUp ends the server of a test, whatever became of it. A server of one test has ended by itself where all went well.
+func (s *Session) hangUp(ctx context.Context) []lab.Warning {
+	job := s.serving
+	if job == nil {
+		return nil
+	}
+	s.serving = nil
+	err := job.Kill(ctx, time.Second)
+	if err == nil {
+		err = job.Remove(ctx)
+	}
+	if err == nil {
+		return nil
+	}
+	s.outcome.Stuck = true
+	return []lab.Warning{{Code: "cleanup-failed", Taints: []string{}, Text: fmt.Sprintf("the server of the test on %s may still listen: %v; it ends by itself within %s",
+		s.Server.Target.Name(), err, unit.Duration(iperf3.Longest(0)))}}
+}
+
+// endBeside ends what a repetition has running beside its load, and carries out what comes after it.
+func (s *Session) endBeside(ctx context.Context, cell Cell) []lab.Warning {
+	if cell.Engine == lab.EngineIperf3 {
+		return s.hangUp(ctx)
+	}
+	return s.endCommand(ctx, cell)
+}
+
+// rampOf is how long a load runs before what counts.
+func rampOf(cell lab.Cell) time.Duration {
+	if cell.Engine == lab.EngineIperf3 {
+		omit, _ := unit.ParseDuration(cell.Params["omit"])
+		return omit
+	}
+	return fio.Ramp(cell.Params)
+}
