@@ -23,6 +23,8 @@ type attempt struct {
 	// began is when its preparation did.
 	began  time.Time
 	before validity.Counters
+	// server has the counters of the server of a network's test.
+	server *validity.ServerCounters
 	tally  facts.Tally
 	done   ended
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
@@ -70,6 +72,12 @@ func (s *Session) ready(ctx context.Context, a *attempt) error {
 	if a.load, err = a.engine.load(ctx, s, a.cell); err != nil {
 		return err
 	}
+	if s.served != nil {
+		a.server = &validity.ServerCounters{}
+		if a.server.Before, err = s.served.Read(ctx); err != nil {
+			return err
+		}
+	}
 	if a.before, err = s.gauges.Read(ctx); err == nil && s.Tallied {
 		a.tally, err = facts.ReadTally(ctx, s.Target)
 	}
@@ -92,6 +100,11 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 		return err
 	}
 	s.lastLook = after
+	if a.server != nil {
+		if a.server.After, err = s.served.Read(ctx); err != nil {
+			return err
+		}
+	}
 	if s.Tallied {
 		now, err := facts.ReadTally(ctx, s.Target)
 		if err != nil {
@@ -100,7 +113,7 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 		a.rep.Tally = now.Since(a.tally)
 	}
 	evidence := validity.Evidence{
-		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after,
+		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after, Server: a.server,
 	}
 	a.failed = a.engine.read(ctx, done, &a.rep, &evidence)
 	addCosts(a.rep.Values, done.spent, evidence.IOs())

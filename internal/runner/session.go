@@ -23,6 +23,8 @@ type Session struct {
 	done    []plan.Done
 	boot    string
 	gauges  *facts.Gauges
+	// served are the gauges of the server of a network's tests; nil where there is none.
+	served *facts.Gauges
 	// meter is that of the host.
 	meter   *facts.Meter
 	atStart validity.Counters

@@ -76,6 +76,11 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 	if s.gauges, err = facts.FindGauges(ctx, s.Target, s.Place.Disks); err != nil {
 		return err
 	}
+	if s.Server != nil {
+		if s.served, err = facts.FindGauges(ctx, s.Server.Target, nil); err != nil {
+			return err
+		}
+	}
 	if s.meter, err = facts.FindMeter(ctx, s.host()); err != nil {
 		return err
 	}

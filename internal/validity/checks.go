@@ -504,6 +504,16 @@ func Checks() []Check {
 			Source: "headroom's own",
 		},
 		{
+			Code:       "core-full",
+			Title:      "A core of one end had no time left",
+			Repetition: coreFull,
+			AnyLoad:    true,
+			Taints:     "everything",
+			When:       fmt.Sprintf("in a test of a network, a core of the client or the server was busy for at least %s of it", share(fullShare)),
+			Do:         "spread the flows over more cores, or make each packet cheaper",
+			Source:     "Documentation/networking/scaling.rst of the kernel",
+		},
+		{
 			Code:       "cpu-steal",
 			Title:      "The hypervisor took CPU time away",
 			Repetition: cpuSteal,

@@ -484,6 +484,16 @@ func cases() map[string][]one {
 				e.Before.Disks["nvme1n1"], e.After.Disks["nvme1n1"] = e.Before.Disks["nvme0n1"], e.After.Disks["nvme0n1"]
 			}), ""},
 		},
+		"core-full": {
+			{"interrupts of one core", throughNetwork(func(e *Evidence) { e.Server.After.Cores[3] = CPUTimes{User: 2, SoftIRQ: 9, Idle: 100} }), "CPU 3 of the server was full, 90% of its time with interrupts"},
+			{"several", throughNetwork(func(e *Evidence) {
+				e.After.Cores[0] = CPUTimes{User: 2, System: 9, Idle: 100}
+				e.After.Cores[2] = CPUTimes{User: 1, System: 6, SoftIRQ: 4, Idle: 100}
+			}), "2 CPUs of the client were full, CPU 2 among them, 40%"},
+			{"busy", throughNetwork(func(e *Evidence) { e.After.Cores[0] = CPUTimes{User: 1, System: 8, Idle: 102} }), ""},
+			{"a core that is offline", throughNetwork(func(e *Evidence) { e.Before.Cores[1], e.After.Cores[1] = CPUTimes{}, CPUTimes{} }), ""},
+			{"no network", change(reads(), func(e *Evidence) { e.After.CPU.User += 200 }), ""},
+		},
 		"cpu-steal": {
 			{"5%", change(reads(), func(e *Evidence) { e.After.CPU.Steal += 12 }), "4.8%"},
 			{"a tick", change(reads(), func(e *Evidence) { e.After.CPU.Steal += 0.1 }), ""},
@@ -508,6 +518,20 @@ func cases() map[string][]one {
 			{"52 °C", reads(), ""},
 		},
 	}
+}
+
+// throughNetwork is a test of a network for ten seconds between machines of four cores each, which have nothing else to do.
+func throughNetwork(and func(*Evidence)) Evidence {
+	idle := func(seconds float64) Counters {
+		c := Counters{Throttles: -1}
+		for range 4 {
+			c.Cores = append(c.Cores, CPUTimes{User: 1, Idle: 100 + seconds})
+		}
+		return c
+	}
+	e := Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3}, Before: idle(0), After: idle(10), Server: &ServerCounters{Before: idle(0), After: idle(10)}}
+	and(&e)
+	return e
 }
 
 // network is reading of a file over NFS.

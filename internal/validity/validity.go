@@ -34,6 +34,8 @@ type Evidence struct {
 	Before, After Counters
 	// During is a reading taken while the load ran; its Time is zero when none was taken.
 	During Counters
+	// Server has the counters of the other end of a network's test; nil where there is none.
+	Server *ServerCounters
 	// Machine is what does not change while a run goes on.
 	Machine Machine
 }
