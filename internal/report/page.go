@@ -96,7 +96,7 @@ type pageLine struct {
 type pageNumber struct {
 	Name, Text, Spread, Interval string
 	Signs                        []pageSign
-	Slot                         int
+	Slot                         string
 }
 
 // pageSign is the sign of a warning beside what it taints, and opens into the warning's sentence about the cell.

@@ -93,24 +93,27 @@ func newPageLine(r row, all []mark, most map[lab.Unit]float64) pageLine {
 			continue
 		}
 		line.Others = append(line.Others, pageNumber{
-			n.title, n.text(other), spreadText(other), intervalText(other), pageSigns(all, r.cell, of(metric)), slotOf(n.title),
+			n.title, n.text(other), spreadText(other), intervalText(other), pageSigns(all, r.cell, of(metric)), slotOf(n),
 		})
 	}
 	return line
 }
 
 // slotOf is the column of the page in which a number stands, so that the same ones stand below each other whichever of
-// them a row has. The mean is there only where the median is not.
-func slotOf(title string) int {
-	switch title {
+// them a row has. The mean is there only where the median is not. Those that a suite names follow one another.
+func slotOf(n tableNumber) string {
+	if n.own {
+		return "auto"
+	}
+	switch n.title {
 	case "p50", "mean":
-		return 2
+		return "2"
 	case "p99":
-		return 3
+		return "3"
 	case "p99.9":
-		return 4
+		return "4"
 	default:
-		return 1
+		return "1"
 	}
 }
 
