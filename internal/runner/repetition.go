@@ -73,7 +73,7 @@ func (s *Session) ready(ctx context.Context, a *attempt) error {
 		return err
 	}
 	if s.served != nil {
-		a.server = &validity.ServerCounters{}
+		a.server = &validity.ServerCounters{Same: s.oneMachine}
 		if a.server.Before, err = s.served.Read(ctx); err != nil {
 			return err
 		}

@@ -23,8 +23,9 @@ type Session struct {
 	done    []plan.Done
 	boot    string
 	gauges  *facts.Gauges
-	// served are the gauges of the server of a network's tests; nil where there is none.
-	served *facts.Gauges
+	// served are the gauges of the server of a network's tests; nil where there is none. Both ends may be oneMachine.
+	served     *facts.Gauges
+	oneMachine bool
 	// meter is that of the host.
 	meter   *facts.Meter
 	atStart validity.Counters

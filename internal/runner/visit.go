@@ -80,6 +80,11 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 		if s.served, err = facts.FindGauges(ctx, s.Server.Target, nil); err != nil {
 			return err
 		}
+		there, err := s.Server.Target.ReadFiles(ctx, bootID)
+		if err != nil {
+			return err
+		}
+		s.oneMachine = s.boot != "" && strings.TrimSpace(string(there[bootID].Data)) == s.boot
 	}
 	if s.meter, err = facts.FindMeter(ctx, s.host()); err != nil {
 		return err

@@ -490,6 +490,10 @@ func cases() map[string][]one {
 				e.After.Cores[0] = CPUTimes{User: 2, System: 9, Idle: 100}
 				e.After.Cores[2] = CPUTimes{User: 1, System: 6, SoftIRQ: 4, Idle: 100}
 			}), "2 CPUs of the client were full, CPU 2 among them, 40%"},
+			{"one machine", throughNetwork(func(e *Evidence) {
+				e.After.Cores[0] = CPUTimes{User: 1, System: 10, Idle: 100}
+				e.Server.After.Cores[0], e.Server.Same = CPUTimes{User: 1, System: 10, Idle: 100}, true
+			}), "CPU 0 of the machine was full, 0% of its time with interrupts"},
 			{"busy", throughNetwork(func(e *Evidence) { e.After.Cores[0] = CPUTimes{User: 1, System: 8, Idle: 102} }), ""},
 			{"a core that is offline", throughNetwork(func(e *Evidence) { e.Before.Cores[1], e.After.Cores[1] = CPUTimes{}, CPUTimes{} }), ""},
 			{"no network", change(reads(), func(e *Evidence) { e.After.CPU.User += 200 }), ""},

@@ -8,7 +8,11 @@ import (
 )
 
 // ServerCounters are those of the server of a network's test, around the load. Its clock need not be that of this machine.
-type ServerCounters struct{ Before, After Counters }
+type ServerCounters struct {
+	Before, After Counters
+	// Same says that the server runs on the client's machine.
+	Same bool
+}
 
 // fullShare is the share of its time from which on a core has hardly any left: beside the test, the counters cover what comes just before and after.
 const fullShare = 0.9
@@ -18,11 +22,16 @@ func coreFull(e Evidence) []lab.Warning {
 	if e.Server == nil {
 		return nil
 	}
-	var all []lab.Warning
-	for _, end := range []struct {
+	type end struct {
 		name          string
 		before, after Counters
-	}{{"client", e.Before, e.After}, {"server", e.Server.Before, e.Server.After}} {
+	}
+	ends := []end{{"client", e.Before, e.After}, {"server", e.Server.Before, e.Server.After}}
+	if e.Server.Same {
+		ends = []end{{"machine", e.Before, e.After}}
+	}
+	var all []lab.Warning
+	for _, end := range ends {
 		full, core, interrupts := 0, -1, 0.0
 		for i := range min(len(end.before.Cores), len(end.after.Cores)) {
 			a, b := end.before.Cores[i], end.after.Cores[i]
