@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
 )
 
@@ -117,30 +118,30 @@ func (h twoHosts) measured(cmd *exec.Cmd) netDocument {
 	return d
 }
 
-// nothing listens or runs for headroom on either host.
-func (h twoHosts) nothingLeft() {
+// running are the processes of all runs, on either host.
+func (h twoHosts) running() []string {
 	h.t.Helper()
-	out, err := exec.Command("pgrep", "-a", "iperf3").Output()
-	if err == nil {
-		h.t.Errorf("still running:\n%s", out)
+	rows, err := store.Open(h.store).List()
+	if err != nil {
+		h.t.Fatal(err)
 	}
-	for _, id := range h.bundles() {
-		if folders, err := filepath.Glob("/dev/shm/headroom-*/" + id + "*"); err != nil || len(folders) != 0 {
-			h.t.Errorf("folders of jobs are left: %v, %v", folders, err)
-		}
+	var all []string
+	for _, r := range rows {
+		all = append(all, processesOf(h.t, r.ID)...)
 	}
+	return all
 }
 
-func (h twoHosts) bundles() []string {
-	entries, err := os.ReadDir(filepath.Join(h.store, "runs"))
-	if err != nil || len(entries) == 0 {
-		h.t.Fatal("no run was saved", err)
+// nothingLeft says that nothing listens or runs on either host, and no folder of a job is there.
+func (h twoHosts) nothingLeft() {
+	h.t.Helper()
+	if left := h.running(); len(left) > 0 {
+		h.t.Errorf("still running: %v", left)
 	}
-	var ids []string
-	for _, e := range entries {
-		ids = append(ids, e.Name())
+	folders, err := filepath.Glob("/dev/shm/headroom-*/*-server-*")
+	if err != nil || len(folders) != 0 {
+		h.t.Errorf("folders of servers are left: %v, %v", folders, err)
 	}
-	return ids
 }
 
 const bothWays = `  - {name: send, iperf3: {time: 2s, omit: 1s}}
@@ -215,7 +216,7 @@ func TestNetStoppedAndKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := exec.Command("pgrep", "iperf3").Output(); err == nil && wanted.Match(text) {
+			if wanted.Match(text) && len(h.running()) > 1 { // a server, and its client
 				return
 			}
 			if time.Now().After(end) {
