@@ -496,6 +496,9 @@ func cases() map[string][]one {
 			}), "CPU 0 of the machine was full, 0% of its time with interrupts"},
 			{"busy", throughNetwork(func(e *Evidence) { e.After.Cores[0] = CPUTimes{User: 1, System: 8, Idle: 102} }), ""},
 			{"a core that is offline", throughNetwork(func(e *Evidence) { e.Before.Cores[1], e.After.Cores[1] = CPUTimes{}, CPUTimes{} }), ""},
+			{"failed", throughNetwork(func(e *Evidence) {
+				e.After.Cores[0], e.Repetition.Values = CPUTimes{User: 1, System: 10, Idle: 100}, nil
+			}), ""},
 			{"no network", change(reads(), func(e *Evidence) { e.After.CPU.User += 200 }), ""},
 		},
 		"cpu-steal": {
@@ -533,7 +536,7 @@ func throughNetwork(and func(*Evidence)) Evidence {
 		}
 		return c
 	}
-	e := Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3}, Before: idle(0), After: idle(10), Server: &ServerCounters{Before: idle(0), After: idle(10)}}
+	e := Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3}, Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Before: idle(0), After: idle(10), Server: &ServerCounters{Before: idle(0), After: idle(10)}}
 	and(&e)
 	return e
 }

@@ -19,7 +19,7 @@ const fullShare = 0.9
 
 // coreFull looks for a core that had no time left, on either end. A flow is served by one core's interrupts and one thread, however many cores there are.
 func coreFull(e Evidence) []lab.Warning {
-	if e.Server == nil {
+	if e.Server == nil || len(e.Repetition.Values) == 0 {
 		return nil
 	}
 	type end struct {
@@ -54,7 +54,7 @@ func coreFull(e Evidence) []lab.Warning {
 		if full > 1 {
 			which = fmt.Sprintf("%d CPUs of the %s were full, CPU %d among them", full, end.name, core)
 		}
-		all = append(all, warn(everything(), "%s, %s of its time with interrupts: this is the limit, not the network; spread the flows (more streams, more queues, "+
+		all = append(all, warn(everything(), "%s, %s of its time with interrupts: that may be the limit, and not the network; spread the flows (more streams, more queues, "+
 			"other CPUs for their interrupts), or make each packet cheaper (a larger MTU, offloads)", which, unit.Percent(interrupts))...)
 	}
 	return all
