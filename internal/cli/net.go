@@ -410,6 +410,13 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 	for _, t := range b.Run.Targets {
 		n.ends = append(n.ends, &networkEnd{role: t.Role, name: t.Target, recorded: t})
 	}
+	for _, pair := range n.pairs {
+		for _, role := range []string{pair.Client, pair.Server} {
+			if !slices.ContainsFunc(n.ends, func(e *networkEnd) bool { return e.role == role }) {
+				return &lab.Error{What: fmt.Sprintf("run %s names no target for its %s", b.Run.ID, role)}
+			}
+		}
+	}
 	if err := n.open(ctx); err != nil {
 		return err
 	}
