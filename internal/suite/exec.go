@@ -253,11 +253,14 @@ func (r *reporter) placeholderName(e yamlfile.Entry) bool {
 }
 
 // execMatrix reads the axes of a job with exec.
-func (r *reporter) execMatrix(n *yaml.Node) []Axis {
+func (r *reporter) execMatrix(n *yaml.Node) []Axis { return r.axes(n, r.placeholderName, r.Scalar) }
+
+// axes reads those of a job that is none of fio's: any names that may be one, and the values as they are read.
+func (r *reporter) axes(n *yaml.Node, may func(yamlfile.Entry) bool, value func(n *yaml.Node, name string) (string, bool)) []Axis {
 	var axes []Axis
 	cells := 1
 	for _, e := range r.Mapping(n, "matrix", nil) {
-		if !r.placeholderName(e) {
+		if !may(e) {
 			continue
 		}
 		axis := Axis{Param: e.Key}
@@ -266,7 +269,7 @@ func (r *reporter) execMatrix(n *yaml.Node) []Axis {
 			r.At(e.Value, "list at least one value", "%s has no values", e.Key)
 		}
 		for _, element := range elements {
-			v, ok := r.Scalar(element, e.Key)
+			v, ok := value(element, e.Key)
 			switch {
 			case !ok:
 			case slices.Contains(axis.Values, v):

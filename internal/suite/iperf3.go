@@ -52,39 +52,16 @@ func (r *reporter) iperf3Option(where *yaml.Node, name, value string) (string, b
 	return canonical, complaint == ""
 }
 
-// iperf3Matrix reads the axes of a job.
+// iperf3Matrix reads the axes of a job; their values tell whether there is such an option.
 func (r *reporter) iperf3Matrix(n *yaml.Node) []Axis {
-	var axes []Axis
-	cells := 1
-	for _, e := range r.Mapping(n, "matrix", nil) {
-		axis := Axis{Param: e.Key}
-		elements := r.Sequence(e.Value, e.Key+" under matrix")
-		if e.Value.Kind == yaml.SequenceNode && len(elements) == 0 {
-			r.At(e.Value, "list at least one value", "%s has no values", e.Key)
+	whatever := func(yamlfile.Entry) bool { return true }
+	return r.axes(n, whatever, func(element *yaml.Node, name string) (string, bool) {
+		v, ok := r.Scalar(element, name)
+		if !ok {
+			return "", false
 		}
-		for _, element := range elements {
-			v, ok := r.Scalar(element, e.Key)
-			if ok {
-				v, ok = r.iperf3Option(element, e.Key, v)
-			}
-			switch {
-			case !ok:
-			case slices.Contains(axis.Values, v):
-				r.At(element, "delete one of the two", "%s has the value %s twice", e.Key, yamlfile.Quoted(v))
-			default:
-				axis.Values = append(axis.Values, v)
-			}
-		}
-		if len(axis.Values) == 0 {
-			continue
-		}
-		axes = append(axes, axis)
-		if cells *= len(axis.Values); cells > maxCells {
-			r.At(n, "measure fewer values", "the matrix has more than %d cells", maxCells)
-			return nil
-		}
-	}
-	return axes
+		return r.iperf3Option(element, name, v)
+	})
 }
 
 // iperf3Value checks an option and its value; complaint is empty when there is nothing to say against it.
