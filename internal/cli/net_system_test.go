@@ -233,6 +233,9 @@ func TestNetStoppedAndKilled(t *testing.T) {
 		t.Errorf("stopped: %v", err)
 	}
 	h.nothingLeft()
+	if out, err := h.command("run", "--resume", "last").CombinedOutput(); err == nil || !bytes.Contains(out, []byte("headroom net --resume")) {
+		t.Errorf("resumed as a run of storage: %v\n%s", err, out)
+	}
 	d := h.measured(h.command("net", "--resume", "last", "--json"))
 	for _, c := range d.Cells {
 		if len(c.Metrics) == 0 {

@@ -173,7 +173,7 @@ func title(s *Summary, all []mark) string {
 	return text
 }
 
-// between are the ends of a network: "from local to ssh://db1 at 10.0.0.7", "between 8 pairs of local and ssh://db1".
+// between are the ends of a network: "from local to ssh://db1 at 10.0.0.7", "from local to ssh://db1, 8 pairs".
 func between(s *Summary) string {
 	name := func(role string) string {
 		for _, t := range s.Targets {

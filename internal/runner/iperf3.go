@@ -138,7 +138,7 @@ func (s *Session) hangUp(ctx context.Context) []lab.Warning {
 		return nil
 	}
 	s.outcome.Stuck = true
-	return []lab.Warning{{Code: "cleanup-failed", Taints: []string{}, Text: fmt.Sprintf("the server of the test on %s may still listen: %v; it ends by itself within %s",
+	return []lab.Warning{{Code: "cleanup-failed", Taints: []string{}, Text: fmt.Sprintf("the server of the test on %s may still listen: %v; it ends by itself within %s of when the test would have",
 		s.Server.Target.Name(), err, unit.Duration(iperf3.Longest(0)))}}
 }
 

@@ -83,7 +83,7 @@ func Server(address string, port int, longest time.Duration) []string {
 		"iperf3", "--server", "--one-off", "--bind", address, "--port", strconv.Itoa(port), "--json"}
 }
 
-// Title says in a few words what a test does: "tcp 10 s x8", "tcp reverse".
+// Title says in a few words what a test does: "tcp x8", "tcp reverse".
 func Title(params map[string]string) string {
 	words := []string{params["protocol"]}
 	if words[0] == "" {
