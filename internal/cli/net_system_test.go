@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,8 @@ import (
 // directions, given to it by the kernel's token bucket (tc-tbf(8)).
 type twoHosts struct {
 	victim
+	// client and server are the namespaces, and config is how ssh reaches them.
+	client, server, config string
 	// mbit is the link's rate, bytes of Ethernet frames included.
 	mbit int
 }
@@ -37,14 +40,27 @@ const (
 
 func newTwoHosts(t *testing.T, mbit int) twoHosts {
 	t.Helper()
+	h := twoNamespaces(t)
+	h.mbit = mbit
+	for _, ns := range []string{h.client, h.server} {
+		h.must("tc", "-n", ns, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit), "burst", "64kb", "latency", "50ms")
+	}
+	return h
+}
+
+// twoNamespaces with a link that has no limit of its own.
+func twoNamespaces(t *testing.T) twoHosts {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("network namespaces need root")
 	}
 	for _, tool := range []string{"ip", "tc", "iperf3"} {
 		sshtest.Tool(t, tool, "/usr/sbin/"+tool, "/sbin/"+tool)
 	}
-	h := twoHosts{victim: newVictim(t), mbit: mbit}
-	client, server := fmt.Sprintf("headroom-a-%d", os.Getpid()), fmt.Sprintf("headroom-b-%d", os.Getpid())
+	// Several tests of one process run side by side.
+	own := rand.Uint32()
+	client, server := fmt.Sprintf("headroom-a-%08x", own), fmt.Sprintf("headroom-b-%08x", own)
+	h := twoHosts{victim: newVictim(t), client: client, server: server}
 	for _, ns := range []string{client, server} {
 		h.must("ip", "netns", "add", ns)
 		t.Cleanup(func() { h.must("ip", "netns", "delete", ns) })
@@ -54,7 +70,6 @@ func newTwoHosts(t *testing.T, mbit int) twoHosts {
 		h.must("ip", "-n", ns, "address", "add", address+"/30", "dev", "headroom0")
 		h.must("ip", "-n", ns, "link", "set", "headroom0", "up")
 		h.must("ip", "-n", ns, "link", "set", "lo", "up")
-		h.must("tc", "-n", ns, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit), "burst", "64kb", "latency", "50ms")
 	}
 	sshd := sshtest.Start(t)
 	config := filepath.Join(t.TempDir(), "config")
@@ -62,8 +77,14 @@ func newTwoHosts(t *testing.T, mbit int) twoHosts {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(sshConfigVariable, config)
+	h.config = config
 	return h
+}
+
+func (h twoHosts) command(args ...string) *exec.Cmd {
+	cmd := h.victim.command(args...)
+	cmd.Env = append(os.Environ(), sshConfigVariable+"="+h.config)
+	return cmd
 }
 
 func (h twoHosts) must(argv ...string) {
@@ -138,9 +159,15 @@ func (h twoHosts) nothingLeft() {
 	if left := h.running(); len(left) > 0 {
 		h.t.Errorf("still running: %v", left)
 	}
-	folders, err := filepath.Glob("/dev/shm/headroom-*/*-server-*")
-	if err != nil || len(folders) != 0 {
-		h.t.Errorf("folders of servers are left: %v, %v", folders, err)
+	rows, err := store.Open(h.store).List()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, r := range rows {
+		folders, err := filepath.Glob("/dev/shm/headroom-*/" + r.ID + "*")
+		if err != nil || len(folders) != 0 {
+			h.t.Errorf("folders of jobs are left: %v, %v", folders, err)
+		}
 	}
 }
 
@@ -150,6 +177,7 @@ const bothWays = `  - {name: send, iperf3: {time: 2s, omit: 1s}}
 
 // What goes through a link of a known rate is that rate, in either direction.
 func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
+	t.Parallel()
 	h := newTwoHosts(t, 200)
 	d := h.measured(h.net(bothWays, "--json"))
 	if want := []lab.NetworkPair{{Client: clientRole, Server: serverRole, Address: serverAddress, Port: 5201}}; !slices.Equal(d.Network, want) {
@@ -195,42 +223,52 @@ func TestNetAddsUpManyPairs(t *testing.T) {
 	h.nothingLeft()
 }
 
+// begun starts a command and waits until its standard error says something and a test is going on.
+func (h twoHosts) begun(cmd *exec.Cmd, until string) {
+	h.t.Helper()
+	name := filepath.Join(h.t.TempDir(), "stderr")
+	stderr, err := os.Create(name)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer stderr.Close()
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	wanted := regexp.MustCompile(until)
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if wanted.Match(text) && len(h.running()) > 1 { // a server, and its client
+			return
+		}
+		if time.Now().After(end) {
+			h.t.Fatalf("it does not come to %q:\n%s", until, text)
+		}
+	}
+}
+
+// stopped ends a command by a signal, and returns its exit code.
+func (h twoHosts) stopped(cmd *exec.Cmd, by os.Signal) int {
+	h.t.Helper()
+	if err := cmd.Process.Signal(by); err != nil {
+		h.t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	return cmd.ProcessState.ExitCode()
+}
+
 // What is stopped goes on, and measures nothing twice; what is killed leaves no listener, once it was looked after.
 func TestNetStoppedAndKilled(t *testing.T) {
+	t.Parallel()
 	h := newTwoHosts(t, 200)
-	begun := func(cmd *exec.Cmd, until string) {
-		t.Helper()
-		name := filepath.Join(t.TempDir(), "stderr")
-		stderr, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer stderr.Close()
-		cmd.Stderr = stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		wanted := regexp.MustCompile(until)
-		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if wanted.Match(text) && len(h.running()) > 1 { // a server, and its client
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("it does not come to %q:\n%s", until, text)
-			}
-		}
-	}
 	stopped := h.net(bothWays)
-	begun(stopped, `(?m)^1/2 `)
-	if err := stopped.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if err := stopped.Wait(); err == nil || stopped.ProcessState.ExitCode() != 130 {
-		t.Errorf("stopped: %v", err)
+	h.begun(stopped, `(?m)^1/2 `)
+	if code := h.stopped(stopped, syscall.SIGINT); code != 130 {
+		t.Errorf("stopped: %d", code)
 	}
 	h.nothingLeft()
 	if out, err := h.command("run", "--resume", "last").CombinedOutput(); err == nil || !bytes.Contains(out, []byte("headroom net --resume")) {
@@ -252,11 +290,8 @@ func TestNetStoppedAndKilled(t *testing.T) {
 		t.Errorf("%d repetitions of two", reps)
 	}
 	killed := h.net("  - {name: send, iperf3: {time: 60s}}\n")
-	begun(killed, `1 test; about`)
-	if err := killed.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = killed.Wait()
+	h.begun(killed, `1 test; about`)
+	h.stopped(killed, syscall.SIGKILL)
 	out, err := h.command("restore").CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("headroom net --resume")) {
 		t.Errorf("restore: %v\n%s", err, out)
@@ -266,9 +301,10 @@ func TestNetStoppedAndKilled(t *testing.T) {
 
 // Whatever is in the way is said with the way out, and nothing is left.
 func TestNetRefusals(t *testing.T) {
+	t.Parallel()
 	h := newTwoHosts(t, 200)
 	one := "  - {name: send, iperf3: {time: 1s}}\n"
-	ns := fmt.Sprintf("headroom-b-%d", os.Getpid())
+	ns := h.server
 	other := exec.Command("ip", "netns", "exec", ns, "iperf3", "--server", "--port", "5201")
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
