@@ -6,13 +6,16 @@ import (
 	"slices"
 	"time"
 
+	"headroom/internal/lab"
 	"headroom/internal/target"
 )
 
-// moment is a point in time by this machine's clock, give or take Unsure.
+// moment is a point in time by this machine's clock, give or take what is unsure of the clocks.
 type moment struct {
 	time.Time
 	unsure time.Duration
+	// spread is how much earlier or later a load may have begun that does not tell: its process was there for longer than it ran.
+	spread time.Duration
 }
 
 // offset is how far a target's clock is ahead of this machine's. Known says whether that could be found out.
@@ -41,19 +44,33 @@ const jobStep = 10 * time.Millisecond
 // the processes of all: the two differ by the time that fio needs to get going, which must not look like a distance.
 func starts(attempts []*attempt, offsets []offset) []moment {
 	said := !slices.ContainsFunc(attempts, func(a *attempt) bool { return a.started.IsZero() })
+	storage := !slices.ContainsFunc(attempts, func(a *attempt) bool { return !lab.ByFio(a.cell.Engine) })
 	moments := make([]moment, len(attempts))
 	for i, a := range attempts {
 		if said {
-			moments[i] = moment{a.started.Add(-offsets[i].ahead), offsets[i].unsure + time.Millisecond}
+			moments[i] = moment{Time: a.started.Add(-offsets[i].ahead), unsure: offsets[i].unsure + time.Millisecond}
 			continue
 		}
 		// Targets tell of their jobs in this machine's time already.
-		moments[i] = moment{a.done.state.Started, offsets[i].unsure}
+		moments[i] = moment{Time: a.done.state.Started, unsure: offsets[i].unsure}
+		// What fio needs to get going is much the same everywhere; a test of a network waits for its other end, before and after.
+		if s := spread(a); s > 0 && !storage {
+			moments[i].Time, moments[i].spread = moments[i].Add(s), s
+		}
 		if offsets[i].unsure > 0 {
 			moments[i].unsure += jobStep
 		}
 	}
 	return moments
+}
+
+// spread is half of the time in which the process of a load was there and the load did not run: it connected, or told its results.
+func spread(a *attempt) time.Duration {
+	if a.done.state.Ended.IsZero() || a.rep.Seconds == 0 {
+		return 0
+	}
+	ran := rampOf(a.cell.Cell) + time.Duration(a.rep.Seconds*float64(time.Second))
+	return (a.done.state.Ended.Sub(a.done.state.Started) - ran) / 2
 }
 
 // ends are the first and the last of some moments.

@@ -17,15 +17,22 @@ import (
 // should not cost one.
 const straddle = 0.1
 
-// common finds the seconds (intervals) in which all of several loads were running. The series of load i began at starts[i] and has
+// common finds the seconds (intervals) in which all of several loads were running for sure. The series of load i began at starts[i] and has
 // lengths[i] values. The first common one has the number from[i] in each, and n follow one another.
 func common(starts []moment, lengths []int, interval time.Duration) (from []int, n int) {
-	_, last := ends(starts)
 	n = math.MaxInt
 	for i, s := range starts {
-		late := float64(last.Sub(s.Time)) / float64(interval)
-		from = append(from, max(0, int(math.Ceil(late-straddle))))
-		n = min(n, lengths[i]-from[i])
+		late, left := 0.0, float64(lengths[i])
+		for j, o := range starts {
+			if j == i {
+				continue // whenever it began, it ran for all of its own seconds
+			}
+			distance, unsure := float64(o.Sub(s.Time))/float64(interval), float64(o.spread+s.spread)/float64(interval)
+			late, left = max(late, distance+unsure), min(left, float64(lengths[j])+distance-unsure)
+		}
+		first := max(0, int(math.Ceil(late-straddle)))
+		from = append(from, first)
+		n = min(n, int(math.Floor(left+straddle))-first)
 	}
 	return from, max(0, n)
 }

@@ -16,7 +16,7 @@ import (
 func moments(ms ...int) []moment {
 	var all []moment
 	for _, m := range ms {
-		all = append(all, moment{time.UnixMilli(1_000_000 + int64(m)), time.Millisecond})
+		all = append(all, moment{Time: time.UnixMilli(1_000_000 + int64(m)), unsure: time.Millisecond})
 	}
 	return all
 }
@@ -56,6 +56,25 @@ func TestCommonSeconds(t *testing.T) {
 		if !slices.Equal(from, c.from) || n != c.n {
 			t.Errorf("%v %v: from %v, %d seconds; want from %v, %d", c.at, c.lengths, from, n, c.from, c.n)
 		}
+	}
+}
+
+// Where a load may have begun earlier or later, only the seconds count that are common in any case.
+func TestCommonSecondsOfLoadsThatDoNotTell(t *testing.T) {
+	at := moments(0, 0)
+	at[1].spread = 400 * time.Millisecond // from -0.4 to 0.4 s
+	from, n := common(at, []int{10, 10}, time.Second)
+	// Of the first, those from 1 to 9; of the other, whose first second may be from -0.4 on, the same.
+	if !slices.Equal(from, []int{1, 1}) || n != 8 {
+		t.Errorf("from %v, %d seconds", from, n)
+	}
+	// A process that was there for 6 seconds and ran for 4 may have begun in any of two.
+	a := &attempt{rep: lab.Repetition{Seconds: 4}}
+	a.cell.Engine = lab.EngineIperf3
+	a.done.state = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(106, 0)}
+	got := starts([]*attempt{a}, make([]offset, 1))[0]
+	if !got.Equal(time.Unix(101, 0)) || got.spread != time.Second {
+		t.Errorf("%+v", got)
 	}
 }
 
