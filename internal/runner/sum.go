@@ -49,23 +49,23 @@ func lengthOf(rep lab.Repetition) int {
 	return n
 }
 
-// addUp adds the series of several repetitions, second by second, over those in which all were running. A metric that one of them lacks
+// addUp adds the series of some of several repetitions, second by second, over those in which all were running. A metric that one of them lacks
 // is left out.
-func addUp(parts []lab.Repetition, starts []moment) []lab.Series {
+func addUp(parts []lab.Repetition, starts []moment, members []int) []lab.Series {
 	lengths := make([]int, len(parts))
 	for i, p := range parts {
 		lengths[i] = lengthOf(p)
 	}
 	var sums []lab.Series
-	for _, first := range parts[0].Series {
+	for _, first := range parts[members[0]].Series {
 		from, n := common(starts, lengths, time.Duration(first.Interval*float64(time.Second)))
 		if n == 0 {
 			return nil
 		}
 		sum := lab.Series{Metric: first.Metric, Interval: first.Interval, Values: make([]float64, n)}
 		everywhere := true
-		for i, p := range parts {
-			s, ok := seriesOf(p, first)
+		for _, i := range members {
+			s, ok := seriesOf(parts[i], first)
 			everywhere = everywhere && ok
 			for k := 0; ok && k < n; k++ {
 				sum.Values[k] += s.Values[from[i]+k]
@@ -147,65 +147,126 @@ func sumValues(sum lab.Repetition, parts []lab.Repetition) map[string]float64 {
 	return values
 }
 
-// sum is what all targets did in one repetition. Doubts about their start are added to their own repetitions, too.
-func (t *together) sum(next plan.Repetition, cell *Cell, attempts []*attempt, offsets []offset) lab.Repetition {
-	sum := lab.Repetition{Cell: cell.ID, Number: next.Number, Block: next.Block, Position: next.Position, Start: attempts[0].rep.Start, Values: map[string]float64{}}
+// sum is what everybody did in one repetition. Doubts about their start are added to their own repetitions, too.
+func (t *together) sum(next plan.Repetition, cell *Cell, j *joint) lab.Repetition {
+	sum := t.emptySum(next, cell, j)
+	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.done.state.Started.IsZero() }) || len(j.timeless()) > 0 {
+		return j.fill(sum, everyone(j))
+	}
+	at := starts(j.attempts, j.offsets)
+	maps.Copy(sum.Values, timing(at, j.attempts))
+	for _, w := range doubts(at, j.parts()) {
+		sum.Warnings = append(sum.Warnings, w)
+		for _, a := range j.attempts {
+			a.rep.Warnings = append(a.rep.Warnings, w)
+		}
+	}
+	return j.fill(sum, everyone(j))
+}
+
+// ofGroups are the sums of the groups that carry out a cell.
+func (t *together) ofGroups(next plan.Repetition, j *joint) []lab.Repetition {
+	var sums []lab.Repetition
+	for _, group := range slices.Sorted(maps.Keys(t.Groups)) {
+		cell := t.sumCell(CellOf(next.Cell, group))
+		if cell == nil {
+			continue
+		}
+		var members []int
+		for i, s := range j.sessions {
+			if slices.Contains(t.Groups[group], s.Role) {
+				members = append(members, i)
+			}
+		}
+		sums = append(sums, j.fill(t.emptySum(next, cell, j), members))
+	}
+	return sums
+}
+
+// emptySum is a sum before anything is added up.
+func (t *together) emptySum(next plan.Repetition, cell *Cell, j *joint) lab.Repetition {
+	sum := lab.Repetition{Cell: cell.ID, Number: next.Number, Block: next.Block, Position: next.Position, Start: j.attempts[0].rep.Start, Values: map[string]float64{}}
 	if n := len(t.sums); n > 0 {
 		sum.After = t.sums[n-1].Cell
 	}
-	var parts []lab.Repetition
-	var failed, timeless []string
-	began := true
 	var boots []string
-	for i, a := range attempts {
+	for _, a := range j.attempts {
 		if !slices.Contains(boots, a.rep.Boot) {
 			boots = append(boots, a.rep.Boot)
 		}
-		parts = append(parts, a.rep)
 		sum.Took = max(sum.Took, a.rep.Took)
-		if a.failed {
-			failed = append(failed, t.sessions[i].Role)
-		}
-		if !offsets[i].known {
-			timeless = append(timeless, t.sessions[i].Role)
-		}
-		began = began && !a.done.state.Started.IsZero()
 	}
 	sum.Boot = strings.Join(boots, "+") // another boot of any of them is another of the whole
+	return sum
+}
+
+// fill adds up what some did in the seconds in which everybody was running, or says why that can't be done.
+func (j *joint) fill(sum lab.Repetition, members []int) lab.Repetition {
 	refuse := func(why string) lab.Repetition {
 		sum.Warnings = append(sum.Warnings, validity.NoSum(why))
 		return sum
 	}
-	if len(timeless) > 0 {
+	if timeless := j.timeless(); len(timeless) > 0 {
 		sum.Warnings = append(sum.Warnings, validity.NoClock(timeless))
 		return refuse("the clocks can't be compared")
 	}
-	if !began {
-		return refuse("the load of " + strings.Join(failed, " and ") + " failed")
-	}
-	at := starts(attempts, offsets)
-	maps.Copy(sum.Values, timing(at, attempts))
-	for _, w := range doubts(at, parts) {
-		sum.Warnings = append(sum.Warnings, w)
-		for _, a := range attempts {
-			a.rep.Warnings = append(a.rep.Warnings, w)
+	var failed []string
+	for i, a := range j.attempts {
+		if a.failed {
+			failed = append(failed, j.sessions[i].Role)
 		}
 	}
 	if len(failed) > 0 {
 		return refuse("the load of " + strings.Join(failed, " and ") + " failed")
 	}
-	if cell.Engine == lab.EngineExec {
+	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.cell.Engine == lab.EngineExec }) {
 		return refuse("a command has no rates by the second")
 	}
-	sum.Series = addUp(parts, at)
+	if slices.ContainsFunc(members, func(i int) bool { return j.attempts[i].cell.Engine != j.attempts[members[0]].cell.Engine }) {
+		return sum // loads of different kinds have no rates to add up
+	}
+	parts := j.parts()
+	sum.Series = addUp(parts, starts(j.attempts, j.offsets), members)
 	if len(sum.Series) == 0 {
 		return refuse("there is no second in which all have a rate")
 	}
+	var own []lab.Repetition
+	for _, i := range members {
+		own = append(own, parts[i])
+	}
 	sum.Seconds = float64(len(sum.Series[0].Values)) * sum.Series[0].Interval
 	sum.Values[lab.TogetherSeconds] = sum.Seconds
-	sum.Latency = mergeLatency(parts)
-	maps.Copy(sum.Values, sumValues(sum, parts))
+	sum.Latency = mergeLatency(own)
+	maps.Copy(sum.Values, sumValues(sum, own))
 	return sum
+}
+
+// parts are the repetitions of all.
+func (j *joint) parts() []lab.Repetition {
+	var parts []lab.Repetition
+	for _, a := range j.attempts {
+		parts = append(parts, a.rep)
+	}
+	return parts
+}
+
+// timeless are the roles of those whose clocks can't be compared.
+func (j *joint) timeless() []string {
+	var roles []string
+	for i, o := range j.offsets {
+		if !o.known {
+			roles = append(roles, j.sessions[i].Role)
+		}
+	}
+	return roles
+}
+
+func everyone(j *joint) []int {
+	all := make([]int, len(j.attempts))
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // timing is how far apart the loads started, and when the first and the last of them was done, from the first start on.

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,10 +14,13 @@ import (
 // Joint is an experiment on several targets whose loads are started at the same moment.
 type Joint struct {
 	// Experiments are those of the targets, each with its role. Their cells have the names that CellOf gives, and nobody asks their
-	// plans.
+	// plans. One that lacks a cell stays idle while the others carry it out.
 	Experiments []Experiment
-	// Sums are the cells that hold what all targets did together, of the role Everybody.
+	// Sums are the cells that hold what several did together: of the role Everybody, which each cell has, and of Groups.
 	Sums []Cell
+	// Groups are roles that belong together, by the name of the group. Where all of a group carry out a cell, and there is a cell of Sums
+	// with its name, that holds what they did in the seconds in which everybody was running.
+	Groups map[string][]string
 	// Plan says what comes next, by the names of cells without a role.
 	Plan plan.Plan
 	// Kept are the repetitions of Sums that an earlier part of the run saved.
@@ -93,37 +97,62 @@ func (t *together) close() (Outcome, error) {
 func (t *together) done() []plan.Done {
 	var done []plan.Done
 	for _, r := range t.sums {
-		r.Cell = strings.TrimSuffix(r.Cell, CellOf("", Everybody))
-		done = append(done, Done(lab.Cell{}, r))
+		if cell, everybody := strings.CutSuffix(r.Cell, CellOf("", Everybody)); everybody {
+			r.Cell = cell
+			done = append(done, Done(lab.Cell{}, r))
+		}
 	}
 	return done
 }
 
+// joint is one repetition on all targets that carry it out.
+type joint struct {
+	sessions []*Session
+	attempts []*attempt
+	offsets  []offset
+}
+
+// taking are those who carry out a cell.
+func (t *together) taking(cell string) (*joint, error) {
+	var sessions []*Session
+	for _, s := range t.sessions {
+		if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == CellOf(cell, s.Role) }) {
+			sessions = append(sessions, s)
+		}
+	}
+	if len(sessions) == 0 {
+		return nil, &lab.Error{What: "nobody has a cell " + cell}
+	}
+	return &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions))}, nil
+}
+
 // repeat carries out one repetition on all targets. When the load of one fails, the others are kept.
 func (t *together) repeat(ctx context.Context, next plan.Repetition) error {
-	attempts := make([]*attempt, len(t.sessions))
-	offsets := make([]offset, len(t.sessions))
+	j, err := t.taking(next.Cell)
+	if err != nil {
+		return err
+	}
 	defer func() {
-		for i, a := range attempts {
+		for i, a := range j.attempts {
 			if a != nil {
-				t.sessions[i].endBeside(context.WithoutCancel(ctx), a.cell)
+				j.sessions[i].endBeside(context.WithoutCancel(ctx), a.cell)
 				a.forget(ctx)
 			}
 		}
 	}()
-	err := t.all(ctx, func(ctx context.Context, i int, s *Session) (err error) {
+	err = j.all(ctx, func(ctx context.Context, i int, s *Session) (err error) {
 		own := next
 		own.Cell = CellOf(next.Cell, s.Role)
-		attempts[i], err = s.arrive(ctx, own)
+		j.attempts[i], err = s.arrive(ctx, own)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	// The counters are read when nobody prepares anything any more.
-	err = t.all(ctx, func(ctx context.Context, i int, s *Session) error {
-		offsets[i] = offsetOf(ctx, s.Target)
-		return s.ready(ctx, attempts[i])
+	err = j.all(ctx, func(ctx context.Context, i int, s *Session) error {
+		j.offsets[i] = offsetOf(ctx, s.Target)
+		return s.ready(ctx, j.attempts[i])
 	})
 	if err != nil {
 		return err
@@ -134,16 +163,16 @@ func (t *together) repeat(ctx context.Context, next plan.Repetition) error {
 	}
 	t.tell(Event{Doing: sum.Title, Begins: true, Cell: sum, Left: sum.Expected})
 	// All are ready, and none has begun: this is the barrier.
-	errs := t.each(func(i int, s *Session) error { return s.carryOut(ctx, attempts[i]) })
+	errs := j.each(func(i int, s *Session) error { return s.carryOut(ctx, j.attempts[i]) })
 	if err := errors.Join(errs...); err != nil && ctx.Err() != nil {
-		return t.sessions[0].stoppedOr(ctx, err)
+		return j.sessions[0].stoppedOr(ctx, err)
 	}
 	for i, err := range errs {
 		if err != nil {
-			attempts[i].lost(err)
+			j.attempts[i].lost(err)
 		}
 	}
-	return errors.Join(append(errs, t.save(next, sum, attempts, offsets))...)
+	return errors.Join(append(errs, t.save(next, sum, j))...)
 }
 
 // lost makes a repetition of an attempt that came to no end.
@@ -153,41 +182,54 @@ func (a *attempt) lost(err error) {
 	a.rep.Warnings = append(a.rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"}, Text: "the load came to no end that is known: " + err.Error()})
 }
 
-// save puts the repetitions of all targets and their sum on stable storage, all or none of them.
-func (t *together) save(next plan.Repetition, cell *Cell, attempts []*attempt, offsets []offset) error {
+// save puts the repetitions of all targets and their sums on stable storage, all or none of them.
+func (t *together) save(next plan.Repetition, cell *Cell, j *joint) error {
 	var errs []error
-	sum := t.sum(next, cell, attempts, offsets)
-	for i, s := range t.sessions {
-		errs = append(errs, s.record(attempts[i]))
+	sum := t.sum(next, cell, j)
+	sums := append(t.ofGroups(next, j), sum)
+	for i, s := range j.sessions {
+		errs = append(errs, s.record(j.attempts[i]))
 	}
-	errs = append(errs, t.saver.Repetition(sum), t.saver.Commit())
-	if err := t.sessions[0].saved(attempts[0], errors.Join(errs...)); err != nil {
+	for _, rep := range sums {
+		errs = append(errs, t.saver.Repetition(rep))
+	}
+	if err := j.sessions[0].saved(j.attempts[0], errors.Join(append(errs, t.saver.Commit())...)); err != nil {
 		return err
 	}
-	light := sum
-	light.Latency, light.Series = nil, nil
-	t.sums = append(t.sums, light)
+	for _, rep := range sums {
+		rep.Latency, rep.Series = nil, nil
+		t.sums = append(t.sums, rep)
+	}
 	t.tell(Event{Doing: cell.Title, Ended: &sum, Cell: cell})
-	for i, s := range t.sessions {
-		s.finished(attempts[i])
+	for i, s := range j.sessions {
+		s.finished(j.attempts[i])
 	}
 	return nil
 }
 
+// cell is that which holds what everybody did in a cell.
 func (t *together) cell(id string) (*Cell, error) {
-	for i, c := range t.Sums {
-		if c.ID == CellOf(id, Everybody) {
-			return &t.Sums[i], nil
-		}
+	c := t.sumCell(CellOf(id, Everybody))
+	if c == nil {
+		return nil, &lab.Error{What: "there is no cell " + CellOf(id, Everybody)}
 	}
-	return nil, &lab.Error{What: "there is no cell " + CellOf(id, Everybody)}
+	return c, nil
+}
+
+// sumCell is a cell of Sums by its whole name; nil for none.
+func (t *together) sumCell(id string) *Cell {
+	i := slices.IndexFunc(t.Sums, func(c Cell) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &t.Sums[i]
 }
 
 // each does something with every session at the same time, and waits for all of them.
-func (t *together) each(f func(i int, s *Session) error) []error {
-	errs := make([]error, len(t.sessions))
+func (j *joint) each(f func(i int, s *Session) error) []error {
+	errs := make([]error, len(j.sessions))
 	var wait sync.WaitGroup
-	for i, s := range t.sessions {
+	for i, s := range j.sessions {
 		wait.Go(func() { errs[i] = f(i, s) })
 	}
 	wait.Wait()
@@ -195,24 +237,24 @@ func (t *together) each(f func(i int, s *Session) error) []error {
 }
 
 // all is each for what is of no use when one of the sessions fails: then the others are stopped. The error is what failed first.
-func (t *together) all(ctx context.Context, f func(ctx context.Context, i int, s *Session) error) error {
+func (j *joint) all(ctx context.Context, f func(ctx context.Context, i int, s *Session) error) error {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
 	var once sync.Once
 	var first error
-	errs := t.each(func(i int, s *Session) error {
+	errs := j.each(func(i int, s *Session) error {
 		err := f(within, i, s)
 		if err != nil {
 			once.Do(func() { first = err; stop() })
 		}
 		return err
 	})
-	for i, s := range t.sessions {
+	for i, s := range j.sessions {
 		if s.outcome.Stuck && errs[i] != first { // what is left on a target is said in any case
 			first = errors.Join(first, errs[i])
 		}
 	}
-	return t.sessions[0].stoppedOr(ctx, first)
+	return j.sessions[0].stoppedOr(ctx, first)
 }
 
 // heard passes on what a session tells. Rates are those of all.

@@ -91,7 +91,7 @@ func TestSums(t *testing.T) {
 	b := part(lab.Histogram{Nanoseconds: []int64{2000, 4000}, Counts: []uint64{280, 20}}, 0.005, 10, 20, 30, 40)
 	b.Series = append(b.Series, lab.Series{Metric: "write.iops", Interval: 1, Values: []float64{1, 1, 1, 1}})
 	parts := []lab.Repetition{a, b}
-	sum := lab.Repetition{Series: addUp(parts, moments(0, 700)), Latency: mergeLatency(parts)}
+	sum := lab.Repetition{Series: addUp(parts, moments(0, 700), []int{0, 1}), Latency: mergeLatency(parts)}
 	want := []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{120, 140, 160}}} // what only one has is no sum
 	if !reflect.DeepEqual(sum.Series, want) {
 		t.Errorf("%+v, want %+v", sum.Series, want)
@@ -111,17 +111,17 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// jointOf is a joint repetition of two targets that has ended.
-func jointOf(parts ...lab.Repetition) (*together, []*attempt, []offset) {
-	t := &together{}
-	var attempts []*attempt
+// jointOf is a joint repetition of several targets that has ended: "a", "b", ….
+func jointOf(parts ...lab.Repetition) *joint {
+	j := &joint{offsets: make([]offset, len(parts))}
 	for i, p := range parts {
-		t.sessions = append(t.sessions, &Session{Experiment: Experiment{Role: string(rune('a' + i))}})
+		j.sessions = append(j.sessions, &Session{Experiment: Experiment{Role: string(rune('a' + i))}})
 		a := &attempt{rep: p}
 		a.done.state = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(104, 0)}
-		attempts = append(attempts, a)
+		j.attempts = append(j.attempts, a)
+		j.offsets[i].known = true
 	}
-	return t, attempts, make([]offset, len(parts))
+	return j
 }
 
 func codes(warnings []lab.Warning) []string {
@@ -163,13 +163,9 @@ func TestTheSumOfARepetition(t *testing.T) {
 		"one after the other": {func(a []*attempt, _ []offset) { a[1].done.state.Started = time.Unix(150, 0) }, 0, 50,
 			[]string{"started-apart", "no-sum"}, []string{"started-apart"}},
 	} {
-		joint, attempts, offsets := jointOf(whole, whole)
-		for i := range offsets {
-			offsets[i].known = true
-		}
-		c.change(attempts, offsets)
-		cell.Engine = attempts[0].cell.Engine
-		sum := joint.sum(plan.Repetition{Cell: "read", Number: 1, Block: 1, Position: 1}, cell, attempts, offsets)
+		j := jointOf(whole, whole)
+		c.change(j.attempts, j.offsets)
+		sum := (&together{}).sum(plan.Repetition{Cell: "read", Number: 1, Block: 1, Position: 1}, cell, j)
 		if got := sum.Values["read.iops"]; got != c.iops {
 			t.Errorf("%s: %v IOPS", name, got)
 		}
@@ -180,14 +176,41 @@ func TestTheSumOfARepetition(t *testing.T) {
 		if got := codes(sum.Warnings); !slices.Equal(got, c.sum) {
 			t.Errorf("%s: warnings %v, want %v", name, got, c.sum)
 		}
-		if got := codes(attempts[1].rep.Warnings); !slices.Equal(got, c.parts) {
+		if got := codes(j.attempts[1].rep.Warnings); !slices.Equal(got, c.parts) {
 			t.Errorf("%s: warnings of a target %v, want %v", name, got, c.parts)
 		}
 	}
 }
 
+// What a group did is added up over the seconds in which all others were running, too, and beside loads of another kind.
+func TestSumsOfGroups(t *testing.T) {
+	rates := func(metric string, values ...float64) lab.Repetition {
+		return lab.Repetition{Seconds: float64(len(values)), Series: []lab.Series{{Metric: metric, Interval: 1, Values: values}}}
+	}
+	j := jointOf(rates("send.bitrate", 10, 20, 30, 40), rates("send.bitrate", 1, 2, 3, 4), rates("read.bandwidth", 500, 600, 700))
+	j.attempts[2].cell.Engine = "fio"
+	j.attempts[2].done.state.Started = time.Unix(101, 0) // a second later, and so the last three seconds of the others are beside it
+	whole := &together{Joint: Joint{
+		Groups: map[string][]string{"net": {"a", "b"}, "disk": {"c"}, "idle": {"d"}},
+		Sums:   []Cell{{Cell: lab.Cell{ID: "x@net"}}, {Cell: lab.Cell{ID: "x@disk"}}, {Cell: lab.Cell{ID: "y@idle"}}, {Cell: lab.Cell{ID: "x@all"}}},
+	}}
+	next := plan.Repetition{Cell: "x", Number: 1}
+	groups := whole.ofGroups(next, j)
+	if len(groups) != 2 || groups[0].Cell != "x@disk" || groups[0].Values["read.bandwidth"] != 600 || groups[1].Values["send.bitrate"] != 33 {
+		t.Errorf("%+v", groups)
+	}
+	cell, err := whole.cell("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := whole.sum(next, cell, j)
+	if len(all.Series) != 0 || all.Values[lab.TogetherApart] != 1 || slices.Contains(codes(all.Warnings), "no-sum") {
+		t.Errorf("%+v", all)
+	}
+}
+
 func TestWhenTheFirstAndTheLastWereDone(t *testing.T) {
-	_, attempts, _ := jointOf(lab.Repetition{Seconds: 4}, lab.Repetition{Seconds: 3}, lab.Repetition{})
+	attempts := jointOf(lab.Repetition{Seconds: 4}, lab.Repetition{Seconds: 3}, lab.Repetition{}).attempts
 	attempts[2].failed = true
 	for _, a := range attempts {
 		a.cell.Params = map[string]string{"ramp_time": "2s"}
