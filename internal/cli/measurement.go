@@ -90,10 +90,15 @@ func (m *measurement) carryOut(ctx context.Context) error {
 	if err := m.report(); err != nil {
 		return err
 	}
-	if outcome.Failed > 0 {
-		return &lab.Error{What: fmt.Sprintf("%d of %d loads failed; the table says which, and why", outcome.Failed, outcome.Measured)}
+	return failures(outcome)
+}
+
+// failures of loads are an error, whose reasons the table has.
+func failures(outcome runner.Outcome) error {
+	if outcome.Failed == 0 {
+		return nil
 	}
-	return nil
+	return &lab.Error{What: fmt.Sprintf("%d of %d loads failed; the table says which, and why", outcome.Failed, outcome.Measured)}
 }
 
 // begin makes the bundle, or takes it up again.

@@ -89,6 +89,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	completeFlag(c, "on", targetNames)
 	p.jsonFlag(c)
+	c.AddCommand(p.interferenceCommand())
 	return c
 }
 
@@ -111,12 +112,16 @@ type network struct {
 	pairs   []lab.NetworkPair
 }
 
+func (p *program) network(s *store.Store, o netOptions) network {
+	return network{program: p, options: o, store: s, opened: map[string]target.Target{}}
+}
+
 func (p *program) net(ctx context.Context, o netOptions, args []string) error {
 	s, err := p.openStore()
 	if err != nil {
 		return err
 	}
-	n := &network{program: p, options: o, store: s, opened: map[string]target.Target{}}
+	n := p.network(s, o)
 	defer n.close()
 	if o.resume != "" {
 		return n.goOn(ctx, args)
@@ -401,21 +406,15 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 		return err
 	}
 	switch {
+	case b.Run.Study != nil:
+		return usage(fmt.Sprintf("run %s measured %s", b.Run.ID, b.Run.Study.Kind), resumeCommand(b.Run, n.options.resume))
 	case len(b.Run.Network) == 0 || b.Run.Source != lab.Measured:
 		return usage(fmt.Sprintf("run %s measured no network", b.Run.ID), resumeCommand(b.Run, n.options.resume))
 	case b.Run.Status != lab.Interrupted:
 		return usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status))
 	}
-	n.pairs = b.Run.Network
-	for _, t := range b.Run.Targets {
-		n.ends = append(n.ends, &networkEnd{role: t.Role, name: t.Target, recorded: t})
-	}
-	for _, pair := range n.pairs {
-		for _, role := range []string{pair.Client, pair.Server} {
-			if !slices.ContainsFunc(n.ends, func(e *networkEnd) bool { return e.role == role }) {
-				return &lab.Error{What: fmt.Sprintf("run %s names no target for its %s", b.Run.ID, role)}
-			}
-		}
+	if err := n.again(b); err != nil {
+		return err
 	}
 	if err := n.open(ctx); err != nil {
 		return err
@@ -432,6 +431,22 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 		return err
 	}
 	return n.carryOut(ctx, t)
+}
+
+// again takes pairs and ends from a run.
+func (n *network) again(b *store.Bundle) error {
+	n.pairs = b.Run.Network
+	for _, t := range b.Run.Targets {
+		n.ends = append(n.ends, &networkEnd{role: t.Role, name: t.Target, recorded: t})
+	}
+	for _, pair := range n.pairs {
+		for _, role := range []string{pair.Client, pair.Server} {
+			if !slices.ContainsFunc(n.ends, func(e *networkEnd) bool { return e.role == role }) {
+				return &lab.Error{What: fmt.Sprintf("run %s names no target for its %s", b.Run.ID, role)}
+			}
+		}
+	}
+	return nil
 }
 
 // preface says on standard error what is about to happen.

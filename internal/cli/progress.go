@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,6 +135,9 @@ func outcomeOf(c *runner.Cell, r lab.Repetition) string {
 		if v, ok := r.Values[lab.Bitrate(d)]; ok {
 			parts = append(parts, d+" "+unit.Bitrate(v))
 		}
+	}
+	if _, sum := r.Values[lab.TogetherApart]; len(parts) == 0 && sum && !slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
+		parts = []string{"measured"} // loads of several kinds, which have no sum
 	}
 	if len(parts) == 0 {
 		parts = []string{"no result"}

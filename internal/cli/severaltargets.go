@@ -82,6 +82,8 @@ type together struct {
 	run     lab.Run
 	kept    []lab.Repetition // of the sums
 	resume  *store.Bundle
+	// study says which parts are loaded at the same time; nil where all of them are, every time.
+	study *lab.Study
 }
 
 func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions, named []namedTarget, args []string) error {
@@ -195,25 +197,61 @@ func (t *together) join() {
 		}
 		t.run.Arms = append(t.run.Arms, m.run.Arms...)
 	}
+	t.run.Study = t.study
+	for _, g := range t.groups() {
+		t.run.Arms = append(t.run.Arms, lab.Arm{ID: g.Name, Role: g.Name, Levels: map[string]string{targetLevel: g.Name}})
+	}
 	t.run.Arms = append(t.run.Arms, lab.Arm{ID: runner.Everybody, Role: runner.Everybody, Levels: map[string]string{targetLevel: runner.Everybody}})
-	for i, c := range t.parts[0].run.Cells {
-		for _, m := range t.parts {
-			t.run.Cells = append(t.run.Cells, m.run.Cells[i])
-		}
-		c.ID, c.Arm = t.cell(c.ID, runner.Everybody), runner.Everybody
-		t.run.Cells = append(t.run.Cells, c)
+	for _, id := range t.cellNames() {
+		t.run.Cells = append(t.run.Cells, t.cellsOf(id)...)
 	}
 	t.run.Warnings = t.warnings(nil)
 }
 
-// cell is the name that a cell of the first target has in another role; that of no role is the one that plans know.
-func (t *together) cell(ofFirst, role string) string {
-	id := strings.TrimSuffix(ofFirst, runner.CellOf("", t.parts[0].role))
-	if role == "" {
-		return id
+// groups of parts that have a sum of their own.
+func (t *together) groups() []lab.StudyGroup {
+	if t.study == nil {
+		return nil
 	}
-	return runner.CellOf(id, role)
+	return t.study.Groups
 }
+
+// cellNames are those of all parts, without their roles, each once.
+func (t *together) cellNames() []string {
+	var names []string
+	for _, m := range t.parts {
+		for _, c := range m.run.Cells {
+			if id := withoutRole(c.ID, m.role); !slices.Contains(names, id) {
+				names = append(names, id)
+			}
+		}
+	}
+	return names
+}
+
+// cellsOf are the cells of all who carry out one of this name: of the parts, of their groups, and of everybody.
+func (t *together) cellsOf(id string) []lab.Cell {
+	var cells []lab.Cell
+	for _, m := range t.parts {
+		if i := slices.IndexFunc(m.run.Cells, func(c lab.Cell) bool { return c.ID == runner.CellOf(id, m.role) }); i >= 0 {
+			cells = append(cells, m.run.Cells[i])
+		}
+	}
+	of := func(arm string, like lab.Cell) lab.Cell {
+		like.ID, like.Arm = runner.CellOf(id, arm), arm
+		return like
+	}
+	everybody := of(runner.Everybody, cells[0])
+	for _, g := range t.groups() {
+		if i := slices.IndexFunc(cells, func(c lab.Cell) bool { return slices.Contains(g.Arms, c.Arm) }); i >= 0 {
+			cells = append(cells, of(g.Name, cells[i]))
+		}
+	}
+	return append(cells, everybody)
+}
+
+// withoutRole is the name that plans know a cell by.
+func withoutRole(cell, role string) string { return strings.TrimSuffix(cell, runner.CellOf("", role)) }
 
 // warnings of the run: some of the whole, then those of the parts. What all parts say alike is said once.
 func (t *together) warnings(of []lab.Warning) []lab.Warning {
@@ -306,7 +344,10 @@ func (t *together) goOn(ctx context.Context, b *store.Bundle) error {
 		role := rep.Cell[strings.LastIndex(rep.Cell, "@")+1:]
 		kept[role] = append(kept[role], rep)
 	}
-	t.kept = kept[runner.Everybody]
+	t.kept, t.study = kept[runner.Everybody], t.run.Study
+	for _, g := range t.groups() {
+		t.kept = append(t.kept, kept[g.Name]...)
+	}
 	for _, m := range t.parts {
 		m.run, m.resume, m.kept = partOf(t.run, m), b, kept[m.role]
 	}
@@ -353,31 +394,63 @@ func (t *together) release() {
 
 // order is that of all repetitions, by the names of cells without a role.
 func (t *together) order() []plan.Repetition {
-	order := t.parts[0].order()
-	for i, r := range order {
-		order[i].Cell = t.cell(r.Cell, "")
+	all := measurement{run: t.run}
+	all.run.Cells = nil
+	for _, c := range t.run.Cells {
+		if c.Arm == runner.Everybody {
+			c.ID = withoutRole(c.ID, runner.Everybody)
+			all.run.Cells = append(all.run.Cells, c)
+		}
 	}
-	return order
+	return all.order()
 }
 
 func (t *together) joint() runner.Joint {
-	j := runner.Joint{Plan: plan.Fixed(t.order()), Kept: t.kept}
+	j := runner.Joint{Plan: plan.Fixed(t.order()), Kept: t.kept, Groups: map[string][]string{}}
 	for _, m := range t.parts {
 		j.Experiments = append(j.Experiments, m.experiment())
 	}
+	for _, g := range t.groups() {
+		j.Groups[g.Name] = g.Arms
+	}
 	all := measurement{role: "all targets"}
 	for _, c := range t.run.Cells {
-		if c.Arm == runner.Everybody {
-			j.Sums = append(j.Sums, all.cellToRun(c))
+		if c.Arm == runner.Everybody || j.Groups[c.Arm] != nil {
+			j.Sums = append(j.Sums, t.titled(all.cellToRun(c)))
 		}
 	}
 	return j
 }
 
+// titled is a cell called by its occasion, where it has one.
+func (t *together) titled(c runner.Cell) runner.Cell {
+	if t.study == nil {
+		return c
+	}
+	for _, o := range t.study.Occasions {
+		if c.ID == runner.CellOf(o.ID, c.Arm) {
+			c.Title = o.Title
+		}
+	}
+	return c
+}
+
+// carryOut measures, and shows what was measured.
 func (t *together) carryOut(ctx context.Context) error {
-	w, err := t.begin(ctx)
+	outcome, err := t.measure(ctx)
 	if err != nil {
 		return err
+	}
+	if err := t.parts[0].report(); err != nil {
+		return err
+	}
+	return failures(outcome)
+}
+
+func (t *together) measure(ctx context.Context) (runner.Outcome, error) {
+	w, err := t.begin(ctx)
+	if err != nil {
+		return runner.Outcome{}, err
 	}
 	j := t.joint()
 	left := t.order()
@@ -393,15 +466,9 @@ func (t *together) carryOut(ctx context.Context) error {
 			fmt.Fprintf(t.Stderr, "%d of %s are kept; go on with: %s\n",
 				len(outcome.Repetitions), plural(t.planned(), "repetition"), resumeCommand(t.run, t.store.ShortID(t.run.ID)))
 		}
-		return err
+		return outcome, err
 	}
-	if err := t.parts[0].report(); err != nil {
-		return err
-	}
-	if outcome.Failed > 0 {
-		return &lab.Error{What: fmt.Sprintf("%d of %d loads failed; the table says which, and why", outcome.Failed, outcome.Measured)}
-	}
-	return nil
+	return outcome, nil
 }
 
 // planned repetitions, sums included.

@@ -147,6 +147,8 @@ func resumeCommand(run lab.Run, id string) string {
 	switch {
 	case run.Experiment != nil:
 		return "headroom " + run.Experiment.Kind + " --resume " + id
+	case run.Study != nil && run.Study.Kind == interfering:
+		return "headroom net interference --resume " + id
 	case len(run.Network) > 0:
 		return "headroom net --resume " + id
 	case run.Pair == "":

@@ -74,6 +74,8 @@ type Run struct {
 
 	// Network are the pairs of a client and a server between which one is measured; none in a run of storage.
 	Network []NetworkPair `json:"network,omitempty"`
+	// Study says which parts of the run are loaded at the same time; nil where all of them are, every time.
+	Study *Study `json:"study,omitempty"`
 
 	Targets  []RunTarget `json:"targets"`
 	Arms     []Arm       `json:"arms"`
@@ -227,6 +229,32 @@ type NetworkPair struct {
 	Server  string `json:"server"`
 	Address string `json:"address"`
 	Port    int    `json:"port"`
+}
+
+// Study is what a run is about that loads some of its arms at the same time, then others.
+type Study struct {
+	// Kind is the question: "interference".
+	Kind string `json:"kind"`
+	// Groups of loads.
+	Groups []StudyGroup `json:"groups,omitempty"`
+	// Occasions in the order in which they are shown.
+	Occasions []Occasion `json:"occasions"`
+}
+
+// StudyGroup are arms that are loaded together. There is an arm of its name, which holds what they do together.
+type StudyGroup struct {
+	Name string `json:"name"`
+	// Over is what the load goes through: the addresses of a network's ports, or a device or directory.
+	Over []string `json:"over"`
+	Arms []string `json:"arms"`
+}
+
+// Occasion is what is loaded at the same time. Its cells are called by its ID and their arm, "ID@ARM".
+type Occasion struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	// Groups that are loaded.
+	Groups []string `json:"groups,omitempty"`
 }
 
 // Varied is one factor of an experiment.

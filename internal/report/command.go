@@ -105,6 +105,9 @@ func commandTexts(lines []row, all []mark) []string {
 			continue
 		}
 		name, _ := best.headline()
+		if strings.HasPrefix(name, "together.") {
+			continue // loads of several kinds have no sum, only how well they kept together
+		}
 		text := r.job + ": " + ownTitle(name) + " " + ownFigure(m)
 		signs := strings.Fields(signsFor(all, best.cell, name))
 		if len(mine) > 1 {

@@ -139,6 +139,8 @@ func figure(c lab.Cell, metric string, v float64) string {
 		return unit.IOPS(v)
 	case lab.Seconds:
 		return unit.Latency(v)
+	case lab.BitsPerSecond:
+		return unit.Bitrate(v)
 	case lab.BytesPerSecond:
 		return unit.Bandwidth(v)
 	default:

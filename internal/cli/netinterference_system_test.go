@@ -1,0 +1,191 @@
+//go:build system
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"headroom/internal/interference"
+	"headroom/internal/store"
+)
+
+// port is one address of the server, with the rate that the network lets through to it.
+type port struct {
+	address string
+	mbit    int
+}
+
+// newPorts are two hosts whose server has ports of known rates, and all of them together another one. The kernel's hierarchical token bucket (tc-htb(8)) on the client
+// holds what goes to the server to them.
+func newPorts(t *testing.T, together int, ports ...port) twoHosts {
+	t.Helper()
+	h := twoNamespaces(t)
+	tc := func(args ...string) { h.must(append([]string{"tc", "-n", h.client}, args...)...) }
+	tc("qdisc", "add", "dev", "headroom0", "root", "handle", "1:", "htb")
+	rate := func(mbit int) []string {
+		return []string{"htb", "rate", fmt.Sprintf("%dmbit", mbit), "ceil", fmt.Sprintf("%dmbit", mbit), "burst", "16kb", "cburst", "16kb"}
+	}
+	tc(append([]string{"class", "add", "dev", "headroom0", "parent", "1:", "classid", "1:1"}, rate(together)...)...)
+	for i, p := range ports {
+		h.must("ip", "-n", h.server, "address", "add", p.address+"/32", "dev", "headroom0")
+		h.must("ip", "-n", h.client, "route", "add", p.address+"/32", "dev", "headroom0")
+		class := fmt.Sprintf("1:%d", 10+i)
+		// What a class is sure of comes out of the parent's rate: with more than that, the parent would not bind.
+		own := rate(p.mbit)
+		own[2] = fmt.Sprintf("%dkbit", min(p.mbit, together)*1000/(2*len(ports)))
+		tc(append([]string{"class", "add", "dev", "headroom0", "parent", "1:1", "classid", class}, own...)...)
+		tc("qdisc", "add", "dev", "headroom0", "parent", class, "handle", fmt.Sprintf("%d:", 10+i), "pfifo", "limit", "100")
+		tc("filter", "add", "dev", "headroom0", "protocol", "ip", "parent", "1:", "prio", "1", "u32", "match", "ip", "dst", p.address+"/32", "flowid", class)
+	}
+	return h
+}
+
+// goodputOf is what a rate in Mbit/s leaves for TCP, in bit/s.
+func goodputOf(mbit int) float64 { return twoHosts{mbit: mbit}.goodput() }
+
+func (h twoHosts) interference(args ...string) interference.Document {
+	h.t.Helper()
+	all := append([]string{"net", "interference", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--json"}, args...)
+	return documentOf[interference.Document](h, h.command(all...))
+}
+
+// documentOf is what a command prints as JSON.
+func documentOf[D any](h twoHosts, cmd *exec.Cmd) (d D) {
+	h.t.Helper()
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		h.t.Fatalf("%v\n%s", err, &stderr)
+	}
+	if err := json.Unmarshal(out, &d); err != nil {
+		h.t.Fatalf("%v\n%s", err, out)
+	}
+	return d
+}
+
+// within says that a rate is as planted, to 3%.
+func within(t *testing.T, what string, got *float64, want float64) {
+	t.Helper()
+	if got == nil {
+		t.Errorf("%s was not measured", what)
+		return
+	}
+	t.Logf("figure: %s: %.1f Mbit/s, planted are %.1f", what, *got/1e6, want/1e6)
+	if *got < 0.97*want || *got > 1.03*want {
+		t.Errorf("%s: %.1f Mbit/s, not %.1f", what, *got/1e6, want/1e6)
+	}
+}
+
+// Ports of 50, 100 (two) and 50 Mbit/s that have 100 together, as in the field report a thousand times as fast: each alone has its own, and all share one ceiling, which
+// is named.
+func TestInterferenceNamesTheSharedCeiling(t *testing.T) {
+	t.Parallel()
+	h := newPorts(t, 100, port{"198.18.8.1", 50}, port{"198.18.8.2", 50}, port{"198.18.8.3", 50}, port{"198.18.8.4", 50})
+	groups := []string{"--group", "application=198.18.8.1", "--group", "data=198.18.8.2,198.18.8.3", "--group", "backup=198.18.8.4"}
+	d := h.interference(append(groups, "--passes", "3", "--set", "time=3s", "--set", "parallel=2")...)
+	for i, mbit := range []int{50, 100, 50} {
+		within(t, d.Groups[i].Name+" alone", d.Groups[i].Alone.Value, goodputOf(mbit))
+	}
+	for _, together := range d.Together {
+		within(t, fmt.Sprintf("groups %v together", together.Groups), together.Sum.Value, goodputOf(100))
+	}
+	t.Logf("figure: %s", d.Answer.Text)
+	if len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) || d.Shared[0].One == interference.Disagrees || d.Answer.Verdict != interference.Loses {
+		t.Errorf("%+v", d.Shared)
+	}
+	h.nothingLeft()
+	again := documentOf[interference.Document](h, h.command("net", "interference", "--resume", "last", "--json"))
+	if again.Answer != d.Answer {
+		t.Errorf("shown again: %q, not %q", again.Answer.Text, d.Answer.Text)
+	}
+	out, err := h.command("net", "interference", "--resume", "last").Output()
+	if err != nil || !strings.Contains(string(out), "beside data") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Beside a storage that fio reads from, a link loses nothing: the two share no ceiling here, and both are measured at the same time. What is stopped goes on and measures nothing
+// twice; what is killed leaves nothing, once it was looked after.
+func TestInterferenceBesideStorage(t *testing.T) {
+	t.Parallel()
+	h := newPorts(t, 100, port{"198.18.8.1", 20})
+	folder := filepath.Join(h.place, "data")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	begin := func(by os.Signal, until string) int {
+		t.Helper()
+		cmd := h.command("net", "interference", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--group", "backup=198.18.8.1", "--group", "data="+folder,
+			"--passes", "2", "--set", "time=3s", "--size", "16m", "--set-fio", "rate=20m", "--seed", "3")
+		h.begun(cmd, until)
+		return h.stopped(cmd, by)
+	}
+	begin(syscall.SIGKILL, `combinations`)
+	if out, err := h.command("restore").CombinedOutput(); err != nil || !strings.Contains(string(out), "headroom net interference --resume") {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+	h.nothingLeft()
+	if code := begin(syscall.SIGINT, `(?m)^2/6 `); code != 130 {
+		t.Errorf("stopped: %d", code)
+	}
+	h.nothingLeft()
+	d := documentOf[interference.Document](h, h.command("net", "interference", "--resume", "last", "--json"))
+	within(t, "backup alone", d.Groups[0].Alone.Value, goodputOf(20))
+	within(t, "data alone", d.Groups[1].Alone.Value, 8*20*1<<20)
+	within(t, "both together", d.Together[0].Sum.Value, goodputOf(20)+8*20*1<<20)
+	if d.Groups[0].Kind != "network" || d.Groups[1].Kind != "storage" || d.Answer.Verdict == interference.Loses {
+		t.Errorf("%+v", d)
+	}
+	b, err := store.Open(h.store).Find(d.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[rep.Cell]++
+	}
+	if len(counts) != 11 { // each alone: a pair or fio, its group and all; both: two, two and all
+		t.Errorf("%d cells: %v", len(counts), counts)
+	}
+	for cell, n := range counts {
+		if n != 2 {
+			t.Errorf("%s was measured %d times", cell, n)
+		}
+	}
+	h.nothingLeft()
+	h.must("rmdir", folder) // which nothing is left in
+}
+
+// What is typed wrong is said with the way out.
+func TestInterferenceRefusals(t *testing.T) {
+	v := newVictim(t)
+	for _, c := range []struct {
+		args, words string
+	}{
+		{"--group a=10.0.0.1", "between 2 to 8 groups, and --group names 1"},
+		{"--group 10.0.0.1 --group b=10.0.0.2", "has no name"},
+		{"--group a=10.0.0.1 --group a=10.0.0.2", "the name of another group"},
+		{"--group a=10.0.0.1 --group b=disk", "neither an address nor a whole path"},
+		{"--group a=10.0.0.1 --group b=/a,/b", "more than one device or directory"},
+		{"--group a=10.0.0.1 --group all=10.0.0.2", "stands for something else"},
+		{"--group a=10.0.0.1 --group b=10.0.0.2 --passes 1", "too few"},
+	} {
+		cmd := v.command(append([]string{"net", "interference"}, strings.Fields(c.args)...)...)
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), c.words) {
+			t.Errorf("%s: %v\n%s", c.args, err, out)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package interference
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/unit"
+)
+
+// answer says in words who loses to whom, and whether that is one ceiling.
+func answer(d *Document) Answer {
+	if len(d.Together) == 0 {
+		return Answer{Verdict: Undecided, Text: "one load by itself has nothing to lose to"}
+	}
+	all := d.Together[len(d.Together)-1]
+	if all.Sum.Value == nil || all.Alone.Value == nil {
+		return Answer{Verdict: Undecided, Text: "no pass has all of the loads alone and together, so that nothing can be told"}
+	}
+	for _, t := range d.Together {
+		if t.Whole.Verdict == Loses {
+			return Answer{Verdict: Loses, Text: lossText(d, all)}
+		}
+	}
+	// What all do together can be undecided where somebody loses for sure, and the other way round.
+	if losers := losses(d); len(losers) > 0 {
+		return Answer{Verdict: Loses, Text: strings.Join(losers, "; ") + "; what they do together is " + share(all.Whole) + " of the sum of each alone"}
+	}
+	if open(d) {
+		return Answer{Verdict: Undecided, Text: fmt.Sprintf("nobody is sure to lose, but it can't be told of all: %s together do %s, %s of the sum of each alone; more --passes tell more",
+			names(d, all.Groups), amount(all.Sum), share(all.Whole))}
+	}
+	return Answer{Verdict: Keeps, Text: fmt.Sprintf("nobody loses more than %g%% to the others: %s together do %s, %s of the sum of each alone (%s)",
+		100*d.Margin, names(d, all.Groups), amount(all.Sum), share(all.Whole), amount(all.Alone))}
+}
+
+// lossText says what is lost by whom, and to which ceiling.
+func lossText(d *Document, all Together) string {
+	text := fmt.Sprintf("%s together do %s, %s of the sum of each alone (%s)", names(d, all.Groups), amount(all.Sum), share(all.Whole), amount(all.Alone))
+	for _, s := range d.Shared {
+		who := names(d, s.Groups)
+		if len(s.Groups) == len(d.Groups) {
+			who = "they"
+		}
+		text += "; " + sharedText(d, s, who)
+	}
+	if free := free(d); len(free) > 0 && len(d.Shared) > 0 {
+		text += "; " + names(d, free) + " " + verb(free, "has", "have") + " no part in that"
+	}
+	return text
+}
+
+func sharedText(d *Document, s Shared, who string) string {
+	switch {
+	case len(s.Groups) == 2 && s.One == Agrees:
+		return fmt.Sprintf("%s share a ceiling of %s", who, amount(s.Rate))
+	case s.One == Agrees:
+		return fmt.Sprintf("%s share one ceiling of %s: whichever of them are loaded, they do as much together, or all that they can alone", who, amount(s.Rate))
+	case s.One == Disagrees:
+		return fmt.Sprintf("%s take from each other, but by more than one ceiling: some of them do not come to the %s that all do together, or beyond it", who, amount(s.Rate))
+	}
+	return fmt.Sprintf("%s take from each other; whether it is one ceiling of %s can't be told from so few passes", who, amount(s.Rate))
+}
+
+// losses are the groups that lose, and beside whom, where the sum does not show it.
+func losses(d *Document) []string {
+	var texts []string
+	for _, t := range d.Together {
+		for i, k := range t.Kept {
+			if k.Verdict == Loses {
+				var others []int
+				for _, g := range t.Groups {
+					if g != t.Groups[i] {
+						others = append(others, g)
+					}
+				}
+				texts = append(texts, fmt.Sprintf("%s keeps %s of what it does alone beside %s", d.Groups[t.Groups[i]].Name, share(k), names(d, others)))
+			}
+		}
+	}
+	return texts
+}
+
+// open says whether any verdict is.
+func open(d *Document) bool {
+	return slices.ContainsFunc(d.Together, func(t Together) bool {
+		return t.Whole.Verdict == Undecided || slices.ContainsFunc(t.Kept, func(k Kept) bool { return k.Verdict == Undecided })
+	})
+}
+
+// free are the groups that share no ceiling with others.
+func free(d *Document) []int {
+	var list []int
+	for g := range d.Groups {
+		in := false
+		for _, s := range d.Shared {
+			for _, member := range s.Groups {
+				in = in || member == g
+			}
+		}
+		if !in {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+func names(d *Document, groups []int) string {
+	var list []string
+	for _, g := range groups {
+		list = append(list, d.Groups[g].Name)
+	}
+	if n := len(list); n > 1 {
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+	return strings.Join(list, "")
+}
+
+func verb(groups []int, one, several string) string {
+	if len(groups) == 1 {
+		return one
+	}
+	return several
+}
+
+func amount(r Rate) string {
+	if r.Value == nil {
+		return "nothing that was measured"
+	}
+	return unit.Bitrate(*r.Value)
+}
+
+// share is what was kept with its interval: "61% [58%, 64%]".
+func share(k Kept) string {
+	if k.Value == nil {
+		return "an unknown share"
+	}
+	if k.Lo == nil {
+		return unit.Percent(*k.Value)
+	}
+	return fmt.Sprintf("%s [%s, %s]", unit.Percent(*k.Value), unit.Percent(*k.Lo), unit.Percent(*k.Hi))
+}

@@ -1,0 +1,177 @@
+package interference
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// machine is a simulated one: what each group does alone, and the ceilings that some of them share.
+type machine struct {
+	alone []float64
+	links []link
+}
+
+type link struct {
+	groups []int
+	rate   float64
+}
+
+// rates of a combination: each link is shared in proportion to what its users would do alone.
+func (m machine) rates(c []int) map[int]float64 {
+	rates := map[int]float64{}
+	for _, g := range c {
+		rates[g] = m.alone[g]
+	}
+	for _, l := range m.links {
+		need := 0.0
+		for _, g := range l.groups {
+			need += rates[g]
+		}
+		if need <= l.rate {
+			continue
+		}
+		for _, g := range l.groups {
+			if _, loaded := rates[g]; loaded {
+				rates[g] *= l.rate / need
+			}
+		}
+	}
+	return rates
+}
+
+// measure so many passes: a pass is up to 10% faster or slower as a whole, a load 1% by itself.
+func (m machine) measure(r *rand.Rand, passes int) []Measured {
+	var all []Measured
+	for block := 1; block <= passes; block++ {
+		pass := math.Exp(0.1 * (2*r.Float64() - 1))
+		for _, c := range Combinations(len(m.alone)) {
+			rates := m.rates(c)
+			for g := range rates {
+				rates[g] *= pass * math.Exp(0.01*r.NormFloat64())
+			}
+			all = append(all, Measured{Block: block, Rates: rates})
+		}
+	}
+	return all
+}
+
+func (m machine) analyse(r *rand.Rand, passes int) Document {
+	var groups []Group
+	for _, name := range []string{"application", "data", "backup"}[:len(m.alone)] {
+		groups = append(groups, Group{Name: name, Kind: "network"})
+	}
+	return Analyse(groups, m.measure(r, passes), nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes})
+}
+
+const gigabit = 1e9
+
+// The 200 Gbit/s report: 50, 100 and 50 alone, 100 in all together. Application and backup need no more than the ceiling.
+func TestOneSharedCeilingIsFound(t *testing.T) {
+	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1, 2}, 100 * gigabit}}}
+	for seed := range uint64(200) {
+		d := m.analyse(rand.New(rand.NewPCG(1, seed)), 6)
+		if len(d.Shared) != 1 || d.Shared[0].One == Disagrees || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) || math.Abs(*d.Shared[0].Rate.Value/100/gigabit-1) > 0.15 {
+			t.Fatalf("seed %d: %+v\n%s", seed, d.Shared, d.Answer.Text)
+		}
+		if d.Answer.Verdict != Loses {
+			t.Errorf("seed %d: %+v", seed, d.Answer)
+		}
+		if seed == 0 {
+			t.Logf("figure: %s", d.Answer.Text)
+			if !strings.Contains(d.Answer.Text, "share one ceiling of") {
+				t.Error(d.Answer.Text)
+			}
+		}
+	}
+	t.Log("figure: of 200 runs whose groups share one ceiling none was told otherwise")
+}
+
+// Two that meet are named; the third, which has a way of its own, is not.
+func TestWhoHasNoPartIsNotAccused(t *testing.T) {
+	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1}, 90 * gigabit}}}
+	for seed := range uint64(200) {
+		d := m.analyse(rand.New(rand.NewPCG(2, seed)), 6)
+		if len(d.Shared) != 1 || !slices.Equal(d.Shared[0].Groups, []int{0, 1}) || d.Shared[0].One != Agrees {
+			t.Fatalf("seed %d: %+v\n%s", seed, d.Shared, d.Answer.Text)
+		}
+		if seed == 0 && !strings.Contains(d.Answer.Text, "backup has no part in that") {
+			t.Error(d.Answer.Text)
+		}
+	}
+}
+
+// Two ceilings, one over two and one over all, are not taken for one.
+func TestTwoCeilingsAreNotOne(t *testing.T) {
+	m := machine{alone: []float64{50 * gigabit, 50 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1}, 60 * gigabit}, {[]int{0, 1, 2}, 80 * gigabit}}}
+	wrong, seen := 0, 0
+	for seed := range uint64(200) {
+		d := m.analyse(rand.New(rand.NewPCG(3, seed)), 6)
+		for _, s := range d.Shared {
+			if len(s.Groups) == 3 && s.One == Agrees {
+				wrong++
+			} else if len(s.Groups) == 3 && s.One == Disagrees {
+				seen++
+			}
+		}
+	}
+	t.Logf("figure: two ceilings were taken for one in %d of 200 runs, and told apart in %d", wrong, seen)
+	if wrong > 0 || seen < 190 {
+		t.Errorf("%d taken for one, %d told apart", wrong, seen)
+	}
+}
+
+// A ceiling that only all together meet.
+func TestACeilingThatOnlyAllMeet(t *testing.T) {
+	m := machine{alone: []float64{50 * gigabit, 50 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1, 2}, 120 * gigabit}}}
+	d := m.analyse(rand.New(rand.NewPCG(4, 0)), 6)
+	if len(d.Shared) != 1 || len(d.Shared[0].Groups) != 3 || d.Shared[0].One != Agrees {
+		t.Errorf("%+v\n%s", d.Shared, d.Answer.Text)
+	}
+}
+
+// Where nobody loses more than the margin, nobody is accused more often than promised.
+func TestNobodyIsAccusedForNothing(t *testing.T) {
+	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1, 2}, 200 * gigabit * (1 - DefaultMargin)}}}
+	accused := 0
+	const runs = 400
+	for seed := range uint64(runs) {
+		d := m.analyse(rand.New(rand.NewPCG(5, seed)), 6)
+		if d.Answer.Verdict == Loses {
+			accused++
+		}
+	}
+	t.Logf("figure: of %d runs whose groups lose just the margin, %d accused somebody", runs, accused)
+	if accused > runs*DefaultAlpha {
+		t.Errorf("%d of %d", accused, runs)
+	}
+}
+
+// What lacks its evidence is not decided.
+func TestWhatCannotBeTold(t *testing.T) {
+	m := machine{alone: []float64{gigabit, gigabit}, links: []link{{[]int{0, 1}, gigabit}}}
+	one := m.analyse(rand.New(rand.NewPCG(6, 0)), 1)
+	if one.Answer.Verdict != Undecided || one.Together[0].Whole.Value == nil {
+		t.Errorf("one pass: %+v", one.Answer)
+	}
+	groups := []Group{{Name: "a"}, {Name: "b"}}
+	none := Analyse(groups, nil, nil, nil, Terms{Margin: 0.05, Alpha: 0.05})
+	if none.Answer.Verdict != Undecided || none.Groups[0].Alone.Value != nil {
+		t.Errorf("nothing measured: %+v", none)
+	}
+	failed := Analyse(groups, []Measured{{Block: 1, Rates: map[int]float64{0: 1, 1: 0}}, {Block: 1, Rates: nil}}, nil, nil, Terms{Margin: 0.05, Alpha: 0.05})
+	if failed.Together[0].Sum.N != 0 {
+		t.Errorf("failed loads: %+v", failed)
+	}
+}
+
+func TestCombinations(t *testing.T) {
+	for n, want := range map[int]string{1: "[[0]]", 2: "[[0] [1] [0 1]]", 3: "[[0] [1] [2] [0 1] [0 2] [1 2] [0 1 2]]"} {
+		if got := fmt.Sprint(Combinations(n)); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
