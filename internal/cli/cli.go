@@ -20,6 +20,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
+	"headroom/internal/target/qemu"
 )
 
 // Surroundings are everything outside the process that the program touches besides files.
@@ -54,6 +55,8 @@ type program struct {
 	Surroundings
 	storeDir string
 	json     bool
+	// links connect the guests that a command starts.
+	links qemu.Links
 }
 
 func (p *program) rootCommand() *cobra.Command {

@@ -69,7 +69,7 @@ func openGuest(ctx context.Context, p *program, name string) (target.Target, err
 // openGuestWith starts a guest whose blank images are made in a folder.
 func (p *program) openGuestWith(ctx context.Context, name, images string) (target.Target, error) {
 	p.say("", "starting the guest of "+strings.TrimPrefix(name, guestScheme))
-	g, err := qemu.OpenWith(ctx, name, strings.TrimPrefix(name, guestScheme), jobsFolder(), images)
+	g, err := qemu.OpenOn(ctx, name, strings.TrimPrefix(name, guestScheme), qemu.Host{Folder: jobsFolder(), Images: images, Links: &p.links})
 	if err != nil {
 		return nil, err // and no guest that is nil in an interface which is not
 	}

@@ -76,6 +76,9 @@ func (g *Guest) plan(ctx context.Context, spec target.BootSpec) (start, error) {
 		return start{}, err
 	}
 	s := start{file: f, program: g.program, accelerator: g.accelerator, imageFormat: g.imageFormat, paths: g.paths}
+	for i := range g.wires {
+		s.wires = append(s.wires, 3+len(g.blank)+i)
+	}
 	if spec.Kernel != "" {
 		f.Kernel = spec.Kernel
 	}
@@ -198,7 +201,7 @@ func (g *Guest) start(ctx context.Context, s start) (taken bool, err error) {
 	}
 	defer log.Close()
 	argv := s.argv()
-	if g.process, err = startProcess(argv, g.dir, log, g.blank); err != nil {
+	if g.process, err = startProcess(argv, g.dir, log, slices.Concat(g.blank, g.wires)); err != nil {
 		g.process = nil
 		return false, &lab.Error{What: "can't start QEMU", Command: argv, Err: err}
 	}
@@ -232,6 +235,8 @@ func (g *Guest) await(ctx context.Context, s start) error {
 		case panicked:
 			reason, _, _ = strings.Cut(reason, "\n")
 			return &target.NotStarted{Err: fmt.Errorf("its kernel panicked: %s", strings.TrimSpace(reason))}
+		case bytes.Contains(console, []byte(setupFailed)):
+			return errors.New("the commands of setup: failed")
 		case ended:
 			return fmt.Errorf("QEMU ended (%s)", g.process.cmd.ProcessState)
 		case s.file.Image == "" && bytes.Contains(console, []byte(ready)), s.file.Image != "" && greets(ctx, g.port):

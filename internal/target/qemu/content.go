@@ -14,6 +14,9 @@ import (
 // ready is what the guest's console says when it listens for SSH; before it, init has said what went wrong.
 const ready = "headroom: this guest is ready"
 
+// setupFailed is what the console says when the commands of the description failed, after what they said.
+const setupFailed = "headroom: the setup failed"
+
 // sshdPrograms are parts of OpenSSH's server that newer versions have as programs of their own.
 func sshdPrograms() []string {
 	return []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth", "/usr/libexec/openssh/sshd-session", "/usr/libexec/openssh/sshd-auth"}
@@ -40,9 +43,13 @@ func content(ctx context.Context, f File, k kernel) ([]byte, error) {
 			programs = append(programs, p)
 		}
 	}
-	for _, p := range append([]string{"fio"}, f.Programs...) {
+	wanted := append([]string{"fio"}, f.Programs...)
+	if withRDMA(f.Networks) {
+		wanted = append(wanted, "rdma")
+	}
+	for _, p := range wanted {
 		if _, err := initramfs.Find(p); err != nil {
-			return nil, missing(p, p, err)
+			return nil, missing(p, packageOf(p), err)
 		}
 		programs = append(programs, p)
 	}
@@ -60,11 +67,27 @@ func content(ctx context.Context, f File, k kernel) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, file := range f.Files {
+		if err := a.Copy(file); err != nil {
+			return nil, &lab.Error{What: "can't copy a file into the guest", Err: err}
+		}
+	}
+	if f.Setup != "" {
+		a.File(setupFile, 0o644, []byte(f.Setup))
+	}
 	for name, text := range configuration() {
 		a.File(name, 0o644, []byte(text))
 	}
-	a.File("init", 0o755, []byte(initScript(busybox, sshd, len(f.Disks), load)))
+	a.File("init", 0o755, []byte(initScript(busybox, sshd, f, load)))
 	return a.Bytes(), nil
+}
+
+// packageOf is the package of a program that has another name.
+func packageOf(program string) string {
+	if program == "rdma" {
+		return "iproute2"
+	}
+	return program
 }
 
 func missing(program, from string, err error) error {
@@ -90,6 +113,12 @@ func loadModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) (s
 	all, err := initramfs.FindModules(k.modules)
 	if err != nil {
 		return "", err
+	}
+	if withRDMA(f.Networks) {
+		names = append(names, "rdma_rxe")
+		if crc := "crc32_generic"; len(all.Missing(crc)) == 0 {
+			names = append(names, crc) // which rdma_rxe asks for by the algorithm's name only when a card is added
+		}
 	}
 	modules, err := all.InOrder(ctx, append(names, f.Modules...)...)
 	if err != nil {
@@ -136,7 +165,7 @@ Subsystem sftp internal-sftp
 
 // initScript is the first program of the guest. What fails is said on the console, where Boot finds it. The address is the one
 // that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network stack".
-func initScript(busybox, sshd string, disks int, load string) string {
+func initScript(busybox, sshd string, f File, load string) string {
 	return "#!" + busybox + " sh\nb=" + busybox + `
 $b mount -t proc proc /proc
 $b mount -t sysfs sysfs /sys
@@ -151,7 +180,7 @@ $b mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 $b hostname ` + hostName + `
 ` + load + `$b ip link set lo up
 $b ip address add 10.0.2.15/24 dev eth0 && $b ip link set eth0 up || echo 'headroom: the network card can not be set up'
-` + fmt.Sprintf("disks=%d\n", disks) + `n=0
+` + networkScript(f.Networks) + fmt.Sprintf("disks=%d\n", len(f.Disks)) + `n=0
 while [ $(($(echo /sys/block/nvme*n* /sys/block/vd* /sys/block/sd* | $b tr ' ' '\n' | $b grep -vc '*'))) -lt $disks ] && [ $n -lt 100 ]; do
 	$b sleep 0.1
 	n=$((n+1))
@@ -163,7 +192,19 @@ for d in /sys/block/*; do
 	name=$(echo $name)
 	[ -z "$name" ] || $b ln -s /dev/${d##*/} /dev/disk/by-id/$name
 done
-` + sshd + ` -f /etc/ssh/sshd_config -E /dev/console && echo '` + ready + `'
+` + setupScript(f) + sshd + ` -f /etc/ssh/sshd_config -E /dev/console && echo '` + ready + `'
 exec $b init
 `
+}
+
+// setupFile has the commands of the description.
+const setupFile = "etc/headroom-setup"
+
+// setupScript carries out the commands of the description. What the first one that fails has said is on the console, before the line by which
+// Boot knows of it.
+func setupScript(f File) string {
+	if f.Setup == "" {
+		return ""
+	}
+	return "PATH=/usr/sbin:/usr/bin:/sbin:/bin $b sh -e /" + setupFile + " || { echo '" + setupFailed + "'; $b sleep 600; }\n"
 }

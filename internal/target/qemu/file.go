@@ -45,6 +45,12 @@ type File struct {
 	Modules []string
 	// Programs of this machine that are copied in, besides fio, sshd and busybox.
 	Programs []string
+	// Files of this machine that are copied in under the same path.
+	Files []string
+	// Networks lead to other guests.
+	Networks []Network
+	// Setup are shell commands that the guest carries out at each boot, before it can be spoken to.
+	Setup string
 	// Image is a disk image that the guest starts from; empty for a throwaway file system in memory. It is never written to.
 	Image string
 	// User and Key with which SSH lets in; only with an image.
@@ -128,7 +134,7 @@ type reader struct {
 func (r *reader) file(root *yaml.Node) File {
 	f := File{Type: "q35", Machine: Machine{CPUs: defaultCPUs, Memory: defaultMemory, IOMMU: "none"}, Limit: defaultLimit}
 	entries := r.Mapping(root, "a guest", []string{"version", "kernel", "initrd", "arguments", "cpus", "memory", "machine", "iommu", "disks",
-		"modules", "programs", "image", "ssh", "qemu", "firmware", "accelerator", "limit"})
+		"modules", "programs", "files", "networks", "setup", "image", "ssh", "qemu", "firmware", "accelerator", "limit"})
 	if !r.Version(root, entries, formatVersion) {
 		return f
 	}
@@ -159,6 +165,12 @@ func (r *reader) file(root *yaml.Node) File {
 			f.Modules = r.words(e.Value, e.Key, nameFault)
 		case "programs":
 			f.Programs = r.words(e.Value, e.Key, nil)
+		case "files":
+			f.Files = r.words(e.Value, e.Key, fileFault)
+		case "networks":
+			f.Networks = r.networks(e.Value)
+		case "setup":
+			f.Setup, _ = r.Scalar(e.Value, e.Key)
 		case "image":
 			f.Image = r.path(e.Value, e.Key)
 		case "ssh":
@@ -207,6 +219,9 @@ func (r *reader) together(root *yaml.Node, f File, at map[string]*yaml.Node) {
 	}
 	refuse("modules", "load them inside the image", "modules are loaded in headroom's own file system only")
 	refuse("programs", "install them inside the image", "programs are copied into headroom's own file system only")
+	refuse("files", "put them into the image", "files are copied into headroom's own file system only")
+	refuse("networks", "leave image: out, and name a kernel", "addresses are set in headroom's own file system only")
+	refuse("setup", "let the image do it", "setup is carried out in headroom's own file system only")
 }
 
 // kernel is a version or a path; a path has a slash or is a file beside the description.
@@ -282,6 +297,14 @@ func (r *reader) words(n *yaml.Node, what string, fault func(string) string) []s
 func nameFault(s string) string {
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(s) {
 		return "a module's name has letters, digits, dashes and underscores only: " + s
+	}
+	return ""
+}
+
+// fileFault says what is wrong with the path of a file that is copied; whether it is there shows when it is.
+func fileFault(s string) string {
+	if !filepath.IsAbs(s) || filepath.Clean(s) != s {
+		return "a file is named by its whole path, under which the guest has it, too: " + s
 	}
 	return ""
 }

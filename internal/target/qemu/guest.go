@@ -3,6 +3,7 @@
 package qemu
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -33,6 +34,9 @@ type Guest struct {
 	// blank are the images that were made for the guest; paths those of all disks, in order.
 	blank []*os.File
 	paths []string
+	// wires are the ends of its networks, in their order, which are given back to links.
+	wires []*os.File
+	links *Links
 	// process runs; nil before the first boot.
 	process *process
 	port    int
@@ -43,15 +47,25 @@ type Guest struct {
 // bootable are the files of a kernel that QEMU takes.
 type bootable struct{ kernel, initrd string }
 
+// Host is what a guest has of the machine that it is started on.
+type Host struct {
+	// Folder is where the guest's own folder is made; it should lie in memory.
+	Folder string
+	// Images is the folder that blank images are made in, where they have no name.
+	Images string
+	// Links connect it with other guests that have the same.
+	Links *Links
+}
+
 // Open reads the description of a guest and starts it. folder is where the guest's own folder is made; it should lie in memory. name is
 // what the user calls the guest: "qemu:FILE". The guest lives until Close, or until this process ends in whatever way.
 func Open(ctx context.Context, name, file, folder string) (*Guest, error) {
-	return OpenWith(ctx, name, file, folder, os.TempDir())
+	return OpenOn(ctx, name, file, Host{Folder: folder, Images: os.TempDir(), Links: &Links{}})
 }
 
-// OpenWith is Open with the folder that blank images are made in, where they have no name.
-func OpenWith(ctx context.Context, name, file, folder, images string) (*Guest, error) {
-	g, err := prepare(ctx, name, file, folder, images)
+// OpenOn is Open with all that can be said of the host.
+func OpenOn(ctx context.Context, name, file string, on Host) (*Guest, error) {
+	g, err := prepare(ctx, name, file, on)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +76,7 @@ func OpenWith(ctx context.Context, name, file, folder, images string) (*Guest, e
 }
 
 // prepare makes all that a guest needs before its first start.
-func prepare(ctx context.Context, name, file, folder, images string) (*Guest, error) {
+func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the guest's description", Err: err}
@@ -71,7 +85,7 @@ func prepare(ctx context.Context, name, file, folder, images string) (*Guest, er
 	if err != nil {
 		return nil, err
 	}
-	g := &Guest{file: f, program: f.QEMU, ready: map[string]bootable{}}
+	g := &Guest{file: f, program: f.QEMU, ready: map[string]bootable{}, links: cmp.Or(on.Links, &Links{})}
 	if g.program == "" {
 		if g.program, err = initramfs.Find("qemu-system-x86_64"); err != nil {
 			return nil, &lab.Error{What: "QEMU is not installed", Hints: []string{"apt install qemu-system-x86"}, Err: err}
@@ -86,11 +100,11 @@ func prepare(ctx context.Context, name, file, folder, images string) (*Guest, er
 	if g.imageFormat, err = formatOf(f.Image); err != nil {
 		return nil, err
 	}
-	if g.dir, g.lock, err = newFolder(folder); err != nil {
+	if g.dir, g.lock, err = newFolder(on.Folder); err != nil {
 		return nil, err
 	}
 	g.SSH = target.NewSSH(target.SSHOptions{Name: name, Destination: hostAlias, Args: []string{"-F", filepath.Join(g.dir, sshConfigFile)}})
-	if err := g.equip(ctx, images); err != nil {
+	if err := g.equip(ctx, on.Images); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
@@ -103,6 +117,9 @@ func (g *Guest) equip(ctx context.Context, images string) error {
 		return err
 	}
 	if g.blank, g.paths, err = blankDisks(g.file.Disks, images); err != nil {
+		return err
+	}
+	if g.wires, err = g.links.wire(g.file.Networks); err != nil {
 		return err
 	}
 	var k kernel
@@ -149,7 +166,8 @@ func (g *Guest) Close() error {
 		g.process.stop(stopGrace)
 	}
 	closeAll(g.blank)
-	g.blank = nil
+	g.links.give(g.file.Networks, g.wires)
+	g.blank, g.wires = nil, nil
 	err = errors.Join(err, target.KillBelow(g.dir), os.RemoveAll(g.dir))
 	return errors.Join(err, g.lock.Close())
 }

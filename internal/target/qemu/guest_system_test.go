@@ -401,7 +401,7 @@ func TestProbeNoticesAHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := describe(t, "qemu: "+standIn+"\n")
-	g, err := prepare(t.Context(), "qemu:"+file, file, guests(t), os.TempDir())
+	g, err := prepare(t.Context(), "qemu:"+file, file, Host{Folder: guests(t), Images: os.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,5 +411,44 @@ func TestProbeNoticesAHang(t *testing.T) {
 	}
 	if !slices.ContainsFunc(g.Caveats(t.Context()), func(s string) bool { return strings.Contains(s, "emulated") }) {
 		t.Error("nobody is told that the guest is emulated")
+	}
+}
+
+// Two guests reach each other over their links, and nobody else; one that starts anew is reached again, and has carried out its setup.
+func TestGuestsReachEachOther(t *testing.T) {
+	links, folder := &Links{}, guests(t)
+	opened := func(number string) *Guest {
+		file := describe(t, "cpus: 1\nmemory: 512m\nfiles: [/etc/services]\nnetworks:\n  - {link: a, address: 10.0.11."+number+"/24, mtu: 9000, speed: 100}\n  - {link: b, address: 10.0.12."+number+"/24}\n"+
+			"setup: |\n  echo of "+number+" > /run/said\n")
+		g, err := OpenOn(t.Context(), "qemu:"+file, file, Host{Folder: folder, Images: t.TempDir(), Links: links})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, strings.Join(details(err), "\n"))
+		}
+		t.Cleanup(func() {
+			if err := g.Close(); err != nil || exists(g.dir) {
+				t.Errorf("closed: %v; the folder is there: %v", err, exists(g.dir))
+			}
+		})
+		return g
+	}
+	one, two := opened("1"), opened("2")
+	for range 2 {
+		for _, address := range []string{"10.0.11.1", "10.0.12.1"} {
+			said(t, two, "ping", "-c", "1", "-W", "20", address)
+		}
+		if got := said(t, one, "cat", "/run/said"); got != "of 1" {
+			t.Errorf("the setup has left %q", got)
+		}
+		// The card of the largest frames is the first link's: its name is the order of the cards.
+		if got := said(t, one, "sh", "-c", "cat /sys/class/net/eth1/mtu /sys/class/net/eth1/speed; wc -l < /etc/services") + "."; !strings.HasPrefix(got, "9000\n100\n") || strings.HasSuffix(got, "\n0.") {
+			t.Errorf("the card and the file are %q", got)
+		}
+		boot(t, one, target.BootSpec{})
+	}
+	one.file.Setup = "echo all is well\necho nothing is well >&2\nfalse\necho not reached\n"
+	one.ready = map[string]bootable{}
+	err := one.Boot(t.Context(), target.BootSpec{})
+	if text := strings.Join(details(err), "\n"); err == nil || !strings.Contains(err.Error(), "the commands of setup: failed") || !strings.Contains(text, "nothing is well") || strings.Contains(text, "not reached") {
+		t.Errorf("a setup that fails: %v\n%s", err, text)
 	}
 }

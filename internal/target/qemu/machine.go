@@ -20,6 +20,8 @@ type start struct {
 	port int
 	// paths of the disks' images, in the order of the disks.
 	paths []string
+	// wires are the file descriptors of the networks' ends, in their order.
+	wires []int
 }
 
 // argv is the command. Nothing is in the machine that is not asked for: each device costs time at boot.
@@ -50,7 +52,10 @@ func (s start) argv() []string {
 	}
 	if s.port != 0 {
 		argv = append(argv, "-netdev", fmt.Sprintf("user,id=net,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", s.port),
-			"-device", "virtio-net-pci,netdev=net,romfile=")
+			"-device", "virtio-net-pci,netdev=net,romfile="+speedOption(ownSpeed(f.Networks)))
+	}
+	for i, w := range f.Networks {
+		argv = append(argv, networkArgv(i, w, s.wires[i])...)
 	}
 	if f.Image != "" {
 		// snapshot: what is written goes to a file that has no name, and is gone with QEMU.

@@ -20,6 +20,7 @@ func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor)
 // devices in JSON came with 6.2.
 const (
 	oldest          = 7 // the first that this was tried with
+	wiresFrom       = 2 // of 7: -netdev dgram
 	mapsQueues      = 9
 	mapsQueuesSCSI  = 10
 	backportsAdvice = "Debian 12 has QEMU 10 in its backports: apt install -t bookworm-backports qemu-system-x86, or unpack it and name it with qemu: and firmware:"
@@ -57,6 +58,9 @@ func readVersion(ctx context.Context, program string) (version, error) {
 func (v version) refuses(f File) error {
 	if v.major < oldest {
 		return &lab.Error{What: "QEMU " + v.String() + " is too old; 7.0 is the first that headroom starts guests with", Hints: []string{backportsAdvice}}
+	}
+	if len(f.Networks) > 0 && v.major == 7 && v.minor < wiresFrom {
+		return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("networks between guests need QEMU 7.%d, and this is %s", wiresFrom, v), Hints: []string{backportsAdvice}}
 	}
 	for _, d := range f.Disks {
 		first := mapsQueues

@@ -1,0 +1,81 @@
+package qemu
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+)
+
+// Links are the wires between guests of one process, each with two ends. A wire is a pair of sockets that have no name, so that nothing
+// listens, nobody else can reach it, and nothing is left of it whatever ends headroom. The zero value has none yet.
+type Links struct {
+	mutex sync.Mutex
+	// free are the ends that no guest has, by the name of the wire; one that nobody has ever named is not in it.
+	free map[string][]*os.File
+	// held are the ends that guests have.
+	held map[string]int
+}
+
+// maxEnds is how many guests a wire connects.
+const maxEnds = 2
+
+// take gives a guest an end of a wire, which is made for the first one.
+func (l *Links) take(name string) (*os.File, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.free == nil {
+		l.free, l.held = map[string][]*os.File{}, map[string]int{}
+	}
+	if l.held[name] == maxEnds {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the link %s connects two guests already", name), Hints: []string{"give this guest a link of its own with each of them"}}
+	}
+	if l.held[name] == 0 {
+		// Datagrams, so that a guest that starts anew never begins in the middle of a frame.
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return nil, fmt.Errorf("the link %s: %w", name, err)
+		}
+		l.free[name] = []*os.File{os.NewFile(uintptr(pair[0]), name), os.NewFile(uintptr(pair[1]), name)}
+	}
+	last := len(l.free[name]) - 1
+	end := l.free[name][last]
+	l.free[name] = l.free[name][:last]
+	l.held[name]++
+	return end, nil
+}
+
+// give takes the ends of a guest back. A wire that no guest has is gone.
+func (l *Links) give(networks []Network, ends []*os.File) {
+	if len(ends) == 0 {
+		return
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for i, end := range ends {
+		name := networks[i].Link
+		l.free[name] = append(l.free[name], end)
+		if l.held[name]--; l.held[name] == 0 {
+			closeAll(l.free[name])
+			delete(l.free, name)
+		}
+	}
+}
+
+// wire takes an end for each network of a guest.
+func (l *Links) wire(networks []Network) ([]*os.File, error) {
+	var ends []*os.File
+	for _, n := range networks {
+		end, err := l.take(n.Link)
+		if err != nil {
+			l.give(networks, ends)
+			return nil, err
+		}
+		ends = append(ends, end)
+	}
+	return slices.Clip(ends), nil
+}
