@@ -20,7 +20,11 @@ func (p *program) snapshot(ctx context.Context, t target.Target, place lab.Place
 
 // snapshotWithin is a snapshot that may take longer, or must take less.
 func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place) (facts.Document, error) {
-	if limit == facts.SnapshotLimit && t.Name() != here {
+	switch {
+	case limit != facts.SnapshotLimit:
+	case fleeting(t.Name()):
+		limit = guestLimit
+	case t.Name() != here:
 		limit = elsewhereLimit
 	}
 	taken := time.Now()
@@ -29,8 +33,11 @@ func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t tar
 }
 
 // elsewhereLimit is the time that a snapshot of another machine takes at most unless asked otherwise: thousands of files come over a
-// network, and may be read by a machine that is emulated.
+// network.
 const elsewhereLimit = 5 * facts.SnapshotLimit
+
+// guestLimit is the same of a guest, which may be emulated beside others on a machine that has more to do.
+const guestLimit = 20 * facts.SnapshotLimit
 
 // frugally makes little garbage from here on, until the function it returns is called: what headroom takes is taken from the
 // machine that is measured. Not while loads run: to collect so often takes processor time, which they feel more.
