@@ -49,6 +49,8 @@ type File struct {
 	Files []string
 	// Networks lead to other guests.
 	Networks []Network
+	// Beside are the descriptions of other guests that are started before this one, and end after it.
+	Beside []string
 	// Setup are shell commands that the guest carries out at each boot, before it can be spoken to.
 	Setup string
 	// Image is a disk image that the guest starts from; empty for a throwaway file system in memory. It is never written to.
@@ -134,7 +136,7 @@ type reader struct {
 func (r *reader) file(root *yaml.Node) File {
 	f := File{Type: "q35", Machine: Machine{CPUs: defaultCPUs, Memory: defaultMemory, IOMMU: "none"}, Limit: defaultLimit}
 	entries := r.Mapping(root, "a guest", []string{"version", "kernel", "initrd", "arguments", "cpus", "memory", "machine", "iommu", "disks",
-		"modules", "programs", "files", "networks", "setup", "image", "ssh", "qemu", "firmware", "accelerator", "limit"})
+		"modules", "programs", "files", "networks", "beside", "setup", "image", "ssh", "qemu", "firmware", "accelerator", "limit"})
 	if !r.Version(root, entries, formatVersion) {
 		return f
 	}
@@ -169,6 +171,8 @@ func (r *reader) file(root *yaml.Node) File {
 			f.Files = r.words(e.Value, e.Key, fileFault)
 		case "networks":
 			f.Networks = r.networks(e.Value)
+		case "beside":
+			f.Beside = r.paths(e.Value, e.Key)
 		case "setup":
 			f.Setup, _ = r.Scalar(e.Value, e.Key)
 		case "image":

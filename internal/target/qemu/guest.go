@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"headroom/internal/lab"
@@ -34,6 +35,8 @@ type Guest struct {
 	// blank are the images that were made for the guest; paths those of all disks, in order.
 	blank []*os.File
 	paths []string
+	// beside are the guests that were started for this one.
+	beside []*Guest
 	// wires are the ends of its networks, in their order, which are given back to links.
 	wires []*os.File
 	links *Links
@@ -55,6 +58,8 @@ type Host struct {
 	Images string
 	// Links connect it with other guests that have the same.
 	Links *Links
+	// starting are the descriptions of the guests for which this one is started.
+	starting []string
 }
 
 // Open reads the description of a guest and starts it. folder is where the guest's own folder is made; it should lie in memory. name is
@@ -103,11 +108,35 @@ func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	if g.dir, g.lock, err = newFolder(on.Folder); err != nil {
 		return nil, err
 	}
+	on.Links = g.links
+	if err := g.startBeside(ctx, file, on); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
 	g.SSH = target.NewSSH(target.SSHOptions{Name: name, Destination: hostAlias, Args: []string{"-F", filepath.Join(g.dir, sshConfigFile)}})
 	if err := g.equip(ctx, on.Images); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
+}
+
+// startBeside starts the guests that this one needs, which are ready when it starts itself.
+func (g *Guest) startBeside(ctx context.Context, file string, on Host) error {
+	own, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	on.starting = append(slices.Clone(on.starting), own)
+	for _, other := range g.file.Beside {
+		if slices.Contains(on.starting, other) {
+			return &lab.Error{Kind: lab.Usage, What: "the guest of " + own + " needs that of " + other + " beside it, which needs this one"}
+		}
+		b, err := OpenOn(ctx, "qemu:"+other, other, on)
+		if err != nil {
+			return err
+		}
+		g.beside = append(g.beside, b)
+	}
+	return nil
 }
 
 // equip makes the keys and the disks, and finds out what carries the guest out.
@@ -161,7 +190,10 @@ const stopGrace = 5 * time.Second
 
 // Close ends the guest; nothing is left of it.
 func (g *Guest) Close() error {
-	err := g.SSH.Close()
+	var err error
+	if g.SSH != nil {
+		err = g.SSH.Close()
+	}
 	if g.process != nil {
 		g.process.stop(stopGrace)
 	}
@@ -169,6 +201,9 @@ func (g *Guest) Close() error {
 	g.links.give(g.file.Networks, g.wires)
 	g.blank, g.wires = nil, nil
 	err = errors.Join(err, target.KillBelow(g.dir), os.RemoveAll(g.dir))
+	for _, b := range slices.Backward(g.beside) {
+		err = errors.Join(err, b.Close())
+	}
 	return errors.Join(err, g.lock.Close())
 }
 
