@@ -1,0 +1,73 @@
+package ceiling
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+)
+
+// Ports is what TCP can carry in one direction to or from addresses of a machine, in bit/s: by the speed of the NICs that have them and by the PCI links under those. False
+// where that is not known of all of them, as of bridges, tunnels and what a hypervisor shows.
+func Ports(t lab.RunTarget, addresses []string) (Ceiling, bool) {
+	v := newInventory(t.Facts)
+	m := &Machine{inventory: v}
+	var users []user
+	names := v.withAddresses(addresses)
+	complete := len(names) == len(addresses)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) { // a NIC of two addresses is one
+		if v.text("nic.kind", name) == "bond" {
+			for _, member := range v.things["nic"] {
+				if v.text("nic.master", member) == name && !v.off("nic.carrier", member) {
+					users = append(users, m.nic(member))
+				}
+			}
+			continue
+		}
+		users = append(users, m.nic(name))
+	}
+	return m.flowOf(users, complete)
+}
+
+// Exits is the same for all ways off a machine, where it is not known which of them its loads take.
+func Exits(t lab.RunTarget) (Ceiling, bool) {
+	m := &Machine{inventory: newInventory(t.Facts)}
+	return m.flowOf(m.links(false), true)
+}
+
+// withAddresses are the NICs that have some addresses, one for each that is known.
+func (v inventory) withAddresses(addresses []string) []string {
+	var names []string
+	for _, address := range addresses {
+		for _, name := range v.things["nic"] {
+			own := func(a string) bool { bare, _, _ := strings.Cut(a, "/"); return bare == address }
+			if slices.ContainsFunc(facts.ParseList(v.text("nic.addresses", name)), own) {
+				names = append(names, name)
+				break
+			}
+		}
+	}
+	return names
+}
+
+func (m *Machine) flowOf(users []user, complete bool) (Ceiling, bool) {
+	if len(users) == 0 || !complete {
+		return Ceiling{}, false
+	}
+	links := map[string]rate{}
+	root := grow(users, func(address string) rate {
+		if _, ok := links[address]; !ok {
+			links[address], _ = m.link(address)
+		}
+		return links[address]
+	})
+	value, _, cut := root.flow()
+	total := together(cut)
+	total.value = value
+	if !total.known() {
+		return Ceiling{}, false
+	}
+	return Ceiling{Value: 8 * value, Most: unbounded().most, Limiter: total.kind, Derivation: total.derivation}, true
+}
