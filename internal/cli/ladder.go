@@ -19,7 +19,9 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/load/fio"
+	"headroom/internal/load/iperf3"
 	"headroom/internal/report"
+	"headroom/internal/rule"
 	"headroom/internal/suite"
 	"headroom/internal/target"
 	"headroom/internal/unit"
@@ -51,6 +53,11 @@ type ladderOptions struct {
 	dryRun bool
 	guests []string
 	on     []string
+	// of a network
+	addresses, groups []string
+	pairs, port       int
+	keep, beside      []string
+	direction         string
 }
 
 // defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where loads vary by 2%.
@@ -60,7 +67,7 @@ func (p *program) ladderCommand() *cobra.Command {
 	o := ladderOptions{alpha: ladder.DefaultAlpha}
 	c := &cobra.Command{
 		Use:   "ladder [PLACE...]",
-		Short: "Climb from one drive to the whole storage, and say which rung falls short first",
+		Short: "Climb from one drive to the whole storage, or from one flow to all ports, and say which rung falls short first",
 		Long: `Measures the storage under a directory or device rung by rung: memory, a null
 device, each drive alone, pairs of them, all at once, then what is made of
 them (md, LVM, dm-crypt), then the file system. Each rung stands beside its
@@ -77,7 +84,11 @@ answer says whether virtio itself does. Blank images of the guest are made in
 the directory that the ladder climbs to, without a name, and filled.
 
 Devices are only read, whatever is on them. In directories a scratch file is
-made, read, and removed.`,
+made, read, and removed.
+
+With --on server=TARGET (and --on client=TARGET, once or more) it climbs a network,
+in both directions: what each machine moves within itself, one flow, each port of
+the server alone (--address), groups of them (--group), all, and all both ways.`,
 		Example: `  headroom ladder /srv
   headroom ladder /dev/nvme0n1,/dev/nvme1n1,/dev/nvme2n1
   headroom ladder null /dev/sdb /dev/drbd0 /srv
@@ -85,11 +96,14 @@ made, read, and removed.`,
   headroom ladder /srv --passes 12 --margin 3%
   headroom ladder /srv --guest qemu:guest.yaml
   headroom ladder /srv --on ssh://db1
-  headroom ladder --resume last`,
+  headroom ladder --on server=ssh://db1 --address 10.0.1.1 --address 10.0.2.1 --pairs 3
+  headroom ladder --on client=ssh://a --on client=ssh://b --on server=ssh://db1 --group data=10.0.3.1,10.0.4.1 --address 10.0.5.1
+  headroom ladder --resume last --keep cmdline:numa=off
+  headroom ladder --resume 'as found' --beside 'numa on' --beside 'one socket' --keep cmdline:numa=off`,
 		Args: between(0, many, "places, from the bottom up"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
-				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha", "guest", "on", "dry-run"} {
+				for _, name := range []string{"suite", "set", "size", "label", "seed", "passes", "margin", "alpha", "guest", "on", "address", "group", "pairs", "port", "direction", "dry-run"} {
 					if c.Flags().Changed(name) {
 						return usage("--"+name+" can't be changed when a ladder is resumed", "leave it out: the runs say what was settled")
 					}
@@ -108,9 +122,16 @@ made, read, and removed.`,
 	f.DurationVar(&o.budget, "budget", 0, "begin no pass that would end later than this, like 10m; with --resume from now on")
 	f.StringVar(&o.margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin), "how much a rung may stay below what is expected of it")
 	f.Float64Var(&o.alpha, "alpha", o.alpha, "probability that any verdict is wrong")
-	f.StringArrayVar(&o.on, "on", nil, "the machine whose storage it is: ssh://[user@]host[:port] (default local)")
+	f.StringArrayVar(&o.on, "on", nil, "the machine whose storage it is: ssh://[user@]host[:port] (default local); or client=TARGET and server=TARGET of a network")
+	f.StringArrayVar(&o.addresses, "address", nil, "of a port of the server; once for each (default: the one by which it was reached over ssh)")
+	f.StringArrayVar(&o.groups, "group", nil, "NAME=ADDRESS,ADDRESS...: ports that are a rung together")
+	f.IntVar(&o.pairs, "pairs", 1, "pairs of processes for each address")
+	f.IntVar(&o.port, "port", iperf3.Port, "that the first server process listens on; each further pair takes the next")
 	completeFlag(c, "on", targetNames)
 	f.StringArrayVar(&o.guests, "guest", nil, "a guest whose disks are rungs too: qemu:FILE; may be repeated")
+	f.StringVar(&o.direction, "direction", bothDirections, "of a network, seen from the clients: send, receive or both")
+	f.StringArrayVar(&o.keep, "keep", nil, "of a network: a setting that must stay as it is, like cmdline:numa=off; may be repeated")
+	f.StringArrayVar(&o.beside, "beside", nil, "of a network: another ladder of the same ports, climbed with something changed; may be repeated")
 	f.StringVar(&o.resume, "resume", "", "go on with an interrupted ladder, named by one of its runs, or show a complete one again")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print every command, their order and the time they take, and do nothing")
 	p.jsonFlag(c)
@@ -131,21 +152,29 @@ type ascent struct {
 }
 
 func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) error {
+	if o.ofNetwork() {
+		return p.networkLadder(ctx, o, args)
+	}
 	st, err := p.openStore()
 	if err != nil {
 		return err
 	}
 	s := &ascent{rounds: rounds{turns: turns{program: p, store: st}, passes: o.passes, level: rungLevel}, options: o}
-	if s.margin, err = unit.ParseShare(o.margin); err != nil {
-		return usage("--margin "+o.margin+": "+err.Error(), "write something like 5%")
+	terms, err := o.terms()
+	if err != nil {
+		return err
 	}
-	switch {
-	case !(o.alpha > 0 && o.alpha < 1):
-		return usage(fmt.Sprintf("--alpha %g is no probability", o.alpha), "0.05 is one wrong ladder in twenty")
-	case o.passes < 2:
-		return usage(fmt.Sprintf("--passes %d is too few: one says nothing of the spread", o.passes))
-	case o.resume != "" && len(args) > 0:
+	s.margin = terms.Margin
+	if o.resume != "" && len(args) > 0 {
 		return usage("--resume takes the rungs from the runs", "headroom ladder --resume "+o.resume)
+	}
+	if o.resume != "" {
+		if b, err := st.Find(o.resume); err == nil && b.Run.Study != nil && b.Run.Study.Kind == climbing {
+			return p.resumeNetworkLadder(ctx, st, b, o)
+		}
+	}
+	if len(o.keep)+len(o.beside) > 0 {
+		return usage("--keep and --beside are for the ladder of a network", "leave them out")
 	}
 	if err := checkGuests(o.guests); err != nil {
 		return err
@@ -177,6 +206,16 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 		}
 	}
 	return s.report()
+}
+
+// terms checks what verdicts are to hold by.
+func (o ladderOptions) terms() (lab.Terms, error) {
+	for _, k := range o.keep {
+		if err := rule.CheckKeep(k); err != nil {
+			return lab.Terms{}, err
+		}
+	}
+	return termsOf(o.margin, o.alpha, o.passes)
 }
 
 // machine is the name of the target that the ladder stands on.

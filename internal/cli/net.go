@@ -374,13 +374,13 @@ func (n *network) lookAtEnds(ctx context.Context) error {
 func (n *network) part(i int) *measurement {
 	pair := n.pairs[i]
 	client, server := n.end(pair.Client), n.end(pair.Server)
-	first := func(role string, of func(lab.NetworkPair) string) bool {
-		return slices.IndexFunc(n.pairs, func(other lab.NetworkPair) bool { return of(other) == role }) == i
+	first := func(role string) bool {
+		return !slices.ContainsFunc(n.pairs[:i], func(o lab.NetworkPair) bool { return o.Client == role || o.Server == role })
 	}
 	m := &measurement{program: n.program, options: n.options.runOptions, store: n.store, target: client.target, before: client.facts, client: client.role,
 		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port}, role: server.role, before: server.facts}}
-	m.watched = !first(pair.Client, func(o lab.NetworkPair) string { return o.Client })
-	m.server.watched = !first(pair.Server, func(o lab.NetworkPair) string { return o.Server })
+	m.watched = !first(pair.Client)
+	m.server.watched = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
 	if len(n.pairs) > 1 {
 		m.role = fmt.Sprintf("pair-%d", i+1)
 	}

@@ -149,6 +149,8 @@ func resumeCommand(run lab.Run, id string) string {
 		return "headroom " + run.Experiment.Kind + " --resume " + id
 	case run.Study != nil && run.Study.Kind == interfering:
 		return "headroom net interference --resume " + id
+	case run.Study != nil && run.Study.Kind == climbing:
+		return "headroom ladder --resume " + id
 	case len(run.Network) > 0:
 		return "headroom net --resume " + id
 	case run.Pair == "":

@@ -233,9 +233,9 @@ type NetworkPair struct {
 
 // Study is what a run is about that loads some of its arms at the same time, then others.
 type Study struct {
-	// Kind is the question: "interference".
+	// Kind is the question: "interference", "ladder".
 	Kind string `json:"kind"`
-	// Groups of loads.
+	// Groups of an interference; none of a ladder.
 	Groups []StudyGroup `json:"groups,omitempty"`
 	// Occasions in the order in which they are shown.
 	Occasions []Occasion `json:"occasions"`
@@ -253,8 +253,13 @@ type StudyGroup struct {
 type Occasion struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
-	// Groups that are loaded.
+	// Groups that are loaded, of an interference.
 	Groups []string `json:"groups,omitempty"`
+	// Rung that is measured, of a ladder, with its Kind ("port"), what it goes Over (addresses, or the role of a machine), and in which direction: "send", "receive" or "both".
+	Rung      string   `json:"rung,omitempty"`
+	Kind      string   `json:"kind,omitempty"`
+	Over      []string `json:"over,omitempty"`
+	Direction string   `json:"direction,omitempty"`
 }
 
 // Varied is one factor of an experiment.

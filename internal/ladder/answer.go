@@ -3,6 +3,7 @@ package ladder
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"headroom/internal/lab"
@@ -58,19 +59,26 @@ func shortest(cells []Cell, with func(Verdict) bool) *Cell {
 func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 	text := fmt.Sprintf("%s: %s %s of %s (%s of %s)", c.Title, subject(r), c.Reached.percent(), c.Expected.From,
 		amount(c.Unit, *c.Center), amount(c.Unit, c.Expected.Value))
-	why := saturated(r, c, cpus)
+	why := append(saturated(r, c, cpus), fullCores(d, r, c)...)
 	if r.Kind == Guest {
 		return text + "; " + strings.Join(append([]string{causeText(d, r, c)}, why...), "; ")
 	}
 	if c.Verdict == AtCeiling {
 		share := "they share"
-		if r.Kind != Together {
+		if !r.Kind.several() {
 			share = "lies under it"
 		}
 		return text + fmt.Sprintf("; that is %s of what %s can carry (%s), which %s", unit.Percent(*c.Share), c.Ceiling.Limiter,
 			amount(c.Unit, c.Ceiling.Value), share)
 	}
-	if r.Kind == Together && eachAtItsCeiling(d, c) {
+	switch {
+	case r.Kind == Loopback:
+		why = append(why, "what a machine does not move within itself it won't move through its ports")
+		if top, of := highest(d, c.Cell); top != nil {
+			why = append(why, fmt.Sprintf("%s %s of %s (%s of %s)", subject(top), of.Reached.percent(), of.Expected.From, amount(of.Unit, *of.Center), amount(of.Unit, of.Expected.Value)))
+		}
+		return text + "; " + strings.Join(why, "; ")
+	case r.Kind.several() && eachAtItsCeiling(d, c):
 		why = append(why, "each alone reaches its own ceiling, so that what they share is less than the sum of them")
 	}
 	switch {
@@ -98,6 +106,32 @@ func saturated(r *Rung, c *Cell, cpus int) []string {
 	}
 	return nil
 }
+
+// highest is the last rung of several ports that falls short as well, with its cell; nil for none.
+func highest(d *Document, cell string) (*Rung, *Cell) {
+	for i := range slices.Backward(d.Rungs) {
+		for j := range d.Rungs[i].Cells {
+			if c := &d.Rungs[i].Cells[j]; d.Rungs[i].Kind == Ports && c.Cell == cell && c.Verdict.falls() {
+				return &d.Rungs[i], c
+			}
+		}
+	}
+	return nil, nil
+}
+
+// fullCores is what a check of the load on a network said of cores that had no time left.
+func fullCores(d *Document, r *Rung, c *Cell) []string {
+	var texts []string
+	for _, w := range d.Warnings {
+		if &d.Rungs[w.Rung] == r && w.Cell == c.Cell && (w.Code == "core-full" || w.Code == "generator-bound") && len(texts) == 0 {
+			texts = append(texts, w.Text)
+		}
+	}
+	return texts
+}
+
+// several says that a rung is several things of one kind at the same time.
+func (k Kind) several() bool { return k == Together || k == Ports }
 
 // eachAtItsCeiling says whether all rungs that an expectation comes from are at a ceiling of their own in a cell.
 func eachAtItsCeiling(d *Document, c *Cell) bool {
@@ -149,7 +183,7 @@ func topText(d *Document) string {
 
 // subject names a rung with its verb.
 func subject(r *Rung) string {
-	if r.Kind == Together {
+	if r.Kind.several() {
 		return r.Name + " together reach"
 	}
 	return r.Name + " reaches"
@@ -170,8 +204,11 @@ func (i *Interval) percent() string {
 }
 
 func amount(u lab.Unit, v float64) string {
-	if u == lab.BytesPerSecond {
+	switch u {
+	case lab.BytesPerSecond:
 		return unit.Bandwidth(v)
+	case lab.BitsPerSecond:
+		return unit.Bitrate(v)
 	}
 	return unit.IOPS(v) + " IOPS"
 }

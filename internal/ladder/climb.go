@@ -28,16 +28,31 @@ type Step struct {
 	// -1 for none.
 	Below int
 	// Like is the same for drives that should be as fast as each other: model and size; and for disks of a guest between which only
-	// what lies behind them differs. Empty for none.
+	// what lies behind them differs; and for ports that carry as much. Empty for none.
 	Like string
 	// Ceilings from the facts of the machine, by cell.
 	Ceilings map[string][]ceiling.Ceiling
+	// Carries is what the ports of a machine can carry, where its facts say so, by cell: what its loopback should move, too.
+	Carries map[string]ceiling.Ceiling
 }
+
+// UnknownSpeed is what ports are Like whose speed no fact tells: then all of them are held against each other.
+const UnknownSpeed = "unknown"
 
 // Load is a cell with its title as people read it.
 type Load struct {
 	lab.Cell
 	Title string
+	// Metric that is climbed by; empty for that of a load on storage.
+	Metric string
+}
+
+// metric is the rate that people read for a load.
+func (l Load) metric() string {
+	if l.Metric != "" {
+		return l.Metric
+	}
+	return metricOf(l.Params)
 }
 
 // Measured is one repetition, by rung and block.
@@ -120,7 +135,7 @@ func tainting(warnings []Warning, rung int, cell, metric string) []string {
 	return codes
 }
 
-// metricOf is the rate that people read for a load: bandwidth of large blocks, operations of small ones. Only loads that read are climbed.
+// metricOf is the rate that people read for a load on storage: bandwidth of large blocks, operations of small ones. Only loads that read are climbed.
 func metricOf(params map[string]string) string {
 	if n, err := unit.ParseBytes(params["bs"]); err == nil && n >= 64<<10 {
 		return lab.Bandwidth(lab.Read)
@@ -130,7 +145,7 @@ func metricOf(params map[string]string) string {
 
 // judge fills in a cell, but for its verdict, and returns the logarithms of what was reached of what was expected, one for each block.
 func (c *climb) judge(rung int, l Load) (cell Cell, logs []float64) {
-	metric := metricOf(l.Params)
+	metric := l.metric()
 	cell = Cell{Cell: l.ID, Title: l.Title, Params: l.Params, Metric: metric, Unit: lab.Metric(metric).Unit, Verdict: Unexpected}
 	here := c.series(rung, l.ID, metric)
 	cell.N = len(here)

@@ -15,6 +15,9 @@ type Document struct {
 	Answer Answer `json:"answer"`
 	// Guests say of each disk of a guest whether the same storage does less through it, and what takes the rest; none without guests.
 	Guests []Through `json:"guests,omitempty"`
+	// Suspects are what doctor finds at the ends of a network that falls short; Trials are other ladders of the same ports. Absent for storage.
+	Suspects []Suspect `json:"suspects,omitempty"`
+	Trials   []Trial   `json:"trials,omitempty"`
 	// Margin is how much a rung may stay below what is expected of it, as a share of that.
 	Margin float64 `json:"margin"`
 	// Alpha bounds the probability that any of the Claims (cells with an expectation) is wrong.
@@ -43,13 +46,23 @@ const (
 	Guest    Kind = "guest"
 )
 
+// The kinds of rungs of a network, from the bottom up. Loopback is what a machine moves from itself to itself; a Flow is one stream through a port; a Port is an
+// address of the server by itself; Ports are several at the same time; BothWays are all of them while as much goes the other way.
+const (
+	Loopback Kind = "loopback"
+	Flow     Kind = "flow"
+	Port     Kind = "port"
+	Ports    Kind = "ports"
+	BothWays Kind = "both-ways"
+)
+
 // bare says that a rung has no storage, so that nothing is expected of it but that it shows what the machine can do.
 func (k Kind) bare() bool { return k == Memory || k == Null }
 
 // Rung is one thing that was measured.
 type Rung struct {
 	Name string `json:"name"`
-	// Places are the devices or the directory; several for Together, none for a null engine.
+	// Places are the devices or the directory, or the addresses of a network's ports; several for Together and Ports, none for a null engine.
 	Places []string `json:"places"`
 	Kind   Kind     `json:"kind"`
 	// Target that it was measured on; empty for this machine.

@@ -3,16 +3,30 @@ package ladder
 import "slices"
 
 // expected is what the rungs below promise for a cell, by block, with its origin in words and the rungs that it comes from. Nothing is
-// promised to a rung without storage, and to a drive only by drives like it.
+// promised to a rung without storage, and to a drive only by drives like it. A loopback is promised what the facts say that the machine's ports carry.
 func (c *climb) expected(rung int, cell, metric string) (from string, rungs []int, values map[int]float64) {
 	s := c.steps[rung]
 	switch s.Kind {
-	case Memory, Null:
+	case Memory, Null, Flow:
 		return "", nil, nil
+	case Loopback:
+		carries, known := s.Carries[cell]
+		if !known {
+			return "", nil, nil
+		}
+		return "what its ports can carry: " + carries.Limiter, []int{}, constant(carries.Value, c.series(rung, cell, metric))
+	case Port:
+		if from = "ports like it"; s.Like == UnknownSpeed {
+			from = "the other ports, of which no speed is known"
+		}
+		rungs = c.alike(rung)
+		return from, rungs, c.over(rungs, cell, metric, middle)
+	case BothWays:
+		return c.steps[s.Below].Name + " one way", []int{s.Below}, c.series(s.Below, cell, metric)
 	case Drive:
 		from, rungs = "drives like it", c.alike(rung)
 		return from, rungs, c.over(rungs, cell, metric, middle)
-	case Together:
+	case Together, Ports:
 		from, rungs = "the sum of each alone", c.alone(rung)
 		return from, rungs, c.over(rungs, cell, metric, sum)
 	}
@@ -28,11 +42,11 @@ func (c *climb) expected(rung int, cell, metric string) (from string, rungs []in
 	return "", nil, nil
 }
 
-// alike are the other drives that a drive should be as fast as.
+// alike are the other drives or ports that one should be as fast as.
 func (c *climb) alike(rung int) []int {
 	var found []int
 	for i, s := range c.steps {
-		if i != rung && s.Kind == Drive && s.Like != "" && s.Like == c.steps[rung].Like {
+		if i != rung && s.Kind == c.steps[rung].Kind && s.Like != "" && s.Like == c.steps[rung].Like {
 			found = append(found, i)
 		}
 	}
@@ -43,7 +57,9 @@ func (c *climb) alike(rung int) []int {
 func (c *climb) alone(rung int) []int {
 	var found []int
 	for _, place := range c.steps[rung].Places {
-		i := slices.IndexFunc(c.steps, func(s Step) bool { return s.Kind != Guest && len(s.Places) == 1 && s.Places[0] == place })
+		i := slices.IndexFunc(c.steps, func(s Step) bool {
+			return s.Kind != Guest && s.Kind != Flow && len(s.Places) == 1 && s.Places[0] == place
+		})
 		if i < 0 {
 			return nil
 		}
@@ -95,4 +111,13 @@ func sum(values []float64) float64 {
 		total += v
 	}
 	return total
+}
+
+// constant is the same value in all blocks of a series.
+func constant(v float64, like map[int]float64) map[int]float64 {
+	values := map[int]float64{}
+	for block := range like {
+		values[block] = v
+	}
+	return values
 }

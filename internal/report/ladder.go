@@ -22,6 +22,8 @@ func WriteLadder(w io.Writer, d ladder.Document, o Options) error {
 			out.wrapped(plain, t.Text, 0)
 		}
 	}
+	out.suspectsOf(&d)
+	out.trialsOf(&d)
 	left := map[string]bool{}
 	for i := range d.Rungs[0].Cells {
 		for _, name := range out.ladderTable(&d, i, all) {
@@ -48,7 +50,9 @@ func WriteLadder(w io.Writer, d ladder.Document, o Options) error {
 		if o.ShortID != nil {
 			id = o.ShortID(id)
 		}
-		ids = append(ids, id)
+		if !slices.Contains(ids, id) { // a network's rungs are one run
+			ids = append(ids, id)
+		}
 	}
 	out.wrapped(plain, "saved as "+strings.Join(ids, ", ")+"; once more: headroom ladder --resume "+ids[0], 2)
 	return out.out.Flush() // keeps the first error of all writes
@@ -245,8 +249,12 @@ func sharedMarks(d *ladder.Document, load int) []string {
 
 // ladderReading says how the table is to be read.
 func ladderReading(d *ladder.Document) string {
-	text := fmt.Sprintf("Ceiling is the share of the tightest one known. Promised is what the rungs below do in the same pass: of drives their equals, of several together the sum of each alone, of what lies "+
-		"over them the rung below with as many jobs. Short is what stays below that by more than %g%% for sure, at a ceiling or not", 100*d.Margin)
+	promised := "of drives their equals, of several together the sum of each alone, of what lies over them the rung below with as many jobs"
+	if slices.ContainsFunc(d.Rungs, func(r ladder.Rung) bool { return r.Kind == ladder.Port }) {
+		promised = "of ports their equals, of several together the sum of each alone, of both ways what one way does; and to a loopback what the facts say that the ports carry"
+	}
+	text := fmt.Sprintf("Ceiling is the share of the tightest one known. Promised is what the rungs below do in the same pass: %s. Short is what stays below that by more than %g%% for sure, "+
+		"at a ceiling or not", promised, 100*d.Margin)
 	if d.Claims > 0 {
 		text += fmt.Sprintf("; all %s of %d passes hold together with %s", countOf(d.Claims, "verdict"), d.Passes, confidenceDigits(1-d.Alpha))
 	}
@@ -263,4 +271,62 @@ func countOf(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// suspectsOf writes what doctor finds at the ends of a network that falls short.
+func (p *paragraphs) suspectsOf(d *ladder.Document) {
+	for i, c := range d.Suspects {
+		if i == 0 {
+			p.line("")
+			p.wrapped(strong, "What is known of the machines that may be why", 0)
+		}
+		p.wrapped(plain, fmt.Sprintf("%s: %s (%s, %s)", c.Target, c.Title, c.Severity, c.Rule), 2)
+		if c.Effect != "" {
+			p.wrapped(faint, "  "+c.Effect, 4)
+		}
+		for _, r := range c.Remedies {
+			p.wrapped(plain, "  remedy: "+r, 4)
+		}
+		for _, k := range c.Kept {
+			p.wrapped(plain, "  "+strings.Replace(k, c.Effect, "what it costs is above", 1), 4)
+		}
+	}
+}
+
+// trialsOf writes what other ladders of the same ports reached.
+func (p *paragraphs) trialsOf(d *ladder.Document) {
+	if len(d.Trials) == 0 {
+		return
+	}
+	p.line("")
+	p.wrapped(strong, "What was tried", 0)
+	for _, t := range d.Trials {
+		text := fmt.Sprintf("%s: %s %s, %s before (%s)", joinNonEmpty(t.Label, t.Run), t.Name, unit.Bitrate(t.After), unit.Bitrate(t.Before), shareOfChange(t.Change))
+		if len(t.Changed) > 0 {
+			text += "; " + strings.Join(t.Changed, "; ")
+		}
+		if t.Forbidden != "" {
+			text += "; not allowed, since " + t.Forbidden + " is to be kept"
+		}
+		p.wrapped(plain, text, 2)
+	}
+	kept, any := ladder.Best(d.Trials)
+	name := func(i int) string { return joinNonEmpty(d.Trials[i].Label, unit.Bitrate(d.Trials[i].After)) }
+	switch {
+	case any < 0:
+		p.wrapped(strong, "None of it gained anything that is sure.", 0)
+	case kept == any:
+		p.wrapped(strong, "The best of it: "+name(any)+".", 0)
+	case kept < 0:
+		p.wrapped(strong, "The best of it is not allowed: "+name(any)+"; nothing else gained anything that is sure.", 0)
+	default:
+		p.wrapped(strong, "The best of it is not allowed: "+name(any)+". The best that is: "+name(kept)+".", 0)
+	}
+}
+
+func shareOfChange(i ladder.Interval) string {
+	if i.Lo == nil {
+		return fmt.Sprintf("%.2f times, with too few passes for an interval", i.Value)
+	}
+	return fmt.Sprintf("%.2f [%.2f, %.2f] times", i.Value, *i.Lo, *i.Hi)
 }

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/diff"
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/rule"
+	"headroom/internal/runner"
+	"headroom/internal/stat"
+	"headroom/internal/store"
+)
+
+// mostSuspects of each end are told with a ladder; doctor tells all.
+const mostSuspects = 3
+
+// suspects are what doctor finds at the ends of a network whose ladder falls short, as far as it can cost bandwidth: the server's first. What is at the end whose own
+// loopback falls short is all that matters then.
+func suspects(run lab.Run, d *ladder.Document, keep []string) ([]ladder.Suspect, error) {
+	if d.Answer.Rung == nil {
+		return nil, nil
+	}
+	set, err := loadRules("")
+	if err != nil {
+		return nil, err
+	}
+	rung := d.Rungs[*d.Answer.Rung]
+	var all []ladder.Suspect
+	ends := append([]lab.RunTarget{serverOf(run)}, run.Targets...)
+	var told []string
+	for _, t := range ends {
+		if slices.Contains(told, t.Target) || rung.Kind == ladder.Loopback && rung.Places[0] != t.Role {
+			continue
+		}
+		told = append(told, t.Target)
+		n := 0
+		for _, f := range set.Evaluate(append(slices.Clone(t.Facts), ceiling.Derive(t.Facts)...), rule.Options{Keep: keep}).Findings {
+			if n == mostSuspects || f.Verdict != rule.Found || f.Severity == low || !ofNetworks(f) {
+				continue
+			}
+			n++
+			c := ladder.Suspect{Target: t.Target, Rule: f.Rule, Severity: f.Severity, Title: f.Title, Effect: effect(f), Remedies: []string{}, Kept: f.Kept}
+			for _, systems := range bySetting(f.Remedies) {
+				r := systems[0]
+				text := r.Set
+				if text == "" || strings.HasPrefix(text, "exec:") {
+					text, _, _ = strings.Cut(r.Text, "\n")
+				}
+				if !slices.Contains(c.Remedies, text) {
+					c.Remedies = append(c.Remedies, text)
+				}
+			}
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// ofNetworks says whether a finding can cost what goes through a network.
+func ofNetworks(f rule.Finding) bool {
+	return slices.Contains(f.Metrics, "bandwidth") && slices.Contains([]string{"network", "memory", "pcie", "iommu", "power", "kernel", "virtualisation"}, f.Class)
+}
+
+// trials are other ladders of the same ports beside one, by their highest rung.
+func trials(st *store.Store, b *store.Bundle, d *ladder.Document, o ladderOptions) ([]ladder.Trial, error) {
+	if len(o.beside) == 0 {
+		return nil, nil
+	}
+	knowledge, err := diff.Load()
+	if err != nil {
+		return nil, err
+	}
+	var all []ladder.Trial
+	for _, name := range o.beside {
+		other, err := st.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		if other.Run.Study == nil || other.Run.Study.Kind != climbing {
+			return nil, usage(fmt.Sprintf("run %s climbed no network, so it can't stand beside a ladder that did", other.Run.ID))
+		}
+		id, before, after, err := highest(b, other)
+		if err != nil {
+			return nil, err
+		}
+		if id == "" {
+			return nil, usage(fmt.Sprintf("run %s has no rung of several ports or one in common with %s", other.Run.ID, b.Run.ID), "climb the same addresses in both")
+		}
+		t := ladder.Trial{Run: other.Run.ID, Label: other.Run.Label, Changed: []string{}, Unit: string(lab.BitsPerSecond)}
+		for _, r := range rungsOf(b.Run) {
+			if slices.ContainsFunc(r.occasions, func(o lab.Occasion) bool { return o.ID == id }) {
+				t.Name = r.Name
+			}
+		}
+		change := stat.UnpairedChange(before, after, 0.95)
+		t.Before, t.After = stat.Median(before), stat.Median(after)
+		t.Change = ladder.Interval{Value: t.After / t.Before}
+		if change.Known() {
+			t.Change = ladder.Interval{Value: change.Ratio, Lo: &change.Lo, Hi: &change.Hi}
+		}
+		differences := knowledge.Compare(diff.Side{Name: b.Run.ID, Facts: serverOf(b.Run).Facts}, diff.Side{Name: other.Run.ID, Facts: serverOf(other.Run).Facts}).Differences
+		for _, x := range differences {
+			if len(t.Changed) < mostSuspects {
+				t.Changed = append(t.Changed, fmt.Sprintf("%s: %s, then %s", x.Name, orAbsent(x.A), orAbsent(x.B)))
+			}
+			for _, k := range o.keep {
+				if concerns(k, x) && t.Forbidden == "" {
+					t.Forbidden = k
+				}
+			}
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+func orAbsent(v string) string {
+	if v == "" {
+		return "absent"
+	}
+	return v
+}
+
+// concerns says whether a difference is one of a setting that is to be kept: "cmdline:numa=off" of an argument numa, "sysctl:vm.swappiness=60" of that sysctl.
+func concerns(keep string, x diff.Difference) bool {
+	scheme, setting, _ := strings.Cut(keep, ":")
+	name, _, _ := strings.Cut(setting, "=")
+	kinds := map[string]string{"cmdline": "argument", "sysctl": "sysctl", "module": "module"}
+	return kinds[scheme] == x.Kind && x.Name == name
+}
+
+// highest is the highest rung before both ways that two ladders have, and what it does to the server in each.
+func highest(a, b *store.Bundle) (id string, before, after []float64, err error) {
+	for _, o := range a.Run.Study.Occasions {
+		same := func(other lab.Occasion) bool { return other.ID == o.ID && slices.Equal(other.Over, o.Over) }
+		if kind := ladder.Kind(o.Kind); (kind == ladder.Port || kind == ladder.Ports) && o.Direction == lab.Send && slices.ContainsFunc(b.Run.Study.Occasions, same) {
+			id = o.ID
+		}
+	}
+	rates := func(of *store.Bundle) (list []float64, err error) {
+		for rep, err := range of.Repetitions() {
+			if err != nil {
+				return nil, err
+			}
+			if v, ok := rep.Values[lab.Bitrate(lab.Send)]; ok && rep.Cell == runner.CellOf(id, runner.Everybody) {
+				list = append(list, v)
+			}
+		}
+		return list, nil
+	}
+	if before, err = rates(a); err == nil {
+		after, err = rates(b)
+	}
+	if len(before) == 0 || len(after) == 0 {
+		id = ""
+	}
+	return id, before, after, err
+}

@@ -1,0 +1,605 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/load/iperf3"
+	"headroom/internal/report"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+)
+
+// climbing is the kind of study that goes up from the loopback of a machine to all its ports, both ways.
+const climbing = "ladder"
+
+// The directions in which a network is climbed, seen from the clients.
+const bothDirections = "both"
+
+// ofNetwork says whether the targets of a ladder are the ends of a network.
+func (o ladderOptions) ofNetwork() bool {
+	return len(o.addresses) > 0 || len(o.groups) > 0 || slices.ContainsFunc(o.on, func(typed string) bool {
+		role, _ := roleOf(typed)
+		return role == clientRole || role == serverRole
+	})
+}
+
+// networkLadder is the rungs of a network, which are combinations of pairs in one run.
+type networkLadder struct {
+	networkStudy
+	options ladderOptions
+	// ports are the pairs of each address, by their place, and loopbacks those of each machine.
+	ports     []portPairs
+	loopbacks []portPairs
+}
+
+// portPairs are the pairs over one address, or within one machine.
+type portPairs struct {
+	// name is the address, or the role of the machine.
+	name  string
+	pairs []int
+}
+
+func (p *program) networkLadder(ctx context.Context, o ladderOptions, args []string) error {
+	st, err := p.openStore()
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		return usage("the rungs of a network are addresses of the server, and not "+args[0], "name each with --address")
+	}
+	if len(o.guests) > 0 || o.size != "" || o.budget != 0 {
+		return usage("--guest, --size and --budget are for a ladder of storage", "leave them out")
+	}
+	if !slices.Contains([]string{lab.Send, lab.Receive, bothDirections}, o.direction) {
+		return usage("--direction "+o.direction+" is none", "write send (to the server), receive or both")
+	}
+	l := &networkLadder{networkStudy: p.networkStudy(st, o.ofEnds(), climbing), options: o}
+	defer l.close()
+	if l.terms, err = o.terms(); err != nil {
+		return err
+	}
+	if err := l.reach(ctx); err != nil {
+		return err
+	}
+	if err := l.rungs(ctx); err != nil {
+		return err
+	}
+	if err := l.drawParts(); err != nil {
+		return err
+	}
+	t := l.asTogether()
+	t.join()
+	t.run.Network = l.pairs
+	if o.dryRun {
+		return l.printPlan(t)
+	}
+	return l.measure(ctx, t)
+}
+
+// ofEnds are the options as those of a network's measurement.
+func (o ladderOptions) ofEnds() netOptions {
+	n := netOptions{port: o.port, pairs: o.pairs}
+	n.on, n.set, n.label, n.seed, n.resume, n.dryRun = o.on, o.set, o.label, o.seed, o.resume, o.dryRun
+	return n
+}
+
+// addressGroups are the ports that --address and --group name, and the groups of several.
+func (l *networkLadder) addressGroups(ctx context.Context) (addresses []string, groups []lab.StudyGroup, err error) {
+	add := func(flag, list string) ([]string, error) {
+		all := strings.Split(list, ",")
+		for _, a := range all {
+			if _, err := netip.ParseAddr(a); err != nil {
+				return nil, usage(flag+": "+strconv.Quote(a)+" is no address", "write one of the server's own, which ip address shows: 10.0.0.7")
+			}
+			if !slices.Contains(addresses, a) {
+				addresses = append(addresses, a)
+			}
+		}
+		return all, nil
+	}
+	for _, typed := range l.options.groups {
+		name, over := roleOf(typed)
+		if name == "" || over == "" {
+			return nil, nil, usage("--group "+typed+" is no name with addresses", "--group data=10.0.3.1,10.0.4.1")
+		}
+		all, err := add("--group "+typed, over)
+		if err != nil {
+			return nil, nil, err
+		}
+		groups = append(groups, lab.StudyGroup{Name: name, Over: all})
+	}
+	for _, typed := range l.options.addresses {
+		if _, err := add("--address "+typed, typed); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(addresses) == 0 {
+		address, err := l.address(ctx, 0, l.of(clientRole)[0], l.of(serverRole)[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		addresses = []string{address}
+	}
+	return addresses, groups, nil
+}
+
+// rungs makes the pairs, and what of them each rung loads.
+func (l *networkLadder) rungs(ctx context.Context) error {
+	addresses, groups, err := l.addressGroups(ctx)
+	if err != nil {
+		return err
+	}
+	each := max(1, l.options.pairs)
+	for _, a := range addresses {
+		server, err := l.listenerOf(a)
+		if err != nil {
+			return err
+		}
+		port := portPairs{name: a}
+		for range each {
+			port.pairs = append(port.pairs, len(l.pairs))
+			l.join(server, a)
+		}
+		l.ports = append(l.ports, port)
+	}
+	all := len(l.pairs)
+	machines, err := l.machines(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range machines {
+		loopback := portPairs{name: e.role}
+		for range all {
+			loopback.pairs = append(loopback.pairs, len(l.pairs))
+			l.pairs = append(l.pairs, lab.NetworkPair{Client: e.role, Server: e.role, Address: "127.0.0.1", Port: l.options.port + len(l.pairs)})
+		}
+		l.loopbacks = append(l.loopbacks, loopback)
+	}
+	if n := len(l.pairs); all > mostPairs || l.options.port+n > 65536 {
+		return usage(fmt.Sprintf("%s are too many", plural(all, "pair")), "take fewer with --pairs, or fewer addresses")
+	}
+	for _, b := range l.loopbacks {
+		l.rung("loopback-"+b.name, ladder.Loopback, b.name)
+	}
+	l.rung("flow", ladder.Flow, addresses[0])
+	for i, a := range addresses {
+		l.rung(fmt.Sprintf("port-%d", i+1), ladder.Port, a)
+	}
+	for _, g := range groups {
+		if len(g.Over) > 1 && len(g.Over) < len(addresses) {
+			l.rung("group-"+g.Name, ladder.Ports, g.Over...)
+		}
+	}
+	if len(addresses) > 1 {
+		l.rung("all", ladder.Ports, addresses...)
+	}
+	if l.options.direction != bothDirections {
+		return nil
+	}
+	l.study.Occasions = append(l.study.Occasions, lab.Occasion{ID: "both-ways", Title: "all, both ways at once", Rung: "both-ways", Kind: string(ladder.BothWays), Over: addresses, Direction: bothDirections})
+	return nil
+}
+
+// machines are the ends whose loopback is measured: the servers, then the clients, each machine once.
+func (l *networkLadder) machines(ctx context.Context) ([]*networkEnd, error) {
+	var list []*networkEnd
+	known := map[string]bool{}
+	for _, e := range append(l.of(serverRole), l.of(clientRole)...) {
+		files, err := e.target.ReadFiles(ctx, bootIDPath)
+		if err != nil {
+			return nil, err
+		}
+		machine := strings.TrimSpace(string(files[bootIDPath].Data))
+		if machine == "" {
+			machine = e.name
+		}
+		if !known[machine] {
+			list = append(list, e)
+		}
+		known[machine] = true
+	}
+	return list, nil
+}
+
+// rung is measured in both directions, one after the other; a loopback has only one.
+func (l *networkLadder) rung(id string, kind ladder.Kind, over ...string) {
+	for _, direction := range l.directions() {
+		o := lab.Occasion{ID: id + "-" + direction, Rung: id, Kind: string(kind), Over: over, Direction: direction}
+		o.Title = o.Rung + ", " + direction
+		if kind == ladder.Loopback {
+			o.ID, o.Title, o.Direction = id, id, lab.Send
+		}
+		l.study.Occasions = append(l.study.Occasions, o)
+		if kind == ladder.Loopback {
+			return
+		}
+	}
+}
+
+// directions that are climbed.
+func (l *networkLadder) directions() []string {
+	if l.options.direction == bothDirections {
+		return []string{lab.Send, lab.Receive}
+	}
+	return []string{l.options.direction}
+}
+
+// loaded are the pairs that an occasion loads.
+func (l *networkLadder) loaded(o lab.Occasion) []int {
+	var pairs []int
+	from := l.ports
+	if o.Kind == string(ladder.Loopback) {
+		from = l.loopbacks
+	}
+	for _, name := range o.Over {
+		for _, p := range from {
+			if p.name == name {
+				pairs = append(pairs, p.pairs...)
+			}
+		}
+	}
+	if o.Kind == string(ladder.Flow) {
+		pairs = pairs[:1]
+	}
+	return pairs
+}
+
+// drawParts makes the measurement of each pair, with a cell for each occasion that loads it.
+func (l *networkLadder) drawParts() error {
+	if l.network.options.seed == 0 {
+		l.network.options.seed = rand.Uint64()
+	}
+	su, err := loadSuite("network")
+	if err != nil {
+		return err
+	}
+	su.Jobs = su.Jobs[:1]
+	if su, err = su.With(append([]string{"parallel=4", "time=5s"}, l.options.set...)); err != nil {
+		return err
+	}
+	for _, name := range []string{"reverse", "bidir"} {
+		if su.Jobs[0].Iperf3[name] != "" {
+			return usage("--set "+name+" says the direction, and a ladder climbs in both", "leave it out")
+		}
+	}
+	id := store.NewID()
+	for i := range l.pairs {
+		m := l.part(i)
+		m.role, m.options.set = fmt.Sprintf("pair-%d", i+1), nil // the options are in the suite
+		if err := m.draftOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
+			return err
+		}
+		like := m.run.Cells[0]
+		m.run.ID, m.run.Cells = id, nil
+		for _, o := range l.study.Occasions {
+			if slices.Contains(l.loaded(o), i) {
+				c := like
+				c.ID, c.Job, c.Params, c.Repetitions = o.ID, o.ID, directed(like.Params, o), l.options.passes
+				m.run.Cells = append(m.run.Cells, c)
+			}
+		}
+		l.settle(m, "network ladder", l.options.passes)
+		l.parts = append(l.parts, m)
+	}
+	return nil
+}
+
+// directed are the options of a test on an occasion.
+func directed(params map[string]string, o lab.Occasion) map[string]string {
+	own := map[string]string{}
+	for name, v := range params {
+		own[name] = v
+	}
+	switch {
+	case o.Direction == lab.Receive:
+		own["reverse"] = "1"
+	case o.Direction == bothDirections:
+		own["bidir"] = "1"
+	}
+	if o.Kind == string(ladder.Flow) {
+		own["parallel"] = "1"
+	}
+	return own
+}
+
+func (l *networkLadder) measure(ctx context.Context, t *together) error {
+	var rungs []string
+	for _, r := range rungsOf(t.run) {
+		rungs = append(rungs, "rung "+r.Name)
+	}
+	return l.carryOutStudy(ctx, t, rungs, l.effort(t), func(b *store.Bundle) error { return l.showNetworkLadder(l.store, b, l.options) })
+}
+
+// effort is what the ladder costs.
+func (l *networkLadder) effort(t *together) string {
+	return fmt.Sprintf("%s on %s by %s, in %s", plural(len(l.study.Occasions), "test"), plural(len(rungsOf(t.run)), "rung"), plural(len(l.pairs), "pair"), l.takes(t))
+}
+
+// printPlan is what --dry-run prints: the commands of each rung, and the order.
+func (l *networkLadder) printPlan(t *together) error {
+	fmt.Fprintln(l.Stdout, l.effort(t))
+	for _, o := range l.study.Occasions {
+		fmt.Fprintf(l.Stdout, "\n%s:\n", o.Title)
+		for _, i := range l.loaded(o) {
+			m := l.parts[i]
+			for _, c := range m.run.Cells {
+				if c.ID == runner.CellOf(o.ID, m.role) {
+					fmt.Fprintf(l.Stdout, "  %s: %s\n", m.server.Target.Name(), lab.ShellQuote(iperf3.Server(m.server.Address, m.server.Port, iperf3.Longest(expectedTime(c)))))
+					fmt.Fprintf(l.Stdout, "  %s: %s\n", m.target.Name(), lab.ShellQuote(iperf3.Client(c.Params, m.server.Address, m.server.Port)))
+				}
+			}
+		}
+	}
+	l.printOrder(t)
+	return nil
+}
+
+// resumeNetworkLadder goes on with an interrupted ladder, or shows a complete one.
+func (p *program) resumeNetworkLadder(ctx context.Context, st *store.Store, b *store.Bundle, o ladderOptions) error {
+	if b.Run.Status != lab.Interrupted {
+		return p.showNetworkLadder(st, b, o)
+	}
+	l := &networkLadder{networkStudy: p.networkStudy(st, o.ofEnds(), climbing), options: o}
+	l.study = *b.Run.Study
+	defer l.close()
+	if err := l.again(b); err != nil {
+		return err
+	}
+	if err := l.open(ctx); err != nil {
+		return err
+	}
+	for i := range l.pairs {
+		m := l.part(i)
+		m.role = fmt.Sprintf("pair-%d", i+1)
+		l.parts = append(l.parts, m)
+	}
+	t := l.asTogether()
+	if err := t.goOn(ctx, b); err != nil {
+		return err
+	}
+	return l.measure(ctx, t)
+}
+
+// networkRung is a rung with the occasions on which it is measured.
+type networkRung struct {
+	ladder.Rung
+	occasions []lab.Occasion
+}
+
+// rungsOf are the rungs of a saved ladder, from the bottom up.
+func rungsOf(run lab.Run) []networkRung {
+	var rungs []networkRung
+	for _, o := range run.Study.Occasions {
+		i := slices.IndexFunc(rungs, func(r networkRung) bool { return r.Name == o.Rung })
+		if i < 0 {
+			i = len(rungs)
+			rungs = append(rungs, networkRung{Rung: ladder.Rung{Name: o.Rung, Kind: ladder.Kind(o.Kind), Places: o.Over, Run: run.ID}})
+		}
+		rungs[i].occasions = append(rungs[i].occasions, o)
+	}
+	for i := range rungs {
+		r := &rungs[i]
+		for _, c := range run.Cells {
+			if c.Arm != runner.Everybody && strings.HasPrefix(c.ID, r.occasions[0].ID+"@") {
+				r.Jobs++
+			}
+		}
+		r.Name = rungName(run, r.Rung)
+	}
+	return rungs
+}
+
+// rungName is a rung as people read it.
+func rungName(run lab.Run, r ladder.Rung) string {
+	switch r.Kind {
+	case ladder.Loopback:
+		for _, t := range run.Targets {
+			if t.Role == r.Places[0] && t.Target != here {
+				return "loopback of " + t.Target
+			}
+		}
+		return "loopback of this machine"
+	case ladder.Flow:
+		return "one flow to " + r.Places[0]
+	case ladder.Port:
+		return r.Places[0]
+	case ladder.BothWays:
+		return "both ways at once"
+	}
+	if name, group := strings.CutPrefix(r.Name, "group-"); group {
+		return fmt.Sprintf("%s (%d ports)", name, len(r.Places))
+	}
+	return fmt.Sprintf("all %d ports", len(r.Places))
+}
+
+// showNetworkLadder judges what was saved.
+func (p *program) showNetworkLadder(st *store.Store, b *store.Bundle, o ladderOptions) error {
+	d, err := networkLadderOf(b)
+	if err != nil {
+		return err
+	}
+	if d.Suspects, err = suspects(b.Run, &d, o.keep); err != nil {
+		return err
+	}
+	if d.Trials, err = trials(st, b, &d, o); err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(d)
+	}
+	var out bytes.Buffer
+	if err := report.WriteLadder(&out, d, report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout), ShortID: st.ShortID}); err != nil {
+		return err
+	}
+	_, err = p.Stdout.Write(out.Bytes())
+	return err
+}
+
+// networkLadderOf is the document of a saved ladder.
+func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
+	terms := ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: b.Run.Repetitions}
+	if t := b.Run.Terms; t != nil {
+		terms.Margin, terms.Alpha = t.Margin, t.Alpha
+	}
+	rungs := rungsOf(b.Run)
+	steps := make([]ladder.Step, len(rungs))
+	visits := map[string]visit{}
+	for i, r := range rungs {
+		steps[i] = stepOfNetwork(b.Run, rungs, i)
+		for _, o := range r.occasions {
+			directions := []string{o.Direction}
+			if o.Direction == bothDirections || r.Kind == ladder.Loopback {
+				directions = []string{lab.Send, lab.Receive}
+			}
+			visits[o.ID] = visit{i, directions}
+		}
+	}
+	var measured []ladder.Measured
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			return ladder.Document{}, err
+		}
+		id, everybody := strings.CutSuffix(rep.Cell, runner.CellOf("", runner.Everybody))
+		if !everybody || failed(rep) {
+			continue
+		}
+		for _, direction := range visits[id].directions {
+			values := rep.Values
+			if rungs[visits[id].rung].Kind == ladder.Loopback { // which has one direction, whatever one calls it
+				values = map[string]float64{lab.Bitrate(direction): rep.Values[lab.Bitrate(lab.Send)]}
+			}
+			measured = append(measured, ladder.Measured{Rung: visits[id].rung, Cell: direction, Block: rep.Block, Values: values})
+		}
+	}
+	found, err := warningsOf(b)
+	if err != nil {
+		return ladder.Document{}, err
+	}
+	var warnings []ladder.Warning
+	for _, w := range found {
+		id, _, _ := strings.Cut(w.cell, "@")
+		v, about := visits[id]
+		if !about {
+			warnings = append(warnings, ladder.Warning{Warning: w.Warning})
+			continue
+		}
+		for _, direction := range v.directions {
+			said := func(o ladder.Warning) bool { return o.Rung == v.rung && o.Cell == direction && o.Code == w.Code }
+			if !slices.ContainsFunc(warnings, said) { // many pairs of a rung say the same
+				warnings = append(warnings, ladder.Warning{Rung: v.rung, Cell: direction, Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
+			}
+		}
+	}
+	return ladder.Climb(steps, climbedDirections(b.Run), measured, warnings, nil, terms), nil
+}
+
+// visit is what an occasion measures: a rung, in one direction or in both.
+type visit struct {
+	rung       int
+	directions []string
+}
+
+// climbedDirections are the two loads of a ladder.
+func climbedDirections(run lab.Run) []ladder.Load {
+	var loads []ladder.Load
+	titles := map[string]string{lab.Send: "to the server", lab.Receive: "from the server"}
+	params := map[string]string{}
+	for _, c := range run.Cells {
+		if c.Params["reverse"] == "" && c.Params["bidir"] == "" && !strings.HasPrefix(c.ID, string(ladder.Flow)+"-") {
+			params = c.Params
+			break
+		}
+	}
+	for _, direction := range []string{lab.Send, lab.Receive} {
+		if !slices.ContainsFunc(run.Study.Occasions, func(o lab.Occasion) bool { return o.Direction == direction && o.Kind != string(ladder.Loopback) }) {
+			continue
+		}
+		loads = append(loads, ladder.Load{Title: iperf3.Title(params) + " " + titles[direction], Metric: lab.Bitrate(direction), Cell: lab.Cell{ID: direction, Params: params}})
+	}
+	return loads
+}
+
+// clientsCarry is what all clients together can send, by all their ways out: which of them their tests take is not known.
+func clientsCarry(run lab.Run) (all ceiling.Ceiling, known bool) {
+	var names []string
+	for _, t := range run.Targets {
+		if !slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool { return p.Client == t.Role && p.Server != t.Role }) {
+			continue
+		}
+		c, ok := ceiling.Exits(t)
+		if !ok {
+			return ceiling.Ceiling{}, false
+		}
+		names = append(names, c.Limiter+" of "+t.Target)
+		all.Value, all.Most, all.Derivation = all.Value+c.Value, c.Most, strings.TrimPrefix(all.Derivation+"; "+c.Derivation, "; ")
+	}
+	all.Limiter = strings.Join(names, " + ")
+	return all, len(names) > 0
+}
+
+// serverOf is the server whose ports are climbed.
+func serverOf(run lab.Run) lab.RunTarget {
+	for _, t := range run.Targets {
+		if slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool { return p.Server == t.Role && p.Client != t.Role }) {
+			return t
+		}
+	}
+	return lab.RunTarget{}
+}
+
+// stepOfNetwork is a rung with what is promised to it, and with what the facts of the ends say that it can carry.
+func stepOfNetwork(run lab.Run, rungs []networkRung, at int) ladder.Step {
+	r := rungs[at]
+	step := ladder.Step{Rung: r.Rung, Below: -1, Ceilings: map[string][]ceiling.Ceiling{}}
+	server := serverOf(run)
+	ports := r.Places
+	if r.Kind == ladder.Loopback {
+		ports = nil
+		for _, o := range rungs {
+			if o.Kind == ladder.Port {
+				ports = append(ports, o.Places...)
+			}
+		}
+	}
+	carries, known := ceiling.Ports(server, ports)
+	clients, clientsKnown := clientsCarry(run)
+	for _, direction := range []string{lab.Send, lab.Receive} {
+		if r.Kind != ladder.Loopback && clientsKnown {
+			c := clients
+			c.Metric = lab.Bitrate(direction)
+			step.Ceilings[direction] = append(step.Ceilings[direction], c)
+		}
+		c := carries
+		c.Metric = lab.Bitrate(direction)
+		switch {
+		case !known:
+		case r.Kind != ladder.Loopback:
+			step.Ceilings[direction] = append(step.Ceilings[direction], c)
+		case r.Places[0] == server.Role:
+			if step.Carries == nil {
+				step.Carries = map[string]ceiling.Ceiling{}
+			}
+			step.Carries[direction] = c
+		}
+	}
+	switch r.Kind {
+	case ladder.Port:
+		step.Like = ladder.UnknownSpeed
+		if known {
+			step.Like = fmt.Sprintf("%.0f", carries.Value)
+		}
+	case ladder.BothWays:
+		step.Below = at - 1
+	}
+	return step
+}
