@@ -52,7 +52,7 @@ func addDocument(f file, doc fio.Document, d *draft, amend func(*measurement)) e
 // fromGroup is the measurement that a group of fio's jobs made.
 func fromGroup(f file, g fio.Group, doc fio.Document) measurement {
 	m := measurement{job: g.Name, engine: "fio", params: g.Params, ended: doc.Time, group: g, document: doc}
-	m.repetition = lab.Repetition{Values: g.Values, Latency: g.Latency, Seconds: g.Seconds, Start: g.Start, Series: series(g)}
+	m.repetition = lab.Repetition{Values: g.Values, Latency: g.Latency, Seconds: g.Seconds, Start: g.Start, Series: series(g), Samples: g.Samples}
 	m.host = host(g)
 	m.place = place(g.Params)
 	if doc.Version != "" {

@@ -394,6 +394,8 @@ type Repetition struct {
 	Command []string `json:"command,omitempty"`
 	// Values by metric name, in base units. What was not measured is absent, never zero.
 	Values map[string]float64 `json:"values"`
+	// Samples are the extremes of what the load generator sampled, by metric, where it prints them and not the samples.
+	Samples map[string]Samples `json:"samples,omitempty"`
 	// Tally is how often the kernel did what it counts, meanwhile: "interrupts.TLB", "softirqs.RCU", "vmstat.pgfault", "stat.ctxt". "seconds" is how
 	// long that was, and "cpu.busy" the seconds that CPUs were busy. Only searches for culprits keep it.
 	Tally map[string]float64 `json:"tally,omitempty"`
@@ -410,6 +412,16 @@ const (
 	TallySeconds = "seconds"
 	TallyBusy    = "cpu.busy"
 )
+
+// Samples are the extremes of a load generator's samples of one metric, in its unit.
+type Samples struct {
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+	// Count of samples, of all jobs together; 0 where it is not printed.
+	Count int `json:"count,omitempty"`
+	// Jobs whose own extremes were added up: of two or more, Min and Max need not be of one moment.
+	Jobs int `json:"jobs"`
+}
 
 // LayoutState is the state of the data that a load reads or overwrites.
 type LayoutState struct {

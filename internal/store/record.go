@@ -41,6 +41,9 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 	}
 	optionalTexts(e, "command", r.Command)
 	encodeByName(e, "values", r.Values)
+	if len(r.Samples) > 0 {
+		encodeSamples(e, r.Samples)
+	}
 	if len(r.Tally) > 0 {
 		encodeByName(e, "tally", r.Tally)
 	}
@@ -79,6 +82,24 @@ func encodeByName(e *jx.Encoder, field string, values map[string]float64) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		e.FieldStart(name)
 		e.Float64(values[name])
+	}
+	e.ObjEnd()
+}
+
+func encodeSamples(e *jx.Encoder, samples map[string]lab.Samples) {
+	e.FieldStart("samples")
+	e.ObjStart()
+	for _, metric := range slices.Sorted(maps.Keys(samples)) {
+		s := samples[metric]
+		e.FieldStart(metric)
+		e.ObjStart()
+		e.FieldStart("min")
+		e.Float64(s.Min)
+		e.FieldStart("max")
+		e.Float64(s.Max)
+		optionalNumber(e, "count", s.Count)
+		number(e, "jobs", s.Jobs)
+		e.ObjEnd()
 	}
 	e.ObjEnd()
 }

@@ -21,6 +21,7 @@ func TestRecordsReadBack(t *testing.T) {
 		Took:     2.25,
 		Command:  []string{"fio", "--name=<ü>\n"},
 		Values:   map[string]float64{"read.iops": 1e21, "read.latency.mean": 1.25e-7, "cpu.user": 0},
+		Samples:  map[string]lab.Samples{"read.bandwidth": {Min: 1, Max: 2.5, Count: 3, Jobs: 4}, "read.iops": {Max: 1, Jobs: 1}},
 		Tally:    map[string]float64{"seconds": 5.5, "interrupts.TLB": 812},
 		Latency:  map[string]lab.Histogram{"read": {Nanoseconds: []int64{1, 1 << 50}, Counts: []uint64{1 << 60, 2}}},
 		Series:   []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{1, 0, 2.5}}},

@@ -18,6 +18,11 @@ func sane(t *testing.T, d Document) {
 				t.Errorf("%s is %v", metric, v)
 			}
 		}
+		for metric, s := range g.Samples {
+			if !(s.Min >= 0 && s.Min <= s.Max) || math.IsInf(s.Max, 0) || s.Count < 0 || s.Jobs < 1 {
+				t.Errorf("the samples of %s are %+v", metric, s)
+			}
+		}
 		for direction, h := range g.Latency {
 			if len(h.Nanoseconds) != len(h.Counts) {
 				t.Errorf("%s has %d bins and %d counts", direction, len(h.Nanoseconds), len(h.Counts))

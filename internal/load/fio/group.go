@@ -129,12 +129,33 @@ func (g *Group) addDirections() (ios int64) {
 		ios += sum.IOs
 		g.set(lab.IOPS(name), sum.IOPS)
 		g.set(lab.Bandwidth(name), sum.Bandwidth)
+		g.addSamples(name)
 		g.addLatency(name, completion)
 		if len(submission) > 0 {
 			g.set(name+".submit_latency.mean", mean(submission))
 		}
 	}
 	return ios
+}
+
+// addSamples keeps the extremes of the only entry: those of several would have to be added up, and fio says nothing of their moments.
+func (g *Group) addSamples(direction string) {
+	if len(g.Jobs) != 1 {
+		return
+	}
+	d := g.Jobs[0].Directions[direction]
+	if d.IOPSSamples == nil && d.BandwidthSamples == nil {
+		return // as in all JSON
+	}
+	for metric, s := range map[string]*lab.Samples{lab.IOPS(direction): d.IOPSSamples, lab.Bandwidth(direction): d.BandwidthSamples} {
+		if s == nil {
+			continue
+		}
+		if g.Samples == nil {
+			g.Samples = map[string]lab.Samples{}
+		}
+		g.Samples[metric] = *s
+	}
 }
 
 // set keeps a value unless it is zero: of what did I/O no rate and no latency is, so that a zero is a figure that was

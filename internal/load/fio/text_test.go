@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -54,6 +55,36 @@ func TestTheNFSReport(t *testing.T) {
 		if ratio := g.Values[lab.Bandwidth(direction)] / g.Values[lab.IOPS(direction)] / size; math.Abs(ratio-1) > 0.003 {
 			t.Errorf("line %d: bandwidth is %v times what the IOPS make", b.Line, ratio)
 		}
+	}
+}
+
+// The extremes of samples are kept, and how many jobs they were added up from.
+func TestExtremesOfSamples(t *testing.T) {
+	lines := "   bw (  MiB/s): min=   82, max=13513, per=95.40%, avg=3327.49, stdev=630.16, samples=155\n" +
+		"   iops        : min=10592, max=1729712, avg=425919.08, stdev=80659.95, samples=155\n"
+	for name, c := range map[string]struct {
+		text string
+		want map[string]lab.Samples
+	}{
+		"of eight jobs": {"# fio --name=x --rw=randwrite --bs=8k --numjobs=8 --group_reporting\n" + lines,
+			map[string]lab.Samples{"write.bandwidth": {Min: 82 << 20, Max: 13513 << 20, Count: 155, Jobs: 8}, "write.iops": {Min: 10592, Max: 1729712, Count: 155, Jobs: 8}}},
+		"of one job, beside the result": {"# fio --name=x --rw=randwrite --bs=8k\n  write: IOPS=5, BW=20.0KiB/s (20.5kB/s)(20.0KiB/1000msec)\n" + lines,
+			map[string]lab.Samples{"write.bandwidth": {Min: 82 << 20, Max: 13513 << 20, Count: 155, Jobs: 1}, "write.iops": {Min: 10592, Max: 1729712, Count: 155, Jobs: 1}}},
+		"of fio 2, whose KB are KiB": {"# fio --name=x --rw=read\n   bw (KB  /s): min= 1, max= 2, per=25.00%, avg= 1.50, stdev= 0.1\n",
+			map[string]lab.Samples{"read.bandwidth": {Min: 1024, Max: 2048, Jobs: 1}}},
+		"without a maximum": {"# fio --name=x --rw=read\n   iops        : min=1, avg=3.50, stdev=1, samples=2\n", nil},
+		"damaged":           {"# fio --name=x --rw=read\n   iops        : min=9, max=1, avg=3.50, stdev=1, samples=2\n", nil},
+	} {
+		if g := values(t, c.text); !maps.Equal(g.Samples, c.want) {
+			t.Errorf("%s: %v, want %v", name, g.Samples, c.want)
+		}
+	}
+	two := "# fio --name=x --rw=read --bs=4k --numjobs=2\n"
+	for range 2 {
+		two += "x: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 20 19:12:30 2026\n  read: IOPS=5, BW=20.0KiB/s (20.5kB/s)(20.0KiB/1000msec)\n" + lines
+	}
+	if g := values(t, two); len(g.Jobs) != 2 || g.Samples != nil {
+		t.Errorf("of two entries that nobody added up: %v", g.Samples)
 	}
 }
 

@@ -140,17 +140,43 @@ func (p *textParser) samples(kind, text, unit string) {
 		return
 	}
 	d := job.Directions[name]
-	switch {
-	case kind == "iops" && d.IOPS == 0:
-		d.IOPS = amountOr0(avg, 1000)
-	case kind == "bw" && d.Bandwidth == 0:
-		step := 1000.0
-		if !strings.Contains(text, "samples=") {
-			step = 1024 // fio 2 wrote KB for KiB
+	step := 1000.0
+	if !strings.Contains(text, "samples=") {
+		step = 1024 // fio 2 wrote KB for KiB
+	}
+	found := extremes(text, unit, step, int(members(job.Options)))
+	switch kind {
+	case "iops":
+		d.IOPSSamples = found
+		if d.IOPS == 0 {
+			d.IOPS = amountOr0(avg, 1000)
 		}
-		d.Bandwidth = amountOr0(avg+unit, step)
+	case "bw":
+		d.BandwidthSamples = found
+		if d.Bandwidth == 0 {
+			d.Bandwidth = amountOr0(avg+unit, step)
+		}
 	}
 	p.keep(job, name, d)
+}
+
+// extremes reads the least and the largest of a line of samples; nil where it has not both.
+//
+//	bw (  MiB/s): min=   82, max=13513, per=95.40%, avg=3327.49, stdev=630.16, samples=155
+//	iops        : min=10592, max=1729712, avg=425919.08, stdev=80659.95, samples=155
+//	bw (KB  /s): min=69104, max=89968, per=100.00%, avg=84469.05, stdev=3966.55
+func extremes(text, unit string, step float64, jobs int) *lab.Samples {
+	least, okLeast := field(text, "min")
+	largest, ok := field(text, "max")
+	if !ok || !okLeast {
+		return nil
+	}
+	n, _ := field(text, "samples")
+	s := lab.Samples{Min: amountOr0(least+unit, step), Max: amountOr0(largest+unit, step), Count: int(whole(amountOr0(n, 1))), Jobs: jobs}
+	if !(s.Max > 0) || s.Min > s.Max {
+		return nil // damaged
+	}
+	return &s
 }
 
 // addedUp says whether sample lines are those of all jobs of an entry. Before fio 3, which prints how many samples there
