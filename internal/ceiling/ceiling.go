@@ -5,7 +5,8 @@
 //	PCIe, Ethernet, InfiniBand, DiskLink   one link: the formula, with its source
 //	Derive                                 facts that follow from others: what each disk's, NIC's and port's path carries
 //	NewMachine, Machine.Of                 the ceilings of a load on a place
-//	Check                                  numbers that can't be real, and numbers that look like a part of the machine
+//	ParseLinks, Links.Ceilings             the ceilings of links that somebody states, where there are no facts
+//	Check, CheckExtremes                   numbers that can't be real, and numbers that look like a part of the machine
 //	FindPlateau                            cells that agree at the top
 //	Rungs                                  what can be measured to know the machine's own limits
 //

@@ -21,7 +21,7 @@ const (
 
 // Check looks at one repetition of a cell: its results by metric, and its samples. These must be of all jobs together,
 // second by second. The maxima that fio prints beside its averages are not: with group_reporting it adds up each job's own
-// highest sample (sum_stat in fio's stat.c), which need not be of the same second.
+// highest sample (sum_stat in fio's stat.c), which need not be of the same second. CheckExtremes looks at those.
 func Check(values map[string]float64, samples []lab.Series, ceilings []Ceiling) []lab.Warning {
 	if len(ceilings) == 0 {
 		return nil

@@ -190,8 +190,18 @@ func Checks() []Check {
 			Taints: "the direction concerned",
 			When:   "a per-second sample is more than 10% above what the links to the place can carry at most, also where the mean is not",
 			Do:     "direct=1, or end_fsync=1 and more data than memory holds",
-			Source: "the NFS over RDMA report, whose writes have possible means and impossible peaks; fio's own maxima are " +
-				"not used, because with group_reporting they are sums of each job's own (stat.c, sum_stat)",
+			Source: "the NFS over RDMA report, whose writes have possible means and impossible peaks; fio's own maximum is " +
+				"used where it is that of one job, because with group_reporting it is the sum of each job's own (stat.c, sum_stat)",
+		},
+		{
+			Code:   "maxima-above-ceiling",
+			Title:  "The jobs' highest samples add up to more than the hardware allows",
+			By:     "report",
+			Taints: "the direction concerned",
+			When: "the maximum that fio printed for several jobs is more than 10% above what the links can carry: it is the sum of each job's " +
+				"own, so that it need not be of one moment",
+			Do:     "direct=1, or end_fsync=1 and more data than memory holds; per-second samples of all jobs together would prove it",
+			Source: "the NFS over RDMA report: buffered writes with maxima of 13 to 21 GB/s over links of 4 and 8; fio's stat.c, sum_stat",
 		},
 		{
 			Code:   "at-one-of-several",

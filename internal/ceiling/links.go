@@ -1,0 +1,126 @@
+package ceiling
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// Links are one link or several alike, whose rate somebody states: no facts are there of a machine in a report.
+type Links struct {
+	N int
+	// Rate of each in one direction, in B/s, of data alone.
+	Rate float64
+	// Name of one: "QDR", "32 Gbit/s".
+	Name string
+	// Derivation of the rate.
+	Derivation string
+}
+
+// maxLinks bounds how many links one place can have.
+const maxLinks = 64
+
+// ParseLinks reads links as people state them, and an InfiniBand port as the kernel prints it. Rates are of data, but for InfiniBand's
+// generations, whose encoding is taken off: a QDR port of four lanes signals with 40 Gbit/s and carries 32.
+//
+//	32 Gbit/s
+//	2x32Gbit/s
+//	2 x QDR
+//	2 x 40 Gb/sec (4X QDR)
+func ParseLinks(text string) (Links, error) {
+	rest := strings.TrimSpace(text)
+	l := Links{N: 1}
+	if number, after, ok := strings.Cut(rest, "x"); ok {
+		n, err := strconv.Atoi(strings.TrimSpace(number))
+		if err != nil || n < 1 || n > maxLinks {
+			return Links{}, fmt.Errorf("%q: before the x stands how many links there are, 1 to %d", text, maxLinks)
+		}
+		l.N, rest = n, strings.TrimSpace(after)
+	}
+	port, isPort := ParsePortRate(rest)
+	if !isPort {
+		generation := strings.ToUpper(strings.TrimPrefix(rest, "4X "))
+		if _, isPort = lane(generation); isPort {
+			port = PortRate{Lanes: 4, Generation: generation}
+		}
+	}
+	if isPort {
+		l.Rate, l.Derivation = InfiniBand(port, false)
+		l.Name = port.Generation
+		if port.Lanes != 4 {
+			l.Name += " " + strconv.Itoa(port.Lanes) + "X"
+		}
+		return l, nil
+	}
+	for _, u := range []struct {
+		name  string
+		bytes float64
+	}{{"Gbit/s", 1e9 / 8}, {"Mbit/s", 1e6 / 8}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"GiB/s", 1 << 30}, {"MiB/s", 1 << 20}} {
+		digits, ok := strings.CutSuffix(rest, u.name)
+		if !ok {
+			continue
+		}
+		digits = strings.TrimSpace(digits)
+		v, err := strconv.ParseFloat(digits, 64)
+		if err != nil || !(v > 0 && v*u.bytes < 1e15) {
+			break
+		}
+		l.Rate, l.Name = v*u.bytes, digits+" "+u.name
+		l.Derivation = l.Name + " = " + figure(l.Rate)
+		return l, nil
+	}
+	return Links{}, fmt.Errorf("%q is no link: write 32Gbit/s, 2x25Gbit/s, 4GB/s, QDR or 2xEDR", text)
+}
+
+// String is the links in words: "2 links of QDR".
+func (l Links) String() string {
+	if l.N == 1 {
+		return "one link of " + l.Name
+	}
+	return fmt.Sprintf("%d links of %s", l.N, l.Name)
+}
+
+// Ceilings are those of a load over the links: all of them in each direction, and where there are several, one of them.
+func (l Links) Ceilings() []Ceiling {
+	var all []Ceiling
+	for _, d := range directions() {
+		whole := Ceiling{Metric: lab.Bandwidth(d), Value: float64(l.N) * l.Rate, Most: float64(l.N) * l.Rate, Limiter: l.String(), Derivation: l.Derivation}
+		if l.N > 1 {
+			whole.Derivation = fmt.Sprintf("%d x (%s) = %s", l.N, l.Derivation, figure(whole.Value))
+			all = append(all, Ceiling{Metric: whole.Metric, Value: l.Rate, Most: l.Rate, Limiter: "a link of " + l.Name, Derivation: l.Derivation,
+				Part: fmt.Sprintf("one of %d links", l.N)})
+		}
+		all = append(all, whole)
+	}
+	return all
+}
+
+// CheckExtremes looks at the largest sample of each metric where the samples themselves are not known; mean are the results by metric.
+// The largest of one job was measured in one moment. Of several jobs, which fio adds up, it says no more than that there may have been
+// such a moment: that is a reason to look, and no proof.
+func CheckExtremes(samples map[string]lab.Samples, mean map[string]float64, ceilings []Ceiling) []lab.Warning {
+	var all []lab.Warning
+	for _, d := range directions() {
+		metric := lab.Bandwidth(d)
+		s, known := samples[metric]
+		c, ok := firm(ceilings, metric)
+		if !known || !ok || s.Max <= c.Most*overSample {
+			continue
+		}
+		if s.Jobs <= 1 {
+			all = append(all, lab.Warning{Code: "samples-above-ceiling", Taints: []string{d + ".*"}, Text: fmt.Sprintf(
+				"the highest sample is %s around a mean of %s, and no more than %s can pass %s (%s); these bytes went to a cache, and the mean is "+
+					"that of a cache filling and draining; use direct=1, or end_fsync=1 and more data than memory holds",
+				figure(s.Max), figure(mean[metric]), figure(c.Most), c.Limiter, c.Derivation)})
+			continue
+		}
+		all = append(all, lab.Warning{Code: "maxima-above-ceiling", Taints: []string{d + ".*"}, Text: fmt.Sprintf(
+			"the highest samples of the %d jobs add up to %s around a mean of %s, and no more than %s can pass %s (%s); fio adds up each job's own, "+
+				"which need not be of one moment, so this is no proof, but it is what a cache that fills and drains looks like; use direct=1, or "+
+				"end_fsync=1 and more data than memory holds",
+			s.Jobs, figure(s.Max), figure(mean[metric]), figure(c.Most), c.Limiter, c.Derivation)})
+	}
+	return all
+}
