@@ -30,8 +30,8 @@ func newCells() *cells {
 	return &cells{ignored: perRepetition(), byKey: map[string]*cell{}, ids: map[string]int{}}
 }
 
-// find returns the cell, and whether it is new.
-func (c *cells) find(arm string, m measurement) (*cell, bool) {
+// keyOf tells cells apart; it is valid until the next call.
+func (c *cells) keyOf(arm string, m measurement) []byte {
 	params := m.params
 	// The names are sorted into a slice that is used again, and a look-up by a converted []byte allocates nothing: ten
 	// thousand repetitions of a cell leave no garbage here.
@@ -49,10 +49,15 @@ func (c *cells) find(arm string, m measurement) (*cell, bool) {
 	for _, name := range c.names {
 		c.key = append(append(append(append(c.key, name...), '='), params[name]...), 0)
 	}
-	if known, ok := c.byKey[string(c.key)]; ok {
+	return c.key
+}
+
+// find returns the cell, and whether it is new.
+func (c *cells) find(arm string, m measurement) (*cell, bool) {
+	if known, ok := c.byKey[string(c.keyOf(arm, m))]; ok {
 		return known, false
 	}
-	kept := maps.Clone(params)
+	kept := maps.Clone(m.params)
 	maps.DeleteFunc(kept, func(name, _ string) bool { _, ok := c.ignored[name]; return ok })
 	if kept == nil {
 		kept = map[string]string{}

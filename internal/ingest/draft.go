@@ -31,6 +31,8 @@ type measurement struct {
 	repetition lab.Repetition
 	// ended is when the measurement was over; zero where the file does not say.
 	ended time.Time
+	// line of the file on which it begins, where a file holds several; 0 where that says nothing.
+	line int
 
 	// group and document are what fio said, for the checks of package validity; zero for other tools.
 	group    fio.Group
@@ -39,13 +41,15 @@ type measurement struct {
 
 // draft is a run as it grows while files are read.
 type draft struct {
-	sink   Sink
-	cells  *cells
-	checks []validity.Check
-	parser fio.Parser
-	// raw names the file at hand in the bundle, given are its bytes until the sink has them, and files counts those that
-	// it has.
+	sink    Sink
+	cells   *cells
+	staging staging
+	checks  []validity.Check
+	parser  fio.Parser
+	// raw names the file at hand in the bundle, name is the user's name of it, given are its bytes until the sink has them, and files
+	// counts those that it has.
 	raw   string
+	name  string
 	given []byte
 	files int
 
@@ -82,6 +86,7 @@ func (d *draft) begin(format, name string, raw []byte) {
 	}
 	// The number keeps two files of one name apart without a list of all names.
 	d.raw = fmt.Sprintf("%05d/%s", d.files+1, name)
+	d.name = name
 	d.given = raw
 }
 
@@ -95,7 +100,11 @@ func (d *draft) add(m measurement) error {
 		d.given = nil
 	}
 	target := d.target(m)
-	armed := d.arm(target, m.levels)
+	levels := m.levels
+	if d.staging.used() {
+		levels = d.staging.levels(m, string(d.cells.keyOf("", m)), d.where(m))
+	}
+	armed := d.arm(target, levels)
 	c, isNew := d.cells.find(armed.id, m)
 	if isNew {
 		d.run.Cells = append(d.run.Cells, c.Cell)
@@ -115,6 +124,14 @@ func (d *draft) add(m measurement) error {
 		return &sinkError{err}
 	}
 	return nil
+}
+
+// where a measurement stands, in words.
+func (d *draft) where(m measurement) string {
+	if m.line == 0 {
+		return d.name
+	}
+	return fmt.Sprintf("%s, line %d", d.name, m.line)
 }
 
 // leaveOutImpossible takes out what can't be a measurement, however well it parsed: a damaged digit makes a latency negative.
@@ -250,6 +267,7 @@ func (d *draft) arm(target int, levels map[string]string) arm {
 func (d *draft) finish() lab.Run {
 	slices.Sort(d.formats)
 	d.run.Format = strings.Join(d.formats, "+")
+	d.run.Stages = d.staging.stages()
 	for i := range d.run.Targets {
 		t := &d.run.Targets[i]
 		t.Role = "storage"

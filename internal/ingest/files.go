@@ -23,6 +23,8 @@ type file struct {
 	name, path string
 	// data in UTF-8 without a byte order mark. It is used again for the next file.
 	data []byte
+	// before is how many lines of the file stand before data, where the user asked for some of its lines only.
+	before int
 }
 
 // files walks over everything the user named.

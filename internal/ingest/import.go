@@ -20,19 +20,39 @@ import (
 // A file that can't be read, of no known format, or damaged makes the import fail with one lab.Usage error that names all
 // bad files. Below a directory, files of no known format are left out with a warning.
 func Import(ctx context.Context, names []string, open Opener, sink Sink) (lab.Run, error) {
+	sources := make([]Source, len(names))
+	for i, name := range names {
+		sources[i].Name = name
+	}
+	return ImportStages(ctx, sources, nil, open, sink)
+}
+
+// ImportStages is Import with stages: a level of the run's arms, so that a load in one stage is no repetition of the same load in
+// another. Sources name their stages, or order names those of one source, which then begin where a load comes again or where another
+// host's prompt stands. Both at once are no use.
+func ImportStages(ctx context.Context, sources []Source, order []string, open Opener, sink Sink) (lab.Run, error) {
 	i := &importing{importers: Importers(), draft: newDraft(sink), seen: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
+	i.draft.staging.order = order
 	w := files{open: open, skip: i.leaveOut, read: func(f fs.File, name, path string, given bool) error {
 		if err := ctx.Err(); err != nil {
 			return &lab.Error{Kind: lab.Cancelled, What: "the import was stopped; nothing was imported", Err: err}
 		}
 		return i.read(f, name, path, given)
 	}}
-	for _, name := range names {
-		if err := w.walk(name); err != nil {
+	for _, source := range sources {
+		i.draft.staging.source = source
+		if err := w.walk(source.Name); err != nil {
 			return lab.Run{}, err
 		}
 	}
-	return i.finish()
+	run, err := i.finish()
+	if err != nil {
+		return lab.Run{}, err
+	}
+	if err := i.draft.staging.check(sources); err != nil {
+		return lab.Run{}, err
+	}
+	return run, nil
 }
 
 // importing is an import under way.
@@ -86,6 +106,16 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	if err != nil {
 		return err
 	}
+	source := i.draft.staging.source
+	if source.First > 0 {
+		if err := b.finish(rest); err != nil {
+			return err
+		}
+		if b.data, err = source.cut(decode(b.data)); err != nil {
+			return err
+		}
+		rest = strings.NewReader("") // all of it is here
+	}
 	head := decode(b.data)
 	imp := importerFor(i.importers, path, head)
 	switch {
@@ -108,7 +138,7 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	}
 	i.seen[hash] = struct{}{}
 	i.draft.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
-	return imp.read(file{name: name, path: strings.TrimSuffix(path, ".gz"), data: decode(b.data)}, i.draft)
+	return imp.read(file{name: name, path: strings.TrimSuffix(path, ".gz"), data: decode(b.data), before: max(0, source.First-1)}, i.draft)
 }
 
 func (i *importing) leaveOut(name string) {

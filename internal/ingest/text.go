@@ -58,7 +58,7 @@ func readText(f file, prompt *regexp.Regexp, d *draft) error {
 	}
 	if len(blocks) == 0 {
 		if n := firstCommand(f.data); n > 0 {
-			return fmt.Errorf("line %d: expected fio's output below this command, such as %s, found none", n, exampleLine)
+			return fmt.Errorf("line %d: expected fio's output below this command, such as %s, found none", f.before+n, exampleLine)
 		}
 		return fmt.Errorf("expected lines such as %s, found none that belong to a job", exampleLine)
 	}
@@ -67,6 +67,7 @@ func readText(f file, prompt *regexp.Regexp, d *draft) error {
 		where := promptOf(prompt, string(lines[min(b.Line, len(lines))-1]))
 		err := addDocument(f, b.Document, d, func(m *measurement) {
 			m.repetition.Command = b.Command
+			m.line = f.before + b.Line
 			m.host = where.host
 			if m.place.Kind == "" && path.IsAbs(where.dir) {
 				m.place = lab.Place{Kind: lab.Directory, Path: where.dir}

@@ -72,6 +72,9 @@ type Run struct {
 	// Experiment says what was varied; nil for a run that varies nothing.
 	Experiment *Experiment `json:"experiment,omitempty"`
 
+	// Stages that the loads belong to, in their order; none where a run has no stages. An arm names its own in Levels[StageLevel].
+	Stages []Stage `json:"stages,omitempty"`
+
 	// Network are the pairs of a client and a server between which one is measured; none in a run of storage.
 	Network []NetworkPair `json:"network,omitempty"`
 	// Study says which parts of the run are loaded at the same time; nil where all of them are, every time.
@@ -222,6 +225,16 @@ type SettingCommands struct {
 	Verify []string `json:"verify"`
 	Undo   []string `json:"undo"`
 }
+
+// Stage is one state of what is measured, in which the same loads are carried out as in the others: the server's memory, one path to it, two.
+type Stage struct {
+	Name string `json:"name"`
+	// From is where an import took it from: "page.txt from line 14"; empty for what was measured.
+	From string `json:"from,omitempty"`
+}
+
+// StageLevel is the level of an arm that names its stage.
+const StageLevel = "stage"
 
 // NetworkPair is a client and a server, by their roles. The server listens on a port of an address, which is one of its own.
 type NetworkPair struct {
