@@ -88,7 +88,7 @@ func sameKind(published, measured map[string]string) bool {
 		return false
 	}
 	for _, name := range []string{"rw", "bs", "direct"} {
-		if published[name] != "" && plain(published[name]) != plain(parameter(measured, name)) {
+		if published[name] != "" && Plain(published[name]) != Plain(Parameter(measured, name)) {
 			return false
 		}
 	}
@@ -103,15 +103,15 @@ func sameKind(published, measured map[string]string) bool {
 const fewTimes = 4
 
 func inFlight(params map[string]string) int {
-	depth, _ := strconv.Atoi(parameter(params, "iodepth"))
-	jobs, _ := strconv.Atoi(parameter(params, "numjobs"))
+	depth, _ := strconv.Atoi(Parameter(params, "iodepth"))
+	jobs, _ := strconv.Atoi(Parameter(params, "numjobs"))
 	return max(depth, 1) * max(jobs, 1)
 }
 
 // flushes says whether a load makes the drive keep what was written; who does, says so.
 func flushes(params map[string]string) bool {
 	for _, name := range []string{"fsync", "fdatasync", "sync"} {
-		if v := parameter(params, name); v != "0" && v != "none" {
+		if v := Parameter(params, name); v != "0" && v != "none" {
 			return true
 		}
 	}
@@ -122,19 +122,19 @@ func flushes(params map[string]string) bool {
 func loadDifferences(published, measured map[string]string) []Difference {
 	var differences []Difference
 	for _, name := range []string{"rw", "bs", "iodepth", "numjobs", "direct", "fsync", "fdatasync", "sync", "rwmixread"} {
-		here := parameter(measured, name)
-		if published[name] == "" && slices.Contains([]string{"fsync", "fdatasync", "sync", "rwmixread"}, name) && here == parameter(nil, name) {
+		here := Parameter(measured, name)
+		if published[name] == "" && slices.Contains([]string{"fsync", "fdatasync", "sync", "rwmixread"}, name) && here == Parameter(nil, name) {
 			continue // nobody states what he left alone
 		}
-		if plain(published[name]) != plain(here) {
+		if Plain(published[name]) != Plain(here) {
 			differences = append(differences, Difference{name, published[name], here})
 		}
 	}
 	return differences
 }
 
-// parameter is a parameter with fio's default where it was not set. A measured cell names all that was set.
-func parameter(params map[string]string, name string) string {
+// Parameter is a parameter with fio's default where it was not set. A measured cell names all that was set.
+func Parameter(params map[string]string, name string) string {
 	if v := params[name]; v != "" {
 		return v
 	}
@@ -142,8 +142,8 @@ func parameter(params map[string]string, name string) string {
 		"rwmixread": "50", "ioengine": "psync"}[name]
 }
 
-// plain writes an amount as a number, so that 4k is 4096; other values stay.
-func plain(value string) string {
+// Plain writes an amount as a number, so that 4k is 4096; other values stay.
+func Plain(value string) string {
 	if n, err := unit.ParseBytes(value); err == nil {
 		return strconv.FormatInt(n, 10)
 	}
@@ -153,7 +153,7 @@ func plain(value string) string {
 // cached says whether a page cache makes two buffered loads different ones: data that fits into memory here and there, or an
 // extent that nobody knows.
 func (r Reference) cached(result Result, m Measurement) []Difference {
-	if result.Params["direct"] == "1" || parameter(m.Cell.Params, "direct") == "1" {
+	if result.Params["direct"] == "1" || Parameter(m.Cell.Params, "direct") == "1" {
 		return nil
 	}
 	fits := func(params map[string]string, place lab.Place, facts []lab.Fact) string {
@@ -162,7 +162,7 @@ func (r Reference) cached(result Result, m Measurement) []Difference {
 			size = place.Size
 		}
 		memory, _ := strconv.ParseInt(fact(facts, "memory.total"), 10, 64)
-		switch jobs, _ := strconv.ParseInt(parameter(params, "numjobs"), 10, 64); {
+		switch jobs, _ := strconv.ParseInt(Parameter(params, "numjobs"), 10, 64); {
 		case size == 0 || memory == 0:
 			return ""
 		case size*max(jobs, 1) < memory:
@@ -202,7 +202,7 @@ func (r Reference) otherDifferences(result Result, m Measurement) []Difference {
 			differences = append(differences, Difference{condition, published, measured})
 		}
 	}
-	if published, measured := result.Params["ioengine"], parameter(m.Cell.Params, "ioengine"); published != measured {
+	if published, measured := result.Params["ioengine"], Parameter(m.Cell.Params, "ioengine"); published != measured {
 		compare("ioengine", published, measured)
 	}
 	if r.Place.Kind != m.Place.Kind {

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/ingest"
+	"headroom/internal/lab"
+	"headroom/internal/reference"
+	"headroom/internal/stages"
+)
+
+// nowhere takes the raw files of an import, and keeps its repetitions.
+type nowhere struct{ repetitions []lab.Repetition }
+
+func (*nowhere) Raw(string, []byte) error { return nil }
+func (n *nowhere) Repetition(r lab.Repetition) error {
+	n.repetitions = append(n.repetitions, r)
+	return nil
+}
+
+// stagesOfTheReport are those of the NFS over RDMA report, as its own tables set them beside each other.
+func stagesOfTheReport(t *testing.T, o stages.Options) stages.Document {
+	t.Helper()
+	sink := &nowhere{}
+	run, err := ingest.ImportStages(context.Background(), []ingest.Source{{Name: "../../docs/examples/nfs-over-rdma.txt"}},
+		[]string{"ram", "one path", "two paths", "rdma"}, func(name string) (fs.File, error) { return os.Open(name) }, sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.ID = "7KQ4M2X9TD"
+	d, err := stages.Make(run, func(yield func(lab.Repetition, error) bool) {
+		for _, r := range sink.repetitions {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// asPublished holds the stages against each other as the report does, over its ports of QDR InfiniBand.
+func asPublished(t *testing.T) stages.Options {
+	t.Helper()
+	one, err := ceiling.ParseLinks("QDR")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := one
+	two.N = 2
+	return stages.Options{Against: []stages.Against{{Stage: "two paths", Of: "one path"}, {Stage: "rdma", Of: "two paths"}},
+		Links: map[string]ceiling.Links{"one path": one, "two paths": two, "rdma": two}}
+}
+
+func writtenStages(t *testing.T, d stages.Document, width int) string {
+	t.Helper()
+	var b strings.Builder
+	if err := WriteStages(&b, d, Options{Width: width}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestStagesAreTold(t *testing.T) {
+	o := asPublished(t)
+	var err error
+	if o.Published, err = reference.BuiltInTables("nfs-rdma-report"); err != nil {
+		t.Fatal(err)
+	}
+	d := stagesOfTheReport(t, o)
+	for _, width := range []int{80, 160} {
+		got := writtenStages(t, d, width)
+		golden := filepath.Join("testdata", "golden", fmt.Sprintf("stages-%d.txt", width))
+		if *update {
+			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("not %s; -update writes it anew:\n%s", golden, got)
+		}
+	}
+}
+
+// Whatever the width, no line is longer, and the share that a stage reaches is there before other figures are.
+func TestStagesFitTheTerminal(t *testing.T) {
+	o := asPublished(t)
+	var err error
+	if o.Published, err = reference.BuiltInTables("nfs-rdma-report"); err != nil {
+		t.Fatal(err)
+	}
+	d := stagesOfTheReport(t, o)
+	for width := 60; width <= 200; width += 4 {
+		text := writtenStages(t, d, width)
+		for line := range strings.Lines(text) {
+			if n := columns(strings.TrimRight(line, "\n")); n > width {
+				t.Errorf("%d columns in a terminal of %d: %s", n, width, line)
+			}
+		}
+		for _, want := range []string{"of one path", "of two paths", "(217.7%)", "3633.37"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d columns: no %q in\n%s", width, want, text)
+			}
+		}
+		if left := strings.Contains(text, "Left out for want of room: "); left == strings.Contains(text, "Gbit/s  ") {
+			t.Errorf("%d columns: something was left out, %v, in\n%s", width, left, text)
+		}
+	}
+}
+
+// A table without faults has no marks, and says what it was not asked.
+func TestStagesWithoutFaults(t *testing.T) {
+	d := stagesOfTheReport(t, stages.Options{Against: []stages.Against{{Stage: "rdma", Of: "two paths"}}})
+	text := writtenStages(t, d, 100)
+	if !strings.HasPrefix(text, "22 rows in 4 stages\n") || !strings.Contains(text, "Without --link nothing is said") || strings.Contains(text, "!") || strings.Contains(text, "brackets") {
+		t.Error(text)
+	}
+}
+
+// Both directions of a load that has two are told apart, and a published row that can't be found is not called right.
+func TestStagesOfMixedLoads(t *testing.T) {
+	one := 0
+	d := stages.Document{Stages: []stages.Stage{{Stage: lab.Stage{Name: "a"}}}, Rows: []stages.Row{
+		{Stage: "a", Title: "readwrite 50/50 4k q1", Params: map[string]string{"rw": "readwrite"}, Direction: "read", IOPS: 5, N: 3},
+		{Stage: "a", Title: "readwrite 50/50 4k q1", Params: map[string]string{"rw": "readwrite"}, Direction: "write", Group: 1, IOPS: 4, N: 3},
+	}, Published: []stages.Published{{Rows: []stages.PublishedRow{
+		{Label: "found", Row: &one, Figures: []stages.Figure{{Column: "IOPS", Published: "5", Agrees: stages.Measured}}},
+		{Label: "lost", Figures: []stages.Figure{{Column: "IOPS", Published: "7", Agrees: stages.Unknown}}},
+	}}}}
+	text := writtenStages(t, d, 100)
+	for _, want := range []string{"readwrite 50/50 4k q1 read\n", "readwrite 50/50 4k q1 write\n", "of 2 rows published, 1 with figures that no load here has", "?7"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing of %q in\n%s", want, text)
+		}
+	}
+	d.Published[0].Rows = d.Published[0].Rows[:1]
+	if text := writtenStages(t, d, 100); !strings.Contains(text, "of 1 row published, all as measured") {
+		t.Error(text)
+	}
+}
