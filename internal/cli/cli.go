@@ -98,6 +98,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		p.ladderCommand(),
 		p.reportCommand(),
 		p.historyCommand(),
+		p.stagesCommand(),
 		p.exportCommand(),
 		p.importCommand(),
 		p.labelCommand(),

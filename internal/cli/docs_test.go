@@ -17,6 +17,7 @@ import (
 	"headroom/internal/layers"
 	"headroom/internal/report"
 	"headroom/internal/rule"
+	"headroom/internal/stages"
 	"headroom/internal/suite"
 	"headroom/internal/sweep"
 	"headroom/internal/target/qemu"
@@ -85,7 +86,8 @@ func loadExample(t *testing.T, name, kind, example string) {
 	}
 	known := map[string]any{report.Schema: new(report.Summary), runsSchema: new(runsDocument), facts.DocumentSchema: new(facts.Document),
 		diff.Schema: new(diff.Document), compare.Schema: new(compare.Document), layers.Schema: new(layers.Document), ladder.Schema: new(ladder.Document), rule.Schema: new(rule.Report),
-		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document), factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document), bisection.Schema: new(bisection.Document)}
+		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document), factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document), bisection.Schema: new(bisection.Document),
+		stages.Schema: new(stages.Document)}
 	into, ok := known[schema.Schema]
 	if !ok {
 		t.Errorf("%s: an example of the schema %q", name, schema.Schema)

@@ -23,23 +23,37 @@ import (
 
 func (p *program) importCommand() *cobra.Command {
 	var label string
+	var g givenStages
 	c := &cobra.Command{
-		Use:   "import FILE...",
+		Use:   "import [FILE...]",
 		Short: "Make a run of other tools' results, or take back an exported run",
 		Long: "Makes one run of the files given. Where a cell appears again, it is the next repetition.\n\nIt reads:\n" + importHelp() +
-			"  a run that headroom exported (--format run), or the folder of one",
+			`  a run that headroom exported (--format run), or the folder of one
+
+The same load in another stage (another transport, two paths rather than one) is no
+repetition. --stage NAME=FILE says which file, or with :FIRST-LAST which of its lines,
+belong to which stage. --stages NAME,NAME does that for one page, in its order: a stage
+begins with a load that the one before has already, or at the prompt of another host.
+Headings are not read. Where it finds another number of stages, nothing is imported.
+headroom stages RUN sets them beside each other.`,
 		Example: `  headroom import --label before results/*.json
   headroom import pasted.txt
+  headroom import --stage 'one path=a.txt' --stage 'two paths=b.txt' --stage rdma=page.txt:120-160
+  headroom import --stages 'ram,one path,two paths,rdma' page.txt
   headroom import from-a-colleague.headroom`,
-		Args: between(1, many, "one file or more"),
+		Args: between(0, many, "files"),
 		RunE: func(c *cobra.Command, args []string) error {
+			sources, order, err := g.sources(args)
+			if err != nil {
+				return err
+			}
 			s, err := p.openStore()
 			if err != nil {
 				return err
 			}
 			p.tidy(c.Context(), s, here)
 			defer rarelyCollected()()
-			b, err := p.importFiles(c.Context(), s, args, label)
+			b, err := p.importFiles(c.Context(), s, sources, order, label)
 			if err != nil {
 				return err
 			}
@@ -47,6 +61,8 @@ func (p *program) importCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&label, "label", "", "text to find the run by")
+	c.Flags().StringArrayVar(&g.named, "stage", nil, "a stage and what belongs to it: NAME=FILE or NAME=FILE:FIRST-LAST; may be repeated")
+	c.Flags().StringVar(&g.order, "stages", "", "the stages of one page, in its order: NAME,NAME,…")
 	p.jsonFlag(c)
 	return c
 }
@@ -67,17 +83,21 @@ func rarelyCollected() (restore func()) {
 	return func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) }
 }
 
-func (p *program) importFiles(ctx context.Context, s *store.Store, names []string, label string) (*store.Bundle, error) {
-	if len(names) == 1 {
-		ours, err := isRun(names[0])
+func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, label string) (*store.Bundle, error) {
+	if len(sources) == 1 {
+		name := sources[0].Name
+		ours, err := isRun(name)
 		if err != nil {
-			return nil, &lab.Error{Kind: lab.Usage, What: "can't import " + names[0], Err: err}
+			return nil, &lab.Error{Kind: lab.Usage, What: "can't import " + name, Err: err}
+		}
+		if ours && (order != nil || sources[0].Stage != "") {
+			return nil, usage(name+" is a run of headroom's own, which has its stages or has none", "import it without --stage and --stages")
 		}
 		if ours {
-			return p.importRun(s, names[0], label)
+			return p.importRun(s, name, label)
 		}
 	}
-	return p.importResults(ctx, s, names, label)
+	return p.importResults(ctx, s, sources, order, label)
 }
 
 // isRun says whether name is a run of headroom's own: the folder of one, or an export.
@@ -112,14 +132,14 @@ func (p *program) importRun(s *store.Store, name, label string) (*store.Bundle, 
 }
 
 // importResults reads other tools' files into a new run. It is all or nothing.
-func (p *program) importResults(ctx context.Context, s *store.Store, names []string, label string) (*store.Bundle, error) {
+func (p *program) importResults(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, label string) (*store.Bundle, error) {
 	header := lab.Run{ID: store.NewID(), Label: label, Status: lab.Running, Source: lab.Imported, Created: time.Now(), Version: p.Version, Command: p.Args}
 	w, err := s.Create(header)
 	if err != nil {
 		return nil, err
 	}
 	sink := &importSink{writer: w, latency: map[string]map[string]lab.Histogram{}}
-	read, err := ingest.Import(ctx, names, func(name string) (fs.File, error) { return os.Open(name) }, sink)
+	read, err := ingest.ImportStages(ctx, sources, order, func(name string) (fs.File, error) { return os.Open(name) }, sink)
 	if err == nil {
 		err = w.Commit()
 	}
@@ -203,6 +223,15 @@ func (p *program) printImported(s *store.Store, b *store.Bundle) error {
 		}
 		id := s.ShortID(r.ID)
 		fmt.Fprintf(p.Stdout, "imported as %s: %s, %s (headroom show %s)\n", id, plural(r.Cells, "cell"), plural(r.Repetitions, "repetition"), id)
+		for _, stage := range b.Run.Stages {
+			fmt.Fprintf(p.Stdout, "  stage %s: %s from %s\n", stage.Name, plural(cellsIn(b.Run, stage.Name), "load"), stage.From)
+		}
+		if len(b.Run.Stages) > 0 {
+			fmt.Fprintf(p.Stdout, "  side by side: headroom stages %s\n", id)
+		}
+		if len(b.Run.Stages) == 0 && r.Repetitions > r.Cells && b.Run.Format == "fio-text" {
+			fmt.Fprintln(p.Stdout, "  loads that come again are repetitions here; where they are stages of a report, name them: --stage or --stages")
+		}
 		for _, w := range b.Run.Warnings {
 			fmt.Fprintf(p.Stdout, "  %s: %s\n", w.Code, w.Text)
 		}

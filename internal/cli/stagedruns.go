@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stages"
+	"headroom/internal/store"
+)
+
+// stagedRun is a run with stages: one that has them itself, or the runs of stages that were measured one after the other (headroom nfs) as one.
+type stagedRun struct {
+	lab.Run
+	repetitions iter.Seq2[lab.Repetition, error]
+	warnings    []stages.Warning
+}
+
+// staged finds out what stages a run has, or is one of.
+func (p *program) staged(b *store.Bundle) (stagedRun, error) {
+	parts := []*store.Bundle{b}
+	if b.Run.Pair != "" && len(stageNames(b.Run)) > 0 {
+		s, err := p.openStore()
+		if err != nil {
+			return stagedRun{}, err
+		}
+		if parts, err = (&turns{program: p, store: s}).partners(b); err != nil {
+			return stagedRun{}, err
+		}
+		slices.SortFunc(parts, func(a, b *store.Bundle) int { return a.Run.Created.Compare(b.Run.Created) })
+	}
+	if len(parts) == 1 {
+		found, err := stageWarnings(b, func(cell string) string { return cell })
+		return stagedRun{b.Run, b.Repetitions(), found}, err
+	}
+	whole := stagedRun{Run: parts[0].Run, repetitions: func(yield func(lab.Repetition, error) bool) {
+		for i, part := range parts {
+			for rep, err := range part.Repetitions() {
+				rep.Cell = partCell(i, rep.Cell)
+				rep.Block, rep.Position = 0, 0 // the first block of one stage is not that of another
+				if !yield(rep, err) {
+					return
+				}
+			}
+		}
+	}}
+	whole.Arms, whole.Cells, whole.Stages = nil, nil, nil
+	for i, part := range parts {
+		for _, a := range part.Run.Arms {
+			a.ID = partCell(i, a.ID)
+			whole.Arms = append(whole.Arms, a)
+		}
+		for _, c := range part.Run.Cells {
+			c.ID, c.Arm = partCell(i, c.ID), partCell(i, c.Arm)
+			whole.Cells = append(whole.Cells, c)
+		}
+		found, err := stageWarnings(part, func(cell string) string { return partCell(i, cell) })
+		if err != nil {
+			return stagedRun{}, err
+		}
+		whole.warnings = append(whole.warnings, found...)
+	}
+	return whole, nil
+}
+
+// partCell is the name of a cell or an arm of the i-th run among those of all.
+func partCell(i int, name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d/%s", i+1, name)
+}
+
+func stageWarnings(b *store.Bundle, named func(cell string) string) ([]stages.Warning, error) {
+	known, err := warningsOf(b)
+	var all []stages.Warning
+	for _, w := range known {
+		all = append(all, stages.Warning{Cell: named(w.cell), Warning: w.Warning, Repetitions: w.repetitions, N: w.n})
+	}
+	return all, err
+}
+
+// againstFewer holds each stage of an NFS server against the one with less of one thing: more paths against one, RDMA against TCP by as many. None where that is not what the
+// stages are.
+func againstFewer(names []string) []stages.Against {
+	called := func(prefix string) string {
+		i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, prefix) })
+		if i < 0 {
+			return ""
+		}
+		return names[i]
+	}
+	tcp, tcps, rdma, rdmas := called("TCP single path"), called("TCP multipath"), called("RDMA single path"), called("RDMA multipath")
+	var all []stages.Against
+	for _, a := range []stages.Against{{Stage: tcps, Of: tcp}, {Stage: rdma, Of: tcp}, {Stage: rdmas, Of: cmp.Or(tcps, rdma)}} {
+		if a.Stage != "" && a.Of != "" {
+			all = append(all, a)
+		}
+	}
+	return all
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+	"headroom/internal/reference"
+	"headroom/internal/report"
+	"headroom/internal/stages"
+	"headroom/internal/store"
+)
+
+type stagesOptions struct {
+	of, links []string
+	published string
+}
+
+func (p *program) stagesCommand() *cobra.Command {
+	var o stagesOptions
+	c := &cobra.Command{
+		Use:   "stages RUN",
+		Short: "Set the stages of a run beside each other, load by load, and say what is wrong with the table",
+		Long: `Prints IOPS, MiB/s and Gbit/s of each load in each stage, and what share of another
+stage it reaches. Each row is labelled by the command line that ran. It says which
+pairs are not alike, and with --link which figures the links can't have carried
+and which sit at the ceiling of one link of several.
+
+With --published a table that somebody published is held against it, row by row:
+rows are found by their figures, never by their labels. It is a file of
+comma-separated values whose first line names the columns (label, and the unit of
+each other one: IOPS, MiB/s, Gbit/s, %; "table" keeps several tables apart), or
+reference:NAME for one that comes with headroom.
+
+Stages come from headroom import --stage or --stages.`,
+		Example: `  headroom stages last
+  headroom stages last --of 'two paths/one path' --of 'rdma/two paths'
+  headroom stages last --link 'one path=QDR' --link 'two paths=2xQDR' --link rdma=2x32Gbit/s
+  headroom stages last --published table.csv
+  headroom stages last --published reference:nfs-rdma-report`,
+		Args:              between(1, 1, "one run"),
+		ValidArgsFunction: p.completeRuns,
+		RunE: func(_ *cobra.Command, args []string) error {
+			bundles, err := p.findAll(args)
+			if err != nil {
+				return err
+			}
+			d, err := p.stages(bundles[0], o)
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return p.printJSON(d)
+			}
+			options, err := p.reportOptions(report.Options{})
+			if err != nil {
+				return err
+			}
+			return report.WriteStages(p.Stdout, d, options)
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.of, "of", nil, "hold a stage against another: STAGE/OTHER; may be repeated (default: each against the one before it; of NFS more paths\nagainst one, and RDMA against TCP)")
+	f.StringArrayVar(&o.links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two paths=2x32Gbit/s' or rdma=2xQDR; without STAGE, of all others;\n"+
+		"RATE none for none")
+	f.StringVar(&o.published, "published", "", "published table to hold against it: FILE or reference:NAME")
+	p.jsonFlag(c)
+	completeFlag(c, "published", publishedNames)
+	return c
+}
+
+// publishedNames are the published tables that come with headroom, as they are named.
+func publishedNames() []string {
+	names, _ := reference.TableNames() // without names there is nothing to complete
+	for i := range names {
+		names[i] = reference.Prefix + names[i]
+	}
+	return names
+}
+
+// stages makes the document of a run.
+func (p *program) stages(b *store.Bundle, o stagesOptions) (stages.Document, error) {
+	run, err := p.staged(b)
+	if err != nil {
+		return stages.Document{}, err
+	}
+	options := stages.Options{Warnings: run.warnings}
+	for _, text := range o.of {
+		a, err := stages.Of(run.Run, text)
+		if err != nil {
+			return stages.Document{}, err
+		}
+		options.Against = append(options.Against, a)
+	}
+	if len(o.of) == 0 {
+		options.Against = againstFewer(stageNames(run.Run))
+	}
+	if options.Links, err = stageLinks(run.Run, o.links); err != nil {
+		return stages.Document{}, err
+	}
+	if options.Published, err = publishedTables(o.published); err != nil {
+		return stages.Document{}, err
+	}
+	return stages.Make(run.Run, run.repetitions, options)
+}
+
+// stageLinks reads --link: of a stage, or of all that have none of their own.
+func stageLinks(run lab.Run, given []string) (map[string]ceiling.Links, error) {
+	const none = "none"
+	links := map[string]ceiling.Links{}
+	said := map[string]bool{}
+	rest := ""
+	for _, text := range given {
+		// The rate has no sign of equality, and a stage may.
+		name, rate := "", text
+		if i := strings.LastIndexByte(text, '='); i >= 0 {
+			name, rate = strings.TrimSpace(text[:i]), strings.TrimSpace(text[i+1:])
+		}
+		l, err := ceiling.ParseLinks(rate)
+		if err != nil && rate != none {
+			return nil, usage("--link "+text+": "+err.Error(), "for example --link 'two paths=2x32Gbit/s'")
+		}
+		if said[name] {
+			return nil, usage(fmt.Sprintf("--link %s: links of %q were given before", text, name))
+		}
+		said[name] = true
+		switch {
+		case name == "":
+			rest = rate
+		case rate != none:
+			links[name] = l
+		}
+	}
+	names := stageNames(run)
+	for name := range said {
+		if name != "" && !slices.Contains(names, name) {
+			return nil, usage(fmt.Sprintf("--link: this run has no stage %q", name), "it has "+strings.Join(names, ", "))
+		}
+	}
+	if rest == "" || rest == none {
+		return links, nil
+	}
+	for _, name := range names {
+		if !said[name] {
+			l, err := ceiling.ParseLinks(rest)
+			if err != nil {
+				return nil, err
+			}
+			links[name] = l
+		}
+	}
+	return links, nil
+}
+
+func stageNames(run lab.Run) []string {
+	var names []string
+	for _, a := range run.Arms {
+		if name := a.Levels[lab.StageLevel]; name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func publishedTables(name string) ([]reference.Table, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if strings.HasPrefix(name, reference.Prefix) {
+		return reference.BuiltInTables(name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the published table " + name, Err: err}
+	}
+	defer f.Close()
+	return reference.ParseTables(name, f)
+}

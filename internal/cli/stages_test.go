@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var updateStages = flag.Bool("update-stages", false, "write the examples of docs/stages.md anew")
+
+// printedBy runs a command line as it stands in the docs, in the folder above them, and returns what it prints.
+func printedBy(t *testing.T, store, line string) string {
+	t.Helper()
+	var args []string
+	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+?)'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
+		args = append(args, m[1]+m[2]+m[3]+m[4])
+	}
+	var out, errs bytes.Buffer
+	code := Run(context.Background(), Surroundings{Args: append(args, "--store", store), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		Env: func(string) string { return "" }, Version: "test"})
+	if code != 0 {
+		t.Fatalf("%s: exit code %d\n%s", line, code, errs.String())
+	}
+	return regexp.MustCompile(`(imported as |headroom (?:show|stages) )[0-9A-Z]+`).ReplaceAllString(out.String(), "${1}8JT9")
+}
+
+// The commands of docs/stages.md print what stands below them there.
+func TestStagesDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/stages.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("../..")
+	store := t.TempDir()
+	compared := 0
+	for _, want := range []struct{ command, begins string }{{"headroom import --stages ", "imported as "}, {"headroom stages last --of ", "22 rows "}} {
+		_, rest, found := strings.Cut(string(page), want.command)
+		command, _, _ := strings.Cut(rest, "\n")
+		_, block, printed := strings.Cut(string(page), "```text\n"+want.begins)
+		block, _, closed := strings.Cut(block, "```")
+		if !found || !printed || !closed {
+			t.Fatalf("no %q with its output in the page", want.command)
+		}
+		got := printedBy(t, store, want.command+command)
+		if *updateStages {
+			page = []byte(strings.Replace(string(page), "```text\n"+want.begins+block, "```text\n"+got, 1))
+		} else if block = want.begins + block; got != block {
+			t.Errorf("%s%s prints\n%s\nand not\n%s\n-update-stages writes it anew", want.command, command, got, block)
+		}
+		compared++
+	}
+	if *updateStages {
+		if err := os.WriteFile("docs/stages.md", page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if compared != 2 {
+		t.Errorf("%d commands", compared)
+	}
+}
