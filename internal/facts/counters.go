@@ -25,6 +25,8 @@ type Gauges struct {
 	sensors           map[string]string
 	maxMHz            float64
 	all               []string
+	// mount is a point of NFS whose traffic is counted; empty for none.
+	mount string
 }
 
 // The files that every kernel has, or that are simply left out where it does not.
@@ -70,6 +72,12 @@ func FindGauges(ctx context.Context, t target.Target, disks []string) (*Gauges, 
 	return g, nil
 }
 
+// CountServer adds what goes between an NFS mount and its server.
+func (g *Gauges) CountServer(point string) {
+	g.mount = point
+	g.all = append(g.all, mountStatsPath)
+}
+
 // ReadCounters looks for the counters and reads them once. Around loads, FindGauges once and Read before and after each
 // is cheaper.
 func ReadCounters(ctx context.Context, t target.Target, disks []string) (validity.Counters, error) {
@@ -98,6 +106,9 @@ func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
 	c.Load = parseLoad(files[loadPath].Data)
 	if s, ok := parsePressure(files[pressureIOPath].Data); ok {
 		c.PressureIO = s.total
+	}
+	if s := parseMountStats(files[mountStatsPath].Data)[g.mount]; g.mount != "" && s.moved {
+		c.Server = &validity.ServerBytes{Read: s.read, Written: s.written}
 	}
 	for _, p := range g.throttles {
 		if n, ok := numberIn(files[p]); ok {

@@ -27,6 +27,7 @@ func Machine(facts []lab.Fact) validity.Machine {
 		MemoryBytes:   integer(values["memory.total"]),
 		Cores:         int(integer(values["cpu.threads"])),
 		Filesystem:    values["filesystem.type"],
+		MountPoint:    values["filesystem.mount_point"],
 		MountOptions:  options(values["filesystem.options"], values["filesystem.super_options"]),
 		LogicalBlock:  integer(values["device.under-test.queue.logical_block_size"]),
 		PhysicalBlock: integer(values["device.under-test.queue.physical_block_size"]),

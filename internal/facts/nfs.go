@@ -172,6 +172,9 @@ type mountStats struct {
 	transports  int
 	connected   []string
 	retransmits int64
+	// read and written are the bytes that went over the wire, for reads and by writes; moved says that they are known.
+	read, written int64
+	moved         bool
 }
 
 // maxTransports is more than a mount can have: 16 connections to each of 16 addresses.
@@ -183,7 +186,10 @@ const maxTransports = 1024
 // operations behind "per-op statistics" begin with the calls made and the requests sent for them, which are more when
 // some were sent again.
 //
+// Of the line "bytes:" the fifth and sixth numbers are what was read from the server and written to it, direct I/O included.
+//
 //	device 192.0.2.1:/srv mounted on /mnt with fstype nfs4 statvers=1.1
+//		bytes:	5319491584 1610612736 0 0 5319491584 1610612736 0 0
 //		xprt:	tcp 832 0 1 0 11 6428 6428 0 12154 0 24 26 5726
 //		xprt:	rdma 0 0 1 0 22 1733 1733 0 1733 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0
 //		per-op statistics
@@ -220,6 +226,8 @@ func parseMountStats(data []byte) map[string]mountStats {
 			if err == nil && err2 == nil && calls >= 0 && sent > calls && s.retransmits < 1<<60 && sent < 1<<60 {
 				s.retransmits += sent - calls
 			}
+		case fields[0] == "bytes:" && len(fields) > 6:
+			s.read, s.written, s.moved = integer(fields[5]), integer(fields[6]), true
 		case fields[0] == "xprt:" && len(fields) > 1 && s.transports < maxTransports:
 			s.transports++
 			if everConnected(fields[1:]) {

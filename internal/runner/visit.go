@@ -76,6 +76,9 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 	if s.gauges, err = facts.FindGauges(ctx, s.Target, s.Place.Disks); err != nil {
 		return err
 	}
+	if strings.HasPrefix(s.Machine.Filesystem, "nfs") && s.Machine.MountPoint != "" {
+		s.gauges.CountServer(s.Machine.MountPoint)
+	}
 	if s.Server != nil {
 		if s.served, err = facts.FindGauges(ctx, s.Server.Target, nil); err != nil {
 			return err

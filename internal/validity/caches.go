@@ -60,9 +60,9 @@ func pageCache(e Evidence) []lab.Warning {
 		return nil
 	}
 	read := float64(e.traffic(lab.Read).bytes)
-	return warn(allOf(lab.Read), "%s of what fio read came from this machine's memory: fio read %s, the disk only "+
+	return warn(allOf(lab.Read), "%s of what fio read came from this machine's memory: fio read %s, %s only "+
 		"%s; add direct=1, or take a file of at least %d times the memory",
-		unit.Percent(1-share), unit.Bytes(read), unit.Bytes(share*read), memoryFactor)
+		unit.Percent(1-share), unit.Bytes(read), e.storage(), unit.Bytes(share*read), memoryFactor)
 }
 
 // directNotHonoured looks at files only: a block device opened with O_DIRECT always gets what is asked of it. Holes look
@@ -83,10 +83,10 @@ func directNotHonoured(e Evidence) []lab.Warning {
 			continue
 		}
 		done := map[string]string{lab.Read: "read", lab.Write: "wrote"}[d]
-		all = append(all, warn(allOf(d), "direct=1 was asked for, but the disk %s %s of the %s that fio %s: the "+
+		all = append(all, warn(allOf(d), "direct=1 was asked for, but %s %s %s of the %s that fio %s: the "+
 			"file system, or a loop device below it, buffers it all the same; "+
 			"measure on a file system that honours O_DIRECT, or the device itself",
-			done, portion(share), unit.Bytes(float64(e.traffic(d).bytes)), done)...)
+			e.storage(), done, portion(share), unit.Bytes(float64(e.traffic(d).bytes)), done)...)
 	}
 	return all
 }

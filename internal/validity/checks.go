@@ -116,7 +116,7 @@ func Checks() []Check {
 			Title:      "This machine's memory answered reads",
 			Repetition: pageCache,
 			Taints:     "reads",
-			When: fmt.Sprintf("buffered reads, and the disk read %s of what fio read (ramp allowed for)",
+			When: fmt.Sprintf("buffered reads, and the disk, or the NFS server, read %s of what fio read (ramp allowed for)",
 				below(reachedShare)),
 			Do:     "direct=1, or a file of twice the memory",
 			Source: "fio's HOWTO, invalidate and pre_read; pbench #647",

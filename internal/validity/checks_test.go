@@ -150,6 +150,8 @@ func cases() map[string][]one {
 				e.Group.Params["ramp_time"] = "30"
 			}), "52%"},
 			{"no counters", change(buffered(8<<30, 0), func(e *Evidence) { e.After.Disks = nil }), ""},
+			{"NFS, a tenth from the server", served(buffered(8<<30, 0), 0.1), "the server only"},
+			{"NFS, all from the server", served(buffered(8<<30, 0), 1), ""},
 		},
 		"direct-not-honoured": {
 			{"reads from memory", change(inFile(reading(900e3), 8<<30), func(e *Evidence) {
@@ -166,6 +168,8 @@ func cases() map[string][]one {
 				e.serve(lab.Read, 0)
 			}), ""},
 			{"NFS has no disks", network(64 << 30), ""},
+			{"NFS whose server has sent all", served(network(64<<30), 1), ""},
+			{"NFS that answers from memory", served(network(64<<30), 0.5), "the server read only 50%"},
 		},
 		"memory-backed": {
 			{"tmpfs", change(inFile(reading(900e3), 1<<30), func(e *Evidence) {
@@ -322,6 +326,8 @@ func cases() map[string][]one {
 
 		"unsynced-writes": {
 			{"half still in memory", bufferedWrites(0.5), "only 50% had reached the disk"},
+			{"NFS, half at the server", served(bufferedWrites(0), 0.5), "had reached the server at the end"},
+			{"NFS, all at the server when the file was closed", served(bufferedWrites(0), 1), "until it fills"},
 			{"no counters", change(bufferedWrites(0.5), func(e *Evidence) {
 				e.After.Disks = nil
 			}), "the speed is that of the page cache"},
@@ -538,6 +544,14 @@ func throughNetwork(and func(*Evidence)) Evidence {
 	}
 	e := Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3}, Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Before: idle(0), After: idle(10), Server: &ServerCounters{Before: idle(0), After: idle(10)}}
 	and(&e)
+	return e
+}
+
+// served is a load over NFS whose server has sent a share of what was read.
+func served(e Evidence, share float64) Evidence {
+	of := func(direction string) int64 { return 1<<20 + int64(share*float64(e.traffic(direction).bytes)) }
+	e.Place.Filesystem, e.Place.Disks = "nfs4", nil
+	e.Before.Server, e.After.Server = &ServerBytes{Read: 1 << 20, Written: 1 << 20}, &ServerBytes{Read: of(lab.Read), Written: of(lab.Write)}
 	return e
 }
 

@@ -217,18 +217,43 @@ func (e *Evidence) disks() (DiskCounters, bool) {
 // file system metadata weighs too much.
 const minTraffic = 4 << 20
 
-// reached is the share of what fio moved in a direction that the disks moved as well. fio leaves its ramp out
+// moved is what the disks under the place moved in a direction, or the server that it is mounted from; false where that is not known.
+func (e *Evidence) moved(direction string) (bytes int64, ok bool) {
+	if d, known := e.disks(); known {
+		return map[bool]int64{true: d.ReadBytes, false: d.WriteBytes}[direction == lab.Read], true
+	}
+	before, after := e.Before.Server, e.After.Server
+	if before == nil || after == nil {
+		return 0, false
+	}
+	bytes = after.Written - before.Written
+	if direction == lab.Read {
+		bytes = after.Read - before.Read
+	}
+	return bytes, bytes >= 0
+}
+
+// storage is what is behind the place, in words.
+func (e *Evidence) storage() string {
+	if e.After.Server != nil {
+		return "the server"
+	}
+	return "the disk"
+}
+
+// reached is the share of what fio moved in a direction that the disks, or the server, moved as well. fio leaves its ramp out
 // of its figures and the disks do not, so fio's are scaled up by it; after all, a share above 1 is somebody else's load.
 func (e *Evidence) reached(direction string) (share float64, ok bool) {
 	moved := float64(e.traffic(direction).bytes) * e.rampFactor()
-	d, known := e.disks()
+	below, known := e.moved(direction)
 	if !known || moved < minTraffic || e.engine() == "null" {
 		return 0, false
 	}
-	if direction == lab.Read {
-		return float64(d.ReadBytes) / moved, true
+	share = float64(below) / moved
+	if direct, _ := e.direct(); direction == lab.Write && e.After.Server != nil && !direct && share >= reachedShare {
+		return 0, false // a file of NFS is closed when all of it is at the server, which takes time that fio does not count
 	}
-	return float64(d.WriteBytes) / moved, true
+	return share, true
 }
 
 // portion prints a share that is smaller than it should be, and may be next to nothing.

@@ -46,6 +46,8 @@ type Counters struct {
 	Time time.Time
 	// Disks by kernel name, from /proc/diskstats.
 	Disks map[string]DiskCounters
+	// Server is what went between the mount of the place and its NFS server; nil where the place is on none.
+	Server *ServerBytes
 	// CPU seconds since boot, from /proc/stat, all cores together, and by core.
 	CPU   CPUTimes
 	Cores []CPUTimes
@@ -63,6 +65,9 @@ type Counters struct {
 	// PressureIO is the total stall time in seconds of /proc/pressure/io "some"; -1 when unreadable.
 	PressureIO float64
 }
+
+// ServerBytes are what a server has sent for reads and was sent by writes.
+type ServerBytes struct{ Read, Written int64 }
 
 // DiskCounters are a line of /proc/diskstats in base units.
 type DiskCounters struct {
@@ -82,8 +87,9 @@ type CPUTimes struct {
 type Machine struct {
 	MemoryBytes int64
 	Cores       int
-	// Filesystem type of the place and its mount options; empty for a device.
+	// Filesystem type of the place, where it is mounted, and its mount options; empty for a device.
 	Filesystem   string
+	MountPoint   string
 	MountOptions []string
 	// LogicalBlock and PhysicalBlock of the disk under test in bytes; 0 when unknown.
 	LogicalBlock, PhysicalBlock int64

@@ -38,8 +38,8 @@ func unsyncedWrites(e Evidence) []lab.Warning {
 		}
 		if ok {
 			return warn(allOf(lab.Write), "buffered writes without fsync: of the %s that fio wrote %s had reached "+
-				"the disk at the end; add direct=1, end_fsync=1 or fsync=N",
-				unit.Bytes(float64(e.traffic(lab.Write).bytes)), portion(share))
+				"%s at the end; add direct=1, end_fsync=1 or fsync=N",
+				unit.Bytes(float64(e.traffic(lab.Write).bytes)), portion(share), e.storage())
 		}
 		return warn(allOf(lab.Write), "buffered writes without fsync: the speed is that of the page cache until it "+
 			"fills; add direct=1, end_fsync=1 or fsync=N")
