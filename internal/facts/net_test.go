@@ -428,7 +428,7 @@ func FuzzMountStats(f *testing.F) {
 	seed(f, mountStatsPath)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for point, s := range parseMountStats(data) {
-			if !s.seen || len(s.connected) > s.transports || s.retransmits < 0 {
+			if !s.seen || len(s.connected) > s.transports || len(s.each) != s.transports || s.retransmits < 0 {
 				t.Errorf("%s: %+v", point, s)
 			}
 		}

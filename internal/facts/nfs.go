@@ -172,6 +172,8 @@ type mountStats struct {
 	transports  int
 	connected   []string
 	retransmits int64
+	// each are all of them with what they sent.
+	each []NFSTransport
 	// read and written are the bytes that went over the wire, for reads and by writes; moved says that they are known.
 	read, written int64
 	moved         bool
@@ -230,6 +232,7 @@ func parseMountStats(data []byte) map[string]mountStats {
 			s.read, s.written, s.moved = integer(fields[5]), integer(fields[6]), true
 		case fields[0] == "xprt:" && len(fields) > 1 && s.transports < maxTransports:
 			s.transports++
+			s.each = append(s.each, NFSTransport{Kind: fields[1], Sent: sentOver(fields[1:])})
 			if everConnected(fields[1:]) {
 				s.connected = append(s.connected, fields[1])
 			}
@@ -261,4 +264,16 @@ func everConnected(fields []string) bool {
 		at = 2
 	}
 	return len(fields) > at && integer(fields[at]) > 0
+}
+
+// sentOver is how many calls went over a transport: the sixth number of tcp and rdma, the second of udp.
+func sentOver(fields []string) int64 {
+	at := 6
+	if fields[0] == "udp" {
+		at = 3
+	}
+	if len(fields) <= at {
+		return 0
+	}
+	return integer(fields[at])
 }
