@@ -44,6 +44,7 @@ func siblings() map[string]string {
 		"internal/suite -> internal/load/iperf3":  "a suite's jobs are tests of a network, too",
 		"internal/validity -> internal/load/fio":  "the checks read what fio said",
 		"internal/facts -> internal/validity":     "facts reads the counters that the checks look at",
+		"internal/factor -> internal/facts":       "what came of an NFS mount is a fact like others",
 	}
 }
 

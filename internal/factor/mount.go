@@ -72,6 +72,13 @@ func findMountOption(name string) (mountOption, error) {
 var optionValue = regexp.MustCompile(`^[A-Za-z0-9_:.-]+$`)
 
 func checkMount(name, level string) error {
+	if name == nfsName {
+		if level == "" {
+			return nil
+		}
+		_, err := ParseNFSMount(level)
+		return err
+	}
 	o, err := findMountOption(name)
 	switch {
 	case err != nil:
@@ -196,6 +203,10 @@ func remountCommand(s Spot, level string, f target.File) ([]string, error) {
 
 // bindMount is an option of the mount that the place lies on.
 func bindMount(ctx context.Context, w Where, name string) (Setting, error) {
+	if name == nfsName {
+		return Setting{}, &lab.Error{Kind: lab.Usage, What: NFSFactor + " is a mount of its own, and the place that a suite is measured on is there already",
+			Hints: []string{"headroom nfs mounts, measures and unmounts"}}
+	}
 	o, err := findMountOption(name)
 	if err != nil {
 		return Setting{}, wrong(err.Error())

@@ -16,6 +16,9 @@ const (
 	inFile     = "file"     // the text of a file
 	inMount    = "mount"    // one option of a mount
 	inAdapter  = "adapter"  // a parameter that ethtool reads and sets
+	inNFS      = "nfs"      // an NFS mount that headroom makes
+	inFolder   = "folder"   // the folder on which it is seen
+	inModules  = "modules"  // a module that is loaded for it
 	byCommands = "commands" // the user's own commands
 )
 
@@ -26,6 +29,8 @@ type Spot struct {
 	Path string `json:"path,omitempty"`
 	// Name of the mount option or the adapter's parameter.
 	Name string `json:"name,omitempty"`
+	// Options of a mount that is made, whose source Name is.
+	Options string `json:"options,omitempty"`
 	// Commands of the user.
 	Commands *Commands `json:"commands,omitempty"`
 	// OneWay is why the value can't be read or put back; empty for all but what the user has allowed by name.
@@ -41,6 +46,10 @@ func (s Spot) String() string {
 		return s.Name + " of " + s.Path
 	case byCommands:
 		return s.Name
+	case inNFS:
+		return s.Name + " on " + s.Path
+	case inModules:
+		return "the module " + s.Name
 	}
 	return s.Path
 }
@@ -52,7 +61,7 @@ func (s Spot) key() string { return s.Kind + "\x00" + s.Path + "\x00" + s.Name }
 // mounts and of adapters are the kernel's memory; of the user's own commands nobody knows.
 func (s Spot) outlivesBoot() bool {
 	switch s.Kind {
-	case inMount, inAdapter:
+	case inMount, inAdapter, inNFS, inModules:
 		return false
 	case inFile:
 		return !strings.HasPrefix(s.Path, "/proc/") && !strings.HasPrefix(s.Path, "/sys/")
@@ -65,8 +74,10 @@ func (s Spot) fileFor() string {
 	switch s.Kind {
 	case inFile:
 		return s.Path
-	case inMount:
+	case inMount, inNFS, inFolder:
 		return mountInfo
+	case inModules:
+		return modulesFile
 	}
 	return ""
 }
@@ -103,6 +114,12 @@ func readSpots(ctx context.Context, t target.Target, spots []Spot) ([]reading, e
 			readings[i] = fileReading(s.Path, files[s.Path])
 		case inMount:
 			readings[i] = mountReading(s, files[mountInfo])
+		case inNFS:
+			readings[i] = nfsReading(s, files[mountInfo])
+		case inModules:
+			readings[i] = moduleReading(s, files[modulesFile])
+		case inFolder:
+			readings[i] = folderReading(ctx, t, s, files[mountInfo])
 		case inAdapter:
 			readings[i] = pages.read(ctx, s)
 		case byCommands:
@@ -159,6 +176,12 @@ func (s Spot) argv(mark, value, old string, mounted target.File) ([]string, erro
 	case inAdapter:
 		argv, err := adapterCommand(s, value)
 		return append([]string{"sh", "-c", runScript, mark}, argv...), err
+	case inNFS:
+		return nfsCommand(s, mark, value), nil
+	case inFolder:
+		return folderCommand(s, mark, value), nil
+	case inModules:
+		return moduleCommand(s, mark, value), nil
 	case byCommands:
 		return append([]string{"sh", "-c", runScript, mark}, s.Commands.command(value, old)...), nil
 	}
