@@ -28,11 +28,11 @@ func harmlessArguments() []string {
 		"nvme.use_threaded_interrupts=1 hugepages=8 randomize_kstack_offset=on page_alloc.shuffle=1 printk.devkmsg=off")
 }
 
-// guestSearches skips a test that boots guests for minutes.
+// guestSearches skips a test that boots guests for many minutes.
 func guestSearches(t *testing.T) {
 	t.Helper()
 	if os.Getenv("HEADROOM_GUEST_SEARCHES") == "" {
-		t.Skip("takes some thirty boots; scripts/bench runs it")
+		t.Skip("boots guests for many minutes; scripts/bench runs it")
 	}
 }
 

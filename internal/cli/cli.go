@@ -86,6 +86,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	root.AddCommand(
 		p.runCommand(),
 		p.netCommand(),
+		p.nfsCommand(),
 		p.doctorCommand(),
 		p.factsCommand(),
 		p.suitesCommand(),

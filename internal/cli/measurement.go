@@ -65,9 +65,24 @@ const (
 )
 
 func (m *measurement) carryOut(ctx context.Context) error {
+	outcome, err := m.measure(ctx, func() error { return nil })
+	if err != nil {
+		if len(outcome.Repetitions) > 0 {
+			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.share(len(outcome.Repetitions)), resumeCommand(m.run, m.store.ShortID(m.run.ID)))
+		}
+		return err
+	}
+	if err := m.report(); err != nil {
+		return err
+	}
+	return failures(outcome)
+}
+
+// measure carries out the run without a report. then is called when the loads have ended, before the run is closed.
+func (m *measurement) measure(ctx context.Context, then func() error) (runner.Outcome, error) {
 	w, err := m.begin(ctx)
 	if err != nil {
-		return err
+		return runner.Outcome{}, err
 	}
 	e := m.experiment()
 	var show *progress
@@ -81,16 +96,10 @@ func (m *measurement) carryOut(ctx context.Context) error {
 	e.Progress = show.tell
 	outcome, runErr := runner.Run(ctx, e, w)
 	show.end()
-	if err := errors.Join(runErr, m.end(ctx, w, outcome, runErr)); err != nil {
-		if len(outcome.Repetitions) > 0 {
-			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.share(len(outcome.Repetitions)), resumeCommand(m.run, m.store.ShortID(m.run.ID)))
-		}
-		return err
+	if runErr == nil {
+		runErr = then()
 	}
-	if err := m.report(); err != nil {
-		return err
-	}
-	return failures(outcome)
+	return outcome, errors.Join(runErr, m.end(ctx, w, outcome, runErr))
 }
 
 // failures of loads are an error, whose reasons the table has.

@@ -37,7 +37,8 @@ comma-separated values whose first line names the columns (label, and the unit o
 each other one: IOPS, MiB/s, Gbit/s, %; "table" keeps several tables apart), or
 reference:NAME for one that comes with headroom.
 
-Stages come from headroom import --stage or --stages.`,
+Stages come from headroom import --stage or --stages, and from headroom nfs, any of
+whose runs stands for all.`,
 		Example: `  headroom stages last
   headroom stages last --of 'two paths/one path' --of 'rdma/two paths'
   headroom stages last --link 'one path=QDR' --link 'two paths=2xQDR' --link rdma=2x32Gbit/s

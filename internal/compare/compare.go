@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"headroom/internal/diff"
@@ -115,9 +116,11 @@ func infoOf(r Run) RunInfo {
 func knowsMachine(r Run) bool { return r.fact("kernel.release", "kernel.cmdline") != "" }
 
 // paired says whether the repetitions of two runs belong together one by one: two runs of one live comparison, or two arms of one
-// run, whose blocks were measured in turns.
+// run, whose blocks were measured in turns. Stages that were measured one after the other are of one pair too, and each has the order of a run
+// by itself.
 func paired(base, next Run) bool {
-	return base.Pair != "" && base.Pair == next.Pair
+	alone := slices.Contains([]string{"interleaved", "shuffled", "sequential"}, base.Order)
+	return base.Pair != "" && base.Pair == next.Pair && !alone
 }
 
 // claims is by how many verdicts the probability of a wrong one is shared: as many as there are; or as a live comparison was going to

@@ -403,6 +403,10 @@ func TestPairsOfALiveComparison(t *testing.T) {
 	if got.Verdict != Slower || got.Change.Per != perPair || got.Change.N != 12 {
 		t.Errorf("paired: %s by %d %ss", got.Verdict, got.Change.N, got.Change.Per)
 	}
+	base.Order, next.Order = "interleaved", "interleaved"
+	if got := only(t, Compare(knowledge(t), base, []Run{next}, Options{})); got.Verdict != Undecided || got.Change.Per == perPair {
+		t.Errorf("stages one after the other: %s by %ss", got.Verdict, got.Change.Per)
+	}
 }
 
 // The document decides pairs by the very numbers that the plan decided by, so that both say the same where values are all equal and

@@ -466,6 +466,13 @@ func Checks() []Check {
 			Do:   "stop what uses them (iotop -o names it) and repeat", Source: "/proc/diskstats",
 		},
 		{
+			Code: "path-unused", Title: "A way to the server carried nothing", By: "nfs", Taints: "everything",
+			When: "a transport of the mount under test sent no call, no RDMA port counted anything although the mount is one over RDMA, or the cards (ports) that moved at least 5% of all bytes are fewer than the " +
+				"addresses that the mount is trunked over",
+			Do:     "one address for each card, in a subnet of its own; ip route get ADDRESS says which card it is",
+			Source: "/proc/self/mountstats, /sys/class/net, /sys/class/infiniband; nfs(5), max_connect",
+		},
+		{
 			Code:   "store-on-device",
 			Title:  "Results are kept on the device under test",
 			By:     "run",

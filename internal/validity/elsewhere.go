@@ -42,3 +42,8 @@ func NotSettable(settings []string) lab.Warning {
 	return lab.Warning{Code: "not-settable", Taints: []string{},
 		Text: "not searched, since the target does not let them be set: " + strings.Join(settings, "; ")}
 }
+
+// PathUnused is the warning that a way to a server carried nothing, or that several ways are one; what says which.
+func PathUnused(what string) lab.Warning {
+	return lab.Warning{Code: "path-unused", Taints: everything(), Text: what + "; look at addresses, routes and links: the numbers are those of the ways that were used"}
+}
