@@ -19,6 +19,18 @@ import (
 // guestFile describes a guest with a Debian kernel and one small disk.
 func guestFile(t *testing.T) string {
 	t.Helper()
+	kernel := kernelOfGuests(t)
+	file := filepath.Join(t.TempDir(), "guest.yaml")
+	text := fmt.Sprintf("version: 1\nkernel: %s\nmemory: 512m\naccelerator: emulation\ndisks:\n  - {name: fast, kind: nvme, size: 32m, backing: memory}\n", kernel)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// kernelOfGuests is Debian's own, where there is all that guests are made of.
+func kernelOfGuests(t *testing.T) string {
+	t.Helper()
 	for _, tool := range []string{"qemu-system-x86_64", "busybox", "apt-get", "/usr/sbin/sshd"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(tool + " is not installed")
@@ -28,13 +40,7 @@ func guestFile(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("no kernel for the guest: %v", err)
 	}
-	file := filepath.Join(t.TempDir(), "guest.yaml")
-	text := fmt.Sprintf("version: 1\nkernel: %s\nmemory: 512m\naccelerator: emulation\ndisks:\n  - {name: fast, kind: nvme, size: 32m, backing: memory}\n",
-		strings.TrimSpace(string(kernel)))
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return strings.TrimSpace(string(kernel))
 }
 
 // What is varied at a boot is proved by what the guest says of itself, each visit is a boot of its own, and the disk that was made for the
