@@ -35,6 +35,14 @@ const (
 	TogetherSeconds   = "together.seconds"
 )
 
+// What an event did to the load that it came upon: the longest time without anything, the time until the rate was back, both in seconds, and by what
+// share the lowest step lay below what was usual.
+const (
+	UpsetStall    = "event.stall"
+	UpsetRecovery = "event.recovery"
+	UpsetDip      = "event.dip"
+)
+
 // Better says which way a metric improves.
 type Better string
 
@@ -91,7 +99,7 @@ type MetricInfo struct {
 // Metric describes a metric by its name, "direction.quantity[.part]":
 //
 //	read.iops, write.bandwidth, read.latency.mean, sync.latency.p99, read.submit_latency.mean,
-//	together.apart, together.first_done, … (seconds),
+//	together.apart, together.first_done, … (seconds), event.stall, event.recovery (seconds), event.dip (a share),
 //	send.bitrate, receive.bitrate (what arrived), send.retransmits, send.rtt, send.jitter, send.lost (a share),
 //	cpu.client, cpu.server (of a network's load generator, shares of one core),
 //	cpu.user, cpu.system (shares of one core, summed over jobs), cpu.per_io, host_cpu.per_io, energy.per_io, elapsed
@@ -117,7 +125,9 @@ func Metric(name string) MetricInfo {
 		return MetricInfo{Unit: PerOperation, Better: Lower}
 	case name == EnergyPerIO:
 		return MetricInfo{Unit: JoulesPerOp, Better: Lower}
-	case strings.HasPrefix(name, "together."):
+	case name == UpsetDip:
+		return MetricInfo{Unit: Share, Better: Lower}
+	case strings.HasPrefix(name, "together."), strings.HasPrefix(name, "event."):
 		return MetricInfo{Unit: Seconds, Better: Lower}
 	case strings.HasPrefix(name, "cpu."):
 		return MetricInfo{Unit: Share, Better: Lower}

@@ -75,6 +75,9 @@ type Run struct {
 	// Stages that the loads belong to, in their order; none where a run has no stages. An arm names its own in Levels[StageLevel].
 	Stages []Stage `json:"stages,omitempty"`
 
+	// Upsets are what is done on purpose while each load goes on: the events of the run.
+	Upsets []Upset `json:"events,omitempty"`
+
 	// Network are the pairs of a client and a server between which one is measured; none in a run of storage.
 	Network []NetworkPair `json:"network,omitempty"`
 	// Study says which parts of the run are loaded at the same time; nil where all of them are, every time.
@@ -275,6 +278,53 @@ type Occasion struct {
 	Direction string   `json:"direction,omitempty"`
 }
 
+// Upset is what is done on purpose while a load goes on: a link is cut, a server restarts. Either a command is carried out, or a factor is set.
+type Upset struct {
+	// At is how many seconds after the start of what counts of the load. For is how many seconds later it is undone, at the end of the load at the
+	// latest; 0 where it ends by itself.
+	At  float64 `json:"at"`
+	For float64 `json:"for,omitempty"`
+	// Target that it is done on, by its name.
+	Target  string   `json:"target"`
+	Command []string `json:"command,omitempty"`
+	Undo    []string `json:"undo,omitempty"`
+	Factor  string   `json:"factor,omitempty"`
+	Level   string   `json:"level,omitempty"`
+	// Left is the share of the rate that it should leave; 0 where nobody said.
+	Left float64 `json:"left,omitempty"`
+}
+
+// Text is what is done, as one would type it.
+func (u Upset) Text() string {
+	if u.Factor != "" {
+		return u.Factor + "=" + u.Level
+	}
+	return ShellQuote(u.Command)
+}
+
+// Undone says whether it is undone, and does not end by itself.
+func (u Upset) Undone() bool { return u.Factor != "" || len(u.Undo) > 0 }
+
+// Upsets are what became of the events of a load, with its rate in fine steps.
+type Upsets struct {
+	// Rate of all directions together, in the metric's unit.
+	Rate Series `json:"rate"`
+	// Each has an entry for each event of the run, in their order.
+	Each []Happened `json:"each"`
+}
+
+// Happened is when an event was carried out, in seconds from the start of the rate, and for how long: Took and UndoTook are how long its commands ran.
+type Happened struct {
+	At       float64 `json:"at"`
+	Took     float64 `json:"took"`
+	Undone   float64 `json:"undone,omitempty"`
+	UndoTook float64 `json:"undo_took,omitempty"`
+	// Unsure is by how much the moments may be wrong.
+	Unsure float64 `json:"unsure"`
+	// Failed is why it was not carried out, in a line; it did not come then, or not as it was meant.
+	Failed string `json:"failed,omitempty"`
+}
+
 // Varied is one factor of an experiment.
 type Varied struct {
 	// Factor is its name with its scheme: "sysctl:vm.dirty_ratio".
@@ -413,9 +463,11 @@ type Repetition struct {
 	// long that was, and "cpu.busy" the seconds that CPUs were busy. Only searches for culprits keep it.
 	Tally map[string]float64 `json:"tally,omitempty"`
 	// Latency by direction: completion latency of every operation.
-	Latency  map[string]Histogram `json:"latency,omitempty"`
-	Series   []Series             `json:"series,omitempty"`
-	Warnings []Warning            `json:"warnings,omitempty"`
+	Latency map[string]Histogram `json:"latency,omitempty"`
+	Series  []Series             `json:"series,omitempty"`
+	// Upsets are the events of the load; nil for a run that has none.
+	Upsets   *Upsets   `json:"events,omitempty"`
+	Warnings []Warning `json:"warnings,omitempty"`
 	// Raw names the files of this repetition in the bundle's raw archive.
 	Raw []string `json:"raw,omitempty"`
 }

@@ -64,6 +64,10 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 		}
 		e.ArrEnd()
 	}
+	if r.Upsets != nil {
+		e.FieldStart("events")
+		encodeUpsets(e, *r.Upsets)
+	}
 	if len(r.Warnings) > 0 {
 		e.FieldStart("warnings")
 		e.ArrStart()
@@ -145,6 +149,31 @@ func encodeSeries(e *jx.Encoder, s lab.Series) {
 	e.ArrStart()
 	for _, v := range s.Values {
 		e.Float64(v)
+	}
+	e.ArrEnd()
+	e.ObjEnd()
+}
+
+func encodeUpsets(e *jx.Encoder, u lab.Upsets) {
+	e.ObjStart()
+	e.FieldStart("rate")
+	encodeSeries(e, u.Rate)
+	e.FieldStart("each")
+	e.ArrStart()
+	for _, h := range u.Each {
+		e.ObjStart()
+		for _, f := range []struct {
+			name     string
+			value    float64
+			optional bool
+		}{{"at", h.At, false}, {"took", h.Took, false}, {"undone", h.Undone, true}, {"undo_took", h.UndoTook, true}, {"unsure", h.Unsure, false}} {
+			if f.value != 0 || !f.optional {
+				e.FieldStart(f.name)
+				e.Float64(f.value)
+			}
+		}
+		optionalText(e, "failed", h.Failed)
+		e.ObjEnd()
 	}
 	e.ArrEnd()
 	e.ObjEnd()

@@ -1,0 +1,430 @@
+// Package outage says what something that was done on purpose, while a load went on, did to the load's rate: how deep it fell, for how long
+// nothing came through, when it was back, and what was left of it meanwhile. Floats in, findings out; it knows nothing of who did what.
+package outage
+
+import (
+	"fmt"
+	"math"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// Rate is what a load got done, in even steps.
+type Rate struct {
+	// Step is how many seconds a value is the mean of. The first began at zero.
+	Step   float64
+	Values []float64
+}
+
+// Event is a moment of the load, in seconds from the start of its rate.
+type Event struct {
+	At float64
+	// Took is for how long it was being done: what it does can begin at any moment of that.
+	Took float64
+	// Undone is when it was taken back; not above At where it was not.
+	Undone float64
+	// Unsure is by how much both may be wrong.
+	Unsure float64
+}
+
+// Level is the median of a stretch with an interval, both as shares of what was there before the event.
+type Level struct {
+	Center     float64 `json:"center"`
+	Lo         float64 `json:"lo"`
+	Hi         float64 `json:"hi"`
+	Confidence float64 `json:"confidence"`
+}
+
+// Finding is what an event did. Shares are those of the rate before it; times are in seconds.
+type Finding struct {
+	// Unknown is why nothing can be told; empty where it can.
+	Unknown string `json:"unknown,omitempty"`
+	// Before is the rate before the event, in the unit of the rate.
+	Before Level `json:"before"`
+	// LowestBefore is the lowest step before the event, and StallBefore the longest time without anything: what the load does by itself.
+	LowestBefore float64 `json:"lowest_before"`
+	StallBefore  float64 `json:"stall_before"`
+	// Limit is the share that half a second must fall below to be called a dip; the noise before the event decides it. LongLimit is that of three seconds,
+	// which are less noisy; 0 where too little came before to know it.
+	Limit     float64 `json:"limit"`
+	LongLimit float64 `json:"long_limit,omitempty"`
+	// Event is the time until it was undone, or the end; Undo is the time from then on, nil where nothing was undone.
+	Event Phase  `json:"event"`
+	Undo  *Phase `json:"undo,omitempty"`
+	// Recovery is the time from the event until the rate was back to Enough of what it was, and stayed there until the event was undone, or for good.
+	// Nil says that it was not back within the load, and 0 that it never fell.
+	Recovery *float64 `json:"recovery"`
+	// Stall is the longest time without anything from the event on.
+	Stall float64 `json:"stall"`
+	// Lowest step from the event on.
+	Lowest float64 `json:"lowest"`
+	// Resolution is how fine all of these times are.
+	Resolution float64 `json:"resolution"`
+}
+
+// Phase is the time from one moment to the next.
+type Phase struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	// Dip says that the rate lay lower than it does by itself. Fell is how long after From it fell; nil where it did not, or lay low already.
+	Dip  bool     `json:"dip"`
+	Fell *float64 `json:"fell,omitempty"`
+	// Lowest step; Stall is the longest time without anything that began here.
+	Lowest float64 `json:"lowest"`
+	Stall  float64 `json:"stall"`
+	// Back is how long after From the rate was back to Enough of what it was, for the rest of the phase; nil where it was not, or never fell.
+	Back *float64 `json:"back,omitempty"`
+	// Level that the rate settled on; nil where the phase is too short to tell.
+	Level *Level `json:"level,omitempty"`
+}
+
+const (
+	// Enough is the share of the rate before that counts as being back.
+	Enough = 0.95
+	// Nothing is the share below which a step counts as one in which nothing came through.
+	Nothing = 0.01
+	// Shortest is how many seconds a load must have run before an event, and between two, to know what is usual.
+	Shortest = 5.0
+	// holdSeconds are those for which a rate must be back to be called so.
+	holdSeconds = 1.0
+	// fewestDip is the least that a dip must be deep, and moreThanNoise how many times as deep as the deepest of before.
+	fewestDip     = 0.1
+	moreThanNoise = 3.0
+	// soon is how many seconds after the event a dip begins that is called its own. One that comes later must be deep: late is the share that it must
+	// fall below.
+	soon = 3.0
+	late = 0.5
+	// settledIn is the part of the first steps that is left out of what is usual: a load that has just begun.
+	settledIn  = 1.0
+	confidence = 0.95
+)
+
+// Analyze says of each event what it did. They are in the order of time.
+func Analyze(r Rate, events []Event) []Finding {
+	var all []Finding
+	from := 0.0
+	for i, e := range events {
+		to := float64(len(r.Values)) * r.Step
+		if i+1 < len(events) {
+			to = min(to, events[i+1].At-events[i+1].Unsure)
+		}
+		f := analyze(r, e, from, to)
+		all = append(all, f)
+		from = max(e.At, e.Undone)
+		if f.Unknown == "" && f.Recovery != nil {
+			from = max(from, e.At+*f.Recovery)
+		}
+		if f.Undo != nil && f.Undo.Back != nil {
+			from = max(from, f.Undo.From+*f.Undo.Back)
+		}
+	}
+	return all
+}
+
+// stretch is a part of a rate as shares of a level.
+type stretch struct {
+	step   float64
+	first  int // of the whole
+	values []float64
+}
+
+// at is when a value of the stretch begins.
+func (s stretch) at(i int) float64 { return float64(s.first+i) * s.step }
+
+// between are the steps that begin no earlier than from and end no later than to.
+func (r Rate) between(from, to, level float64) stretch {
+	const slack = 1e-6 // of a step
+	first := min(max(0, int(math.Ceil(from/r.Step-slack))), len(r.Values))
+	end := max(first, min(len(r.Values), int(math.Floor(to/r.Step+slack))))
+	s := stretch{step: r.Step, first: first}
+	for _, v := range r.Values[first:end] {
+		s.values = append(s.values, v/level)
+	}
+	return s
+}
+
+func analyze(r Rate, e Event, from, to float64) Finding {
+	unknown := func(why string, args ...any) Finding {
+		return Finding{Unknown: fmt.Sprintf(why, args...), Event: Phase{From: e.At, To: to}, Resolution: r.Step}
+	}
+	if !(r.Step > 0) || len(r.Values) == 0 {
+		return unknown("the load has no rate over time")
+	}
+	until := e.At - e.Unsure
+	if from == 0 && until-settledIn >= Shortest {
+		from = settledIn
+	}
+	before := r.between(from, until, 1)
+	if seconds := float64(len(before.values)) * r.Step; seconds < Shortest-r.Step/2 {
+		return unknown("%.1f s of the load came before it, and it takes %.0f to know what is usual", max(0, seconds), Shortest)
+	}
+	level := stat.Median(before.values)
+	if !(level > 0) {
+		return unknown("nothing came through before it")
+	}
+	f := Finding{Before: levelOf(before), LowestBefore: lowest(before.values) / level, Resolution: r.Step}
+	before = r.between(from, until, level)
+	f.StallBefore = longest(stallsOf(before, before.values))
+	f.Limit = limitOf(before, shortWindow)
+	if float64(len(before.values))*r.Step >= 2*Shortest {
+		f.LongLimit = limitOf(before, longWindow)
+	}
+
+	end := to
+	if e.Undone > e.At {
+		end = min(to, e.Undone)
+	}
+	whole := r.between(math.Floor((e.At-e.Unsure)/r.Step)*r.Step, to, level)
+	if float64(len(whole.values))*r.Step < holdSeconds {
+		return unknown("the load ended %.1f s after it", float64(len(whole.values))*r.Step)
+	}
+	stalls := stallsOf(r.between(0, to, level), whole.values)
+	usual := usually{Finding: f, stalls: stalls, quiet: quiet(before.values), unsure: e.Unsure, level: level}
+	f.Event = usual.phase(r, e.At, end, e.Took, nil)
+	f.Stall, f.Lowest = longest(stalls), lowest(whole.values)
+	if end < to && to-end >= holdSeconds {
+		p := usual.phase(r, end, to, 0, &f.Event)
+		f.Undo = &p
+	}
+	f.Recovery = f.recovery()
+	return f
+}
+
+// recovery is how long after the event all was well again.
+func (f Finding) recovery() *float64 {
+	none := 0.0
+	switch {
+	case !f.Event.Dip && (f.Undo == nil || !f.Undo.Dip):
+		return &none
+	case f.Event.Dip && f.Event.Back != nil:
+		return f.Event.Back
+	case f.Undo != nil && f.Undo.Back != nil:
+		back := f.Undo.From - f.Event.From + *f.Undo.Back
+		return &back
+	}
+	return nil
+}
+
+// usually is what a phase is held against.
+type usually struct {
+	Finding
+	stalls               []stall
+	quiet, unsure, level float64
+}
+
+// phase is what happened from one moment to another, after another phase or none.
+func (u usually) phase(r Rate, from, to, took float64, after *Phase) Phase {
+	p := Phase{From: from, To: to}
+	s := r.between(math.Floor((from-u.unsure)/r.Step)*r.Step, to, u.level)
+	if len(s.values) == 0 {
+		return p
+	}
+	p.Lowest = lowest(s.values)
+	begun := from // the longest stall
+	for _, one := range u.stalls {
+		if one.from >= from-u.unsure-r.Step && one.from < to {
+			if one.length > p.Stall {
+				p.Stall, begun = one.length, one.from
+			}
+		}
+	}
+	// A stall is a dip when it is clearly longer than those that the load has by itself, however wild it is otherwise.
+	p.Dip = p.Stall > moreThanNoise*u.StallBefore+r.Step
+	low := after != nil && after.Dip && after.Back == nil
+	at, found := u.fall(s, from+took+soon)
+	if p.Dip && !found {
+		at, found = begun, true
+	}
+	if found {
+		p.Dip = true
+		if fell := max(0, at-from); !low {
+			p.Fell = &fell
+		}
+	}
+	if p.Dip || low {
+		if at, found := s.backTo(Enough, u.quiet, p.after(s)); found {
+			back := max(0, at-from)
+			p.Back = &back
+		}
+	}
+	p.Level = s.settled(p.after(s))
+	return p
+}
+
+// quiet is what a step must reach at least to be one of a rate that is back: nine of ten before the event do, and what is Enough is enough.
+func quiet(before []float64) float64 { return min(Enough, stat.Quantile(before, 0.1)) }
+
+// after is the step of a stretch in which the fall began: before it nothing can have come back.
+func (p Phase) after(s stretch) int {
+	if p.Fell == nil {
+		return 0
+	}
+	return min(len(s.values), max(0, int((p.From+*p.Fell)/s.step)-s.first))
+}
+
+// window is how many steps are looked at together.
+func (s stretch) window(seconds float64) int { return max(1, int(math.Round(seconds/s.step))) }
+
+// The windows that a dip is looked for in, in seconds: a step alone is too noisy, and a lasting loss of little shows in a long one first.
+const (
+	shortWindow = 0.5
+	longWindow  = 3.0
+)
+
+// limitOf is the share that the mean of a window must fall below to have fallen by more than it does by itself.
+func limitOf(before stretch, seconds float64) float64 {
+	low := math.Inf(1)
+	for _, m := range before.means(seconds) {
+		low = min(low, m)
+	}
+	return 1 - max(fewestDip, moreThanNoise*(1-low))
+}
+
+// means of all windows, each under the number of its first step.
+func (s stretch) means(seconds float64) []float64 {
+	n := s.window(seconds)
+	if n > len(s.values) {
+		return nil
+	}
+	sum := 0.0
+	for _, v := range s.values[:n] {
+		sum += v
+	}
+	all := []float64{sum / float64(n)}
+	for i := n; i < len(s.values); i++ {
+		sum += s.values[i] - s.values[i-n]
+		all = append(all, sum/float64(n))
+	}
+	return all
+}
+
+// fall is when the rate first fell by more than it does by itself: until a moment by what the noise allows, later by a lot.
+func (u usually) fall(s stretch, until float64) (float64, bool) {
+	first, found := math.Inf(1), false
+	for _, w := range []struct{ seconds, limit float64 }{{shortWindow, u.Limit}, {longWindow, u.LongLimit}} {
+		for k, m := range s.means(w.seconds) {
+			limit := w.limit
+			if s.at(k) > until {
+				limit = min(limit, late)
+			}
+			if m < limit {
+				first, found = min(first, s.onset(k, (1+limit)/2)), true
+				break
+			}
+		}
+	}
+	return first, found
+}
+
+// onset is when the rate fell below a limit for a window that begins at k. Where the step in which it fell was in part a good one, the part says when.
+func (s stretch) onset(k int, limit float64) float64 {
+	for i := k; i < len(s.values); i++ {
+		if s.values[i] >= limit {
+			continue
+		}
+		good := 0.0
+		if i+1 < len(s.values) && s.values[i+1] < s.values[i] {
+			good = min(1, max(0, (s.values[i]-s.values[i+1])/(1-s.values[i+1])))
+		}
+		return s.at(i) + good*s.step
+	}
+	return s.at(k)
+}
+
+// backTo is the first moment, no earlier than a step, from which the rate is at a share again: the step itself is a usual one, so is the second
+// that it begins, and so is all the rest. The rest decides because a rate that was lost for good swings up now and then, too.
+func (s stretch) backTo(share, quiet float64, from int) (float64, bool) {
+	hold := s.window(holdSeconds)
+	for i := from; i+hold <= len(s.values); i++ {
+		if s.values[i] >= quiet && stat.Median(s.values[i:i+hold]) >= share && stat.Median(s.values[i:]) >= share {
+			return s.at(i), true
+		}
+	}
+	return 0, false
+}
+
+// settled is the level that the rate came to rest at, after a fall and what followed it: from where it first reaches what it has in the second half.
+func (s stretch) settled(from int) *Level {
+	rest := s.values[from:]
+	if float64(len(rest))*s.step < Shortest/2 {
+		return nil
+	}
+	half := stat.Median(rest[len(rest)/2:])
+	tail := stretch{step: s.step, first: s.first + from, values: rest}
+	begin := 0
+	if half > 0 {
+		if at, found := tail.backTo(Enough*half, Enough*half, 0); found {
+			begin = int(math.Round(at/s.step)) - tail.first
+		}
+	}
+	tail.values = rest[begin:]
+	if float64(len(tail.values))*s.step < holdSeconds {
+		return nil
+	}
+	l := levelOf(tail)
+	return &l
+}
+
+// levelOf is the median of a stretch. Neighbouring steps resemble each other, so the interval is that of means over as many as it takes until they
+// do not.
+func levelOf(s stretch) Level {
+	batches, _ := stat.BatchMeans(s.values)
+	i := stat.MedianInterval(batches, confidence)
+	l := Level{Center: stat.Median(s.values), Lo: i.Lo, Hi: i.Hi, Confidence: i.Confidence}
+	if !i.Known() {
+		l.Lo, l.Hi, l.Confidence = l.Center, l.Center, 0
+	}
+	l.Lo, l.Hi = min(l.Lo, l.Center), max(l.Hi, l.Center)
+	return l
+}
+
+// stall is a time without anything.
+type stall struct{ from, length float64 }
+
+// stallsOf are the runs of steps in which nothing came through, among the last of a stretch, as many as there are of them. The steps at both ends count
+// for the part of them that is missing.
+func stallsOf(s stretch, last []float64) []stall {
+	missing := func(i int) float64 {
+		if i < 0 || i >= len(s.values) {
+			return 0
+		}
+		return s.step * min(1, max(0, 1-s.values[i]))
+	}
+	var all []stall
+	for i := len(s.values) - len(last); i < len(s.values); i++ {
+		begin := i
+		for i < len(s.values) && s.values[i] < Nothing {
+			i++
+		}
+		if i > begin {
+			all = append(all, stall{from: s.at(begin) - missing(begin-1), length: float64(i-begin)*s.step + missing(begin-1) + missing(i)})
+		}
+	}
+	return all
+}
+
+func longest(stalls []stall) float64 {
+	most := 0.0
+	for _, s := range stalls {
+		most = max(most, s.length)
+	}
+	return most
+}
+
+func lowest(values []float64) float64 {
+	low := math.Inf(1)
+	for _, v := range values {
+		low = min(low, v)
+	}
+	return low
+}
+
+// Of says of each event of a load what it did.
+func Of(u lab.Upsets) []Finding {
+	var events []Event
+	for _, h := range u.Each {
+		events = append(events, Event{At: h.At, Took: h.Took, Undone: h.Undone, Unsure: h.Unsure})
+	}
+	return Analyze(Rate{Step: u.Rate.Interval, Values: u.Rate.Values}, events)
+}
