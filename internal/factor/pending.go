@@ -170,7 +170,7 @@ func parse(data []byte) (*Journal, error) {
 			step
 			Did string `json:"did"`
 		}
-		if err := json.Unmarshal(line, &both); err != nil || both.Seq <= 0 || both.Did == "" && len(both.Spots) == 0 {
+		if err := json.Unmarshal(line, &both); err != nil || both.Seq <= 0 || both.Did == "" && !both.whole() {
 			j.damaged = append(j.damaged, strings.TrimSpace(string(line)))
 			continue
 		}
@@ -178,6 +178,14 @@ func parse(data []byte) (*Journal, error) {
 		j.replay(both.step, both.Did)
 	}
 	return j, nil
+}
+
+// whole says whether a change can be undone by what its line says.
+func (s *step) whole() bool {
+	if s.isOnce() {
+		return s.Spots[0].Commands != nil && len(s.Spots[0].Commands.Undo) > 0
+	}
+	return len(s.Spots) > 0
 }
 
 // replay takes a line into account.

@@ -44,7 +44,7 @@ func (s Spot) String() string {
 		return s.Name + " of the mount " + s.Path
 	case inAdapter:
 		return s.Name + " of " + s.Path
-	case byCommands:
+	case byCommands, onceDone:
 		return s.Name
 	case inNFS:
 		return s.Name + " on " + s.Path
@@ -124,6 +124,7 @@ func readSpots(ctx context.Context, t target.Target, spots []Spot) ([]reading, e
 			readings[i] = pages.read(ctx, s)
 		case byCommands:
 			readings[i] = s.Commands.read(ctx, t, s.Name)
+		case onceDone: // nobody can tell
 		default:
 			readings[i].err = fmt.Errorf("a spot of the kind %q is not known to this version", s.Kind)
 		}

@@ -57,6 +57,9 @@ func (j *Journal) undoStep(ctx context.Context, s *step) error {
 		}
 		j.unsure = false
 	}
+	if s.isOnce() {
+		return j.undoOnce(ctx, s)
+	}
 	spots := []Spot{{Kind: inFile, Path: bootID}}
 	for _, p := range s.Spots {
 		spots = append(spots, p.Spot)
