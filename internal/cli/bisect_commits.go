@@ -109,12 +109,12 @@ func (p *program) commitsBetween(ctx context.Context, tree, span, build string, 
 	return s, nil
 }
 
-// buildWords are the words of a build command. What only a shell understands is refused, since none reads it.
+// buildWords are the words of a build command.
 func buildWords(build string) ([]string, error) {
-	if strings.ContainsAny(build, "\"'`$\\|&;<>") {
-		return nil, usage("--build takes words, and no shell reads it", "put it into a script: --build 'sh build.sh'")
+	if strings.TrimSpace(build) == "" {
+		return nil, nil
 	}
-	return strings.Fields(build), nil
+	return wordsOf("--build", build)
 }
 
 // completeCommits offers nothing for the range, which only git knows, and then suites and places.

@@ -22,6 +22,9 @@ func (m *measurement) plan(ctx context.Context, args []string) error {
 	if err := m.draft(ctx, args); err != nil {
 		return err
 	}
+	if err := m.planUpsets(m.ofTarget); err != nil {
+		return err
+	}
 	return m.ready(ctx)
 }
 

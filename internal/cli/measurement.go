@@ -49,6 +49,8 @@ type measurement struct {
 	client string
 	// watched says that another part of the run keeps the snapshots of the target.
 	watched bool
+	// upsets are the events of the run, open.
+	upsets []runner.Upset
 	// beside is a measurement that goes on at the same time and was planned before this one; nil for a run by itself.
 	beside *measurement
 }
@@ -64,7 +66,12 @@ const (
 	onlyArm     = "1"
 )
 
-func (m *measurement) carryOut(ctx context.Context) error {
+func (m *measurement) carryOut(ctx context.Context) (failed error) {
+	giveBack, err := m.openUpsets(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { failed = errors.Join(failed, giveBack()) }()
 	outcome, err := m.measure(ctx, func() error { return nil })
 	if err != nil {
 		if len(outcome.Repetitions) > 0 {
@@ -189,6 +196,7 @@ func (m *measurement) experiment() runner.Experiment {
 	e := runner.Experiment{
 		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(), Machine: facts.Machine(m.run.Targets[0].Facts),
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
+		Upsets:  m.upsets,
 		Tallied: m.run.Experiment != nil && m.run.Experiment.Kind == bisecting,
 	}
 	if m.server != nil {

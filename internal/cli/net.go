@@ -54,6 +54,10 @@ those of all together. --pairs N makes N pairs of them, each with a port of its 
 A server listens on the address under test and nowhere else, for one test, and ends with it. Which
 address that is says --address; without it, it is the one by which the server was reached over ssh.
 
+With --event something is done on purpose while each test goes on, at --event-on client, server or another
+target: a path is cut, a switch restarts. The report says how deep the rate fell, how long nothing came
+through, and when it was back. headroom restore undoes it after a crash.
+
 Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it.`,
 		Example: `  headroom net
   headroom net --on server=ssh://db1
@@ -61,12 +65,13 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
   headroom net --on server=ssh://db1 --pairs 8 --set time=30s --set parallel=1
   headroom net --on client=ssh://a --on client=ssh://b --on server=ssh://storage
   headroom net ./my-network.yaml --on server=ssh://db1 --label 'jumbo frames'
+  headroom net --on server=ssh://db1 --set time=60s --event '20s: ip link set eth1 down' --undo 'ip link set eth1 up' --event-on client
   headroom net --resume last`,
 		Args:              between(0, 1, "a suite"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
-				for _, name := range []string{"label", "repeat", "order", "seed", "set", "on", "address", "port", "pairs"} {
+				for _, name := range append(eventFlags(), "label", "repeat", "order", "seed", "set", "on", "address", "port", "pairs") {
 					if c.Flags().Changed(name) {
 						return usage("--"+name+" can't be changed when a run is resumed", "headroom net --resume "+o.resume)
 					}
@@ -87,6 +92,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	f.StringArrayVar(&o.set, "set", nil, "an option of iperf3 for every job, like time=30s or parallel=4; may be repeated")
 	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	o.events.define(f, "where events are: client, server or a target; once for all, or for each")
 	completeFlag(c, "on", targetNames)
 	p.jsonFlag(c)
 	c.AddCommand(p.interferenceCommand())
@@ -354,7 +360,31 @@ func (n *network) draft(ctx context.Context, args []string) error {
 		m.run.Targets = []lab.RunTarget{n.end(n.pairs[i].Client).recorded, n.end(n.pairs[i].Server).recorded}
 		n.parts = append(n.parts, m)
 	}
-	return nil
+	return n.planUpsets()
+}
+
+// planUpsets takes up the events. They come upon the test of one pair.
+func (n *network) planUpsets() error {
+	if len(n.parts) > 1 && len(n.options.events.events) > 0 {
+		return usage("events come upon the test of one pair", "more streams of one: --set parallel=8")
+	}
+	if len(n.parts) > 1 {
+		return nil
+	}
+	return n.parts[0].planUpsets(func(on string) (string, error) {
+		for _, e := range n.ends {
+			if e.role == on {
+				return e.name, nil
+			}
+		}
+		switch {
+		case on == "" && len(n.opened) == 1:
+			return n.ends[0].name, nil
+		case isTarget(on):
+			return on, nil
+		}
+		return "", usage("it is not said where the events are", "--event-on "+clientRole, "--event-on "+serverRole, "--event-on TARGET, which is "+targetForms())
+	})
 }
 
 // lookAtEnds takes down all machines as they are.
@@ -474,6 +504,7 @@ func (n *network) preface() {
 		text += "; about " + unit.Duration(t)
 	}
 	n.say("  ", text)
+	m.sayUpsets()
 }
 
 // mostNamed are the pairs that the preface names.

@@ -22,6 +22,7 @@ import (
 func (m *measurement) preface(ctx context.Context) {
 	m.say("", m.where())
 	m.say("  ", strings.Join(m.effort(ctx), "; "))
+	m.sayUpsets()
 	if t, ok := m.target.(target.Caveats); ok {
 		for _, text := range t.Caveats(ctx) {
 			m.say("  ", text)

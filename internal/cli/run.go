@@ -23,6 +23,7 @@ type runOptions struct {
 	dryRun      bool
 	on          []string
 	bringFio    string
+	events      eventOptions
 }
 
 // defaultScratch is the size of the scratch file when nobody says otherwise.
@@ -51,6 +52,10 @@ With --on given more than once it measures all of those targets at the same time
 together, and beside the numbers of each target stand those of all. The directory or device is the same on each,
 or one is named for each, in the order of the targets.
 
+With --event something is done on purpose while each load goes on: a link is cut, a server restarts. The
+report says how deep the rate fell, how long nothing came through, and when it was back. --undo is on disk
+before that, and is carried out whatever happens; after a crash headroom restore does it.
+
 Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with it. With
 --precision or --budget it goes on with a finished run too; the budget is what it has from now on.`,
 		Example: `  headroom run quick /srv
@@ -63,6 +68,8 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
   headroom run quick /srv --on qemu:guest.yaml
   headroom run quick /srv --on a=ssh://db1 --on b=ssh://db2
   headroom run quick /srv --on ssh://root@db1:2222 --bring-fio ./fio-static
+  headroom run quick /srv --set runtime=60s --event '20s: nvme disconnect -d nvme1' --undo 'sh connect.sh'
+  headroom run ./vm.fio /srv --event '30s: qm migrate 100 pve2 --online' --no-undo --event-on ssh://pve1
   headroom run --resume last
   headroom run --resume last --budget 10m`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -74,7 +81,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
-				for _, name := range []string{"label", "repeat", "order", "seed", "size", "set", "as-published"} {
+				for _, name := range append(eventFlags(), "label", "repeat", "order", "seed", "size", "set", "as-published") {
 					if c.Flags().Changed(name) {
 						return usage("--"+name+" can't be changed when a run is resumed", "headroom run --resume "+o.resume)
 					}
@@ -98,7 +105,9 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run; with a finished one if more is asked for")
 	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+targetForms()+" (default local)")
 	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
+	o.events.define(f, "where events are: a target (default: the one under test); once for all, or for each")
 	completeFlag(c, "on", targetNames)
+	completeFlag(c, "event-on", targetNames)
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	p.jsonFlag(c)
 	return c

@@ -90,6 +90,9 @@ func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions,
 	if o.precision != "" || o.budget != "" {
 		return usage("several targets are measured a number of times that is fixed beforehand", "take --repeat for --precision and --budget")
 	}
+	if len(o.events.events) > 0 {
+		return usage("events come upon the load of one target", "name one --on; --event-on says where an event is")
+	}
 	if !o.dryRun {
 		var names []string
 		for _, n := range named {

@@ -268,6 +268,11 @@ func picturedCells(s *Summary) ([]picturedCell, error) {
 		if err != nil {
 			return nil, fmt.Errorf("drawing %s: %w", c.Job, err)
 		}
+		if p, ok, err := eventPicture(s, c); err != nil {
+			return nil, fmt.Errorf("drawing the events of %s: %w", c.Job, err)
+		} else if ok {
+			pictures = append([]picture{p}, pictures...)
+		}
 		if len(pictures) > 0 {
 			out = append(out, picturedCell{c.Job, paramText(c, extra[c.Job]), sizes[c.Job] > 1, pictures})
 		}

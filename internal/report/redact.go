@@ -30,6 +30,7 @@ func redact(s Summary) Summary {
 			t.Facts[j] = redactor.Fact(f)
 		}
 	}
+	s.Events = cleanEvents(s.Events, clean)
 	s.Cells = slices.Clone(s.Cells)
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -47,6 +48,27 @@ func redact(s Summary) Summary {
 		c.Params, c.Levels = cleanValues(c.Params, clean), cleanValues(c.Levels, clean)
 	}
 	return s
+}
+
+func cleanEvents(e *Events, clean func(string) string) *Events {
+	if e == nil {
+		return nil
+	}
+	events := *e
+	events.Events = slices.Clone(e.Events)
+	for i := range events.Events {
+		u := &events.Events[i]
+		u.Target, u.Command, u.Undo = clean(u.Target), cleanAll(u.Command, clean), cleanAll(u.Undo, clean)
+	}
+	events.Loads = slices.Clone(e.Loads)
+	for i := range events.Loads {
+		l := &events.Loads[i]
+		l.Errors, l.Happened = cleanAll(l.Errors, clean), slices.Clone(l.Happened)
+		for k := range l.Happened {
+			l.Happened[k].Failed = clean(l.Happened[k].Failed)
+		}
+	}
+	return &events
 }
 
 func cleanLists(lists [][]string, clean func(string) string) [][]string {

@@ -62,6 +62,9 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 		Cells:    make([]Cell, 0, len(run.Cells)),
 		Warnings: []Warning{},
 	}
+	if len(run.Upsets) > 0 {
+		s.Events = &Events{Schema: EventSchema, Events: run.Upsets, Loads: []EventLoad{}}
+	}
 	if s.Targets == nil {
 		s.Targets = []lab.RunTarget{}
 	}
@@ -76,6 +79,10 @@ func assemble(run lab.Run, gathered map[string]*gathering) Summary {
 		g.addCell(cell)
 		c := g.cell(cell, armOf(run, cell), run)
 		s.Cells = append(s.Cells, c)
+		for _, load := range g.upset { // of a run that has events, so that there are Events
+			load.Job = cell.Job
+			s.Events.Loads = append(s.Events.Loads, load)
+		}
 		s.Undecided = append(s.Undecided, undecided(c, run.Precision, g.took/float64(max(1, g.n)))...)
 	}
 	s.Plateaus = plateaus(s.Cells, gathered)
@@ -101,6 +108,7 @@ type gathering struct {
 	command  []string
 	warnings []Warning
 	ceilings []ceiling.Ceiling
+	upset    []EventLoad
 }
 
 func newGathering(ceilings []ceiling.Ceiling) *gathering {
@@ -128,6 +136,9 @@ func (g *gathering) add(rep lab.Repetition) error {
 		for _, series := range rep.Series {
 			g.series = append(g.series, Series{Repetition: rep.Number, Series: series})
 		}
+	}
+	if rep.Upsets != nil && rep.Upsets.Each != nil {
+		g.upset = append(g.upset, eventLoad(rep))
 	}
 	if g.command == nil {
 		g.command = rep.Command

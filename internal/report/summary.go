@@ -49,6 +49,8 @@ type Summary struct {
 	Cells   []Cell          `json:"cells"`
 	// Undecided are the metrics that are not as precise as was asked for.
 	Undecided []Undecided `json:"undecided,omitempty"`
+	// Events say what was done on purpose while the loads went on; nil where nothing was.
+	Events *Events `json:"events,omitempty"`
 	// Plateaus are cells that agree at the top although their loads differ.
 	Plateaus []Plateau `json:"plateaus,omitempty"`
 	// Warnings about the run as a whole; those about one cell are with the cell.

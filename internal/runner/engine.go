@@ -26,15 +26,15 @@ type engine interface {
 	raw() (output, messages string)
 }
 
-// engineOf is the engine that carries a cell out. Runs from before there were several name none.
-func engineOf(cell lab.Cell) (engine, error) {
+// engineOf is the engine that carries a cell out, and tells its rate in steps of so long; 0 is a second. Runs from before there were several name none.
+func engineOf(cell lab.Cell, step time.Duration) (engine, error) {
 	switch cell.Engine {
 	case lab.EngineFio, "":
-		return fioEngine{}, nil
+		return fioEngine{step: step}, nil
 	case lab.EngineExec:
 		return execEngine{}, nil
 	case lab.EngineIperf3:
-		return iperf3Engine{}, nil
+		return iperf3Engine{step: step}, nil
 	}
 	return nil, &lab.Error{What: fmt.Sprintf("%s is for the engine %q, which this headroom does not have", cell.ID, cell.Engine)}
 }
@@ -73,6 +73,8 @@ type ended struct {
 	timedOut bool
 	// during are the machine's counters in the middle of the load; zero when it was too short for a look.
 	during validity.Counters
+	// happened is what became of the events of the load.
+	happened []happening
 	// spent is what the host spent while it ran.
 	spent facts.Spent
 }

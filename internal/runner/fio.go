@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +17,8 @@ import (
 	"headroom/internal/validity"
 )
 
-// fioEngine runs fio.
-type fioEngine struct{}
+// fioEngine runs fio. Its rates are in steps of so long; 0 is a second.
+type fioEngine struct{ step time.Duration }
 
 // overdue is how long a load of fio's may take beyond what was expected: longer than any flush at its end.
 const overdue = 10 * time.Minute
@@ -34,7 +35,8 @@ func (f fioEngine) load(_ context.Context, s *Session, cell Cell) (load, error) 
 			return load{}, err
 		}
 	}
-	l := fioLoad(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch), fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members})
+	l := fioLoad(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
+		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: f.step})
 	l.spec.Env, l.argv = cell.Environment, typed(cell.Cell, l.argv)
 	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell
 	if l.expected > 0 {
@@ -112,7 +114,7 @@ func (f fioEngine) read(ctx context.Context, done ended, rep *lab.Repetition, ev
 
 // series reads the per-second logs that fio wrote into the job's folder. A log that is missing or damaged costs the
 // picture of the run inside, not its result.
-func (fioEngine) series(ctx context.Context, job target.Job) []lab.Series {
+func (f fioEngine) series(ctx context.Context, job target.Job) []lab.Series {
 	var all []lab.Series
 	for _, log := range []struct{ suffix, quantity string }{{"_iops.log", "iops"}, {"_bw.log", "bandwidth"}} {
 		data, err := job.Fetch(ctx, logPrefix+log.suffix)
@@ -123,10 +125,43 @@ func (fioEngine) series(ctx context.Context, job target.Job) []lab.Series {
 		if err != nil {
 			continue
 		}
-		all = append(all, fio.Series(samples, log.quantity, time.Second)...)
+		if f.step == 0 {
+			all = append(all, fio.Series(samples, log.quantity, time.Second)...)
+			continue
+		}
+		for _, direction := range lab.Directions() {
+			own := slices.DeleteFunc(slices.Clone(samples), func(s fio.LogSample) bool { return s.Direction != direction })
+			if s, _, ok := fio.Fine(own, log.quantity, f.step); ok {
+				s.Metric = direction + "." + log.quantity
+				all = append(all, bySecond(s))
+			}
+		}
 	}
 	return all
 }
+
+// rate is that of all operations. fio writes no samples while nothing is done, so that one that did nothing any more ends with the load.
+func (f fioEngine) rate(ctx context.Context, _ *Session, a *attempt, clock offset) (lab.Series, moment, bool) {
+	data, err := a.done.job.Fetch(ctx, logPrefix+"_iops.log")
+	if err != nil {
+		return lab.Series{}, moment{}, false
+	}
+	samples, err := fio.ParseLog(bytes.NewReader(data))
+	if err != nil {
+		return lab.Series{}, moment{}, false
+	}
+	s, start, ok := fio.Fine(samples, "iops", f.step)
+	if !ok {
+		return lab.Series{}, moment{}, false
+	}
+	for want := int(a.rep.Seconds / s.Interval); want-len(s.Values) >= int(time.Second/f.step); {
+		s.Values = append(s.Values, 0)
+	}
+	return s, moment{Time: start.Add(-clock.ahead), unsure: clock.unsure + punctual}, true
+}
+
+// punctual is how late fio's thread may be with the first sample, by which the start of its rate is known.
+const punctual = 10 * time.Millisecond
 
 // progress is what fio said last of how it is getting on.
 func (fioEngine) progress(text []byte, expected time.Duration, e *Event) {

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,12 +23,16 @@ type Server struct {
 	Port    int
 }
 
-// iperf3Engine runs iperf3: a client on the session's target, whose server is started before each test and ends with it.
-type iperf3Engine struct{}
+// iperf3Engine runs iperf3: a client on the session's target, whose server is started before each test and ends with it. Its rates are in steps of so
+// long; 0 is a second.
+type iperf3Engine struct{ step time.Duration }
 
-func (iperf3Engine) load(_ context.Context, s *Session, cell Cell) (load, error) {
+func (e iperf3Engine) load(_ context.Context, s *Session, cell Cell) (load, error) {
 	argv := iperf3.Client(cell.Params, s.Server.Address, s.Server.Port)
-	return load{engine: iperf3Engine{}, argv: typed(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
+	if e.step > 0 {
+		argv = iperf3.Finely(argv, e.step)
+	}
+	return load{engine: e, argv: typed(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
 		doing: cell.Title, expected: cell.Expected, overdue: cell.Expected + overdueTest, cell: &cell}, nil
 }
 
@@ -55,9 +60,41 @@ func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evi
 			Text: "iperf3 printed no result (" + done.reason(err) + "); headroom show --raw shows all that it said"})
 		return true
 	}
-	rep.Values, rep.Seconds, rep.Series = r.Values(), r.Ran(), r.Series()
+	rep.Values, rep.Seconds = r.Values(), r.Ran()
+	for _, s := range r.Series() {
+		rep.Series = append(rep.Series, bySecond(s))
+	}
 	rep.Warnings = append(rep.Warnings, r.Warnings()...)
 	return r.Failed != "" || len(rep.Values) == 0
+}
+
+// rate is that of both directions. iperf3 does not tell exactly when the time that counts began. It did after the process was there and its connection
+// was made, and so long before the process ended that the test fits in between.
+func (iperf3Engine) rate(_ context.Context, _ *Session, a *attempt, clock offset) (lab.Series, moment, bool) {
+	r, err := iperf3.Parse(a.done.output)
+	if err != nil {
+		return lab.Series{}, moment{}, false
+	}
+	var sum lab.Series
+	for i, s := range r.Series() {
+		if i == 0 {
+			sum = lab.Series{Metric: "bitrate", Interval: s.Interval, Values: slices.Clone(s.Values)}
+			continue
+		}
+		sum.Values = sum.Values[:min(len(sum.Values), len(s.Values))]
+		for k := range sum.Values {
+			sum.Values[k] += s.Values[k]
+		}
+	}
+	earliest, latest := a.done.state.Started, a.done.state.Ended.Add(-secondsOf(r.Ran()+r.Omit))
+	if said := r.Start.Add(-clock.ahead); !r.Start.IsZero() && said.After(earliest) {
+		earliest = said
+	}
+	if latest.Before(earliest) {
+		latest = earliest
+	}
+	half := latest.Sub(earliest) / 2
+	return sum, moment{Time: earliest.Add(half + secondsOf(r.Omit)), unsure: half + clock.unsure + jobStep}, len(sum.Values) > 0
 }
 
 // progress has nothing to add: with --json iperf3 prints nothing before it ends.
@@ -86,6 +123,9 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 	}
 	s.servers++
 	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: iperf3.Server(s.Server.Address, port, iperf3.Longest(cell.Expected))}
+	if step := s.fineStep(); step > 0 {
+		spec.Argv = iperf3.Finely(spec.Argv, step)
+	}
 	if s.serving, err = s.Server.Target.Start(ctx, spec); err != nil {
 		return err
 	}
@@ -150,7 +190,9 @@ func (s *Session) endBeside(ctx context.Context, cell Cell) []lab.Warning {
 	return s.endCommand(ctx, cell)
 }
 
-// rampOf is how long a load runs before what counts.
+// RampOf is how long a load runs before what counts.
+func RampOf(cell lab.Cell) time.Duration { return rampOf(cell) }
+
 func rampOf(cell lab.Cell) time.Duration {
 	if cell.Engine == lab.EngineIperf3 {
 		omit, _ := unit.ParseDuration(cell.Params["omit"])

@@ -66,7 +66,7 @@ func (s *Session) arrive(ctx context.Context, next plan.Repetition) (*attempt, e
 // ready does the last of what comes before the load: all but to start it.
 func (s *Session) ready(ctx context.Context, a *attempt) error {
 	var err error
-	if a.engine, err = engineOf(a.cell.Cell); err != nil {
+	if a.engine, err = engineOf(a.cell.Cell, s.fineStep()); err != nil {
 		return err
 	}
 	if a.load, err = a.engine.load(ctx, s, a.cell); err != nil {
@@ -116,9 +116,11 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after, Server: a.server,
 	}
 	a.failed = a.engine.read(ctx, done, &a.rep, &evidence)
+	s.heedUpsets(ctx, a)
 	addCosts(a.rep.Values, done.spent, evidence.IOs())
 	a.started = evidence.Group.Start
 	evidence.Repetition = a.rep
+	evidence.Repetition.Series = s.untilUpset(a.rep.Series)
 	a.rep.Warnings = append(a.rep.Warnings, validity.Repetition(evidence)...)
 	a.rep.Warnings = append(a.rep.Warnings, s.endBeside(ctx, a.cell)...)
 	a.rep.Took = (time.Since(a.began) - s.once).Seconds()
@@ -199,12 +201,20 @@ func (s *Session) run(ctx context.Context, l load) (ended, error) {
 	if err != nil {
 		return ended{}, err
 	}
-	job, err := s.Target.Start(ctx, l.spec)
+	events, err := s.announceUpsets(l)
 	if err != nil {
 		return ended{}, err
 	}
+	job, err := s.Target.Start(ctx, l.spec)
+	if err != nil {
+		return ended{}, errors.Join(err, events.withdraw())
+	}
 	done.job = job
+	events.begin(ctx, l)
 	err = s.await(ctx, &done, l)
+	// What was done is undone before anything else, also where the load is to be killed: it may hang because of it.
+	err = errors.Join(err, events.end())
+	done.happened = events.each
 	after := context.WithoutCancel(ctx)
 	if now, failed := s.meter.Read(after); failed == nil { // what can't be read is not known, and costs no result
 		done.spent = s.meter.Between(before, now)

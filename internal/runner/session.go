@@ -45,6 +45,8 @@ type Session struct {
 	// serving is the server of the test that goes on, and servers are how many there were.
 	serving target.Job
 	servers int
+	// upsets are how many jobs of events there were.
+	upsets int
 	// once is how long the current repetition waited for a layout that all the later ones share.
 	once time.Duration
 }
@@ -99,7 +101,7 @@ func (s *Session) Done() []plan.Done { return s.done }
 // keep takes up what an earlier part of the run has measured.
 func (s *Session) keep(kept []lab.Repetition) error {
 	s.outcome.Repetitions = slices.Clone(kept)
-	s.outcome.Measured, s.jobs, s.servers = len(kept), len(kept), len(kept)
+	s.outcome.Measured, s.jobs, s.servers, s.upsets = len(kept), len(kept), len(kept), len(kept)*len(s.Upsets)
 	for _, r := range kept {
 		if len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" }) {
 			s.outcome.Failed++
@@ -167,6 +169,13 @@ func (s *Session) announceLeftovers() error {
 	if s.Server != nil && s.Server.Target.Name() != s.Target.Name() {
 		if err := s.saver.Leave(lab.Leftovers{Target: s.Server.Target.Name(), Jobs: s.owner()}); err != nil {
 			return err
+		}
+	}
+	for _, u := range s.Upsets {
+		if name := u.Target.Name(); name != s.Target.Name() && (s.Server == nil || name != s.Server.Target.Name()) {
+			if err := s.saver.Leave(lab.Leftovers{Target: name, Jobs: s.owner()}); err != nil {
+				return err
+			}
 		}
 	}
 	return s.saver.Leave(left)

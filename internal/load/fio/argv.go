@@ -24,6 +24,8 @@ type Options struct {
 	Output string
 	// Logs is the prefix of per-second logs: Logs_iops.log and Logs_bw.log with the samples of all jobs. Empty is none.
 	Logs string
+	// Fine is the interval of the logs where it is to be another, by the target's clock then; 0 is a second, from the start of the load.
+	Fine time.Duration
 	// Progress has fio print its status line once a second. Up to fio 3.42 it goes to standard output, and it does so
 	// only while the JSON goes elsewhere: without Output, nothing is printed.
 	Progress bool
@@ -65,8 +67,15 @@ func Argv(name string, params map[string]string, opt Options) []string {
 		argv = append(argv, argument(key, rest[key]))
 	}
 	if opt.Logs != "" && !logs(rest) {
+		every := time.Second
+		if opt.Fine > 0 {
+			every = opt.Fine
+		}
 		argv = append(argv,
-			"--write_iops_log="+opt.Logs, "--write_bw_log="+opt.Logs, "--log_avg_msec=1000", "--per_job_logs=0")
+			"--write_iops_log="+opt.Logs, "--write_bw_log="+opt.Logs, fmt.Sprintf("--log_avg_msec=%d", every.Milliseconds()), "--per_job_logs=0")
+		if opt.Fine > 0 {
+			argv = append(argv, "--log_unix_epoch=1")
+		}
 	}
 	if opt.Output != "" {
 		argv = append(argv, "--output="+opt.Output)

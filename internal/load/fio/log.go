@@ -14,7 +14,7 @@ import (
 
 // LogSample is one line of a fio log: the mean over the interval that ends at Time.
 type LogSample struct {
-	// Time since the job began to count; its ramp is not in it.
+	// Time since the job began to count; its ramp is not in it. With log_unix_epoch it is the time since 1970.
 	Time time.Duration
 	// Value as fio writes it: I/Os a second in an iops log, KiB/s in a bw log, nanoseconds in the latency logs of fio 3
 	// (microseconds in those of fio 2).
@@ -65,7 +65,7 @@ func logSample(line string) (LogSample, error) {
 	if len(fields) < 4 {
 		return LogSample{}, fmt.Errorf("%q has %d columns, not the 4 or more of a log", shorten(line), len(fields))
 	}
-	ms, err := strconv.ParseUint(fields[0], 10, 40)
+	ms, err := strconv.ParseUint(fields[0], 10, 42) // since 1970, with log_unix_epoch
 	if err != nil {
 		return LogSample{}, fmt.Errorf("%q is not a time in milliseconds", shorten(fields[0]))
 	}

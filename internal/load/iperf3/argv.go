@@ -83,6 +83,11 @@ func Server(address string, port int, longest time.Duration) []string {
 		"iperf3", "--server", "--one-off", "--bind", address, "--port", strconv.Itoa(port), "--json"}
 }
 
+// Finely is a client's or a server's argument vector with intervals of so long: a tenth of a second is the least that iperf3 takes.
+func Finely(argv []string, interval time.Duration) []string {
+	return append(slices.Clone(argv), "--interval", strconv.FormatFloat(interval.Seconds(), 'g', -1, 64))
+}
+
 // Title says in a few words what a test does: "tcp x8", "tcp reverse".
 func Title(params map[string]string) string {
 	words := []string{params["protocol"]}

@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/outage"
+	"headroom/internal/runner"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// eventOptions are the flags of what is done on purpose while a load goes on.
+type eventOptions struct {
+	events, undo, on []string
+	length           string
+	noUndo           bool
+	left             string
+}
+
+// eventFlags are their names.
+func eventFlags() []string {
+	return []string{"event", "undo", "no-undo", "event-on", "event-for", "event-left"}
+}
+
+func (o *eventOptions) define(f *pflag.FlagSet, where string) {
+	f.StringArrayVar(&o.events, "event", nil, "what to do while each load goes on: 'TIME: COMMAND', 'TIME: FACTOR=LEVEL' or 'TIME: undo'; may be repeated")
+	f.StringArrayVar(&o.undo, "undo", nil, "the command that undoes an event; once for each that is a command")
+	f.BoolVar(&o.noUndo, "no-undo", false, "events without --undo end by themselves")
+	f.StringArrayVar(&o.on, "event-on", nil, where)
+	f.StringVar(&o.length, "event-for", "20s", "how long after it an event is undone; at the end of the load at the latest")
+	f.StringVar(&o.left, "event-left", "", "what an event should leave of the rate, like 50%; it is shown beside what was left")
+}
+
+// undoing is what stands in the place of a command to undo all events before it.
+const undoing = "undo"
+
+// upsets reads the events. where finds the target of an event by what --event-on says, "" for nothing.
+func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset, error) {
+	if len(o.events) == 0 {
+		if len(o.undo)+len(o.on) > 0 || o.left != "" || o.noUndo {
+			return nil, usage("there is no event", "name one: --event '30s: ip link set eth1 down' --undo 'ip link set eth1 up'")
+		}
+		return nil, nil
+	}
+	length, err := unit.ParseDuration(o.length)
+	if err != nil || length <= 0 {
+		return nil, usage("--event-for "+o.length+" is no length of time", "write something like 20s")
+	}
+	left := 0.0
+	if o.left != "" {
+		if left, err = unit.ParseShare(o.left); err != nil {
+			return nil, usage("--event-left: " + err.Error())
+		}
+	}
+	var all []lab.Upset
+	undo := o.undo
+	for _, text := range o.events {
+		at, what, found := strings.Cut(text, ":")
+		what = strings.TrimSpace(what)
+		after, err := unit.ParseDuration(at)
+		if !found || err != nil || what == "" {
+			return nil, usage(fmt.Sprintf("--event %q does not say when and what", text), "write the time after the start of the load, and the command: --event '30s: ip link set eth1 down'")
+		}
+		if what == undoing {
+			if err := undoAt(all, after.Seconds(), text); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		u := lab.Upset{At: after.Seconds(), For: length.Seconds(), Left: left}
+		if u.Target, err = o.target(len(all), where); err != nil {
+			return nil, err
+		}
+		if u.Factor, u.Level, err = factorOf(what); err != nil {
+			return nil, err
+		}
+		if u.Factor == "" {
+			if u.Command, err = wordsOf("--event", what); err != nil {
+				return nil, err
+			}
+			switch {
+			case len(undo) > 0:
+				if u.Undo, err = wordsOf("--undo", undo[0]); err != nil {
+					return nil, err
+				}
+				undo = undo[1:]
+				if len(u.Undo) == 0 {
+					return nil, usage("--undo is empty", "name the command that undoes "+what)
+				}
+			case !o.noUndo:
+				return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("nothing says how to undo %q", what),
+					Hints: []string{"--undo 'COMMAND' undoes it, also after a crash", "--no-undo says that it ends by itself, as a restart does"}}
+			}
+			if len(u.Undo) == 0 {
+				u.For = 0
+			}
+		}
+		all = append(all, u)
+	}
+	if len(undo) > 0 {
+		return nil, usage(fmt.Sprintf("--undo %q belongs to no event", undo[0]), "there is one for each event that is a command, in their order")
+	}
+	if len(all) == 0 {
+		return nil, usage("there is nothing to undo", "an event comes before: --event '30s: ip link set eth1 down'")
+	}
+	if len(o.on) > 1 && len(o.on) != len(all) {
+		return nil, usage(fmt.Sprintf("--event-on is there %d times for %s", len(o.on), plural(len(all), "event")), "name one for all, or one for each in their order")
+	}
+	slices.SortStableFunc(all, func(a, b lab.Upset) int { return int(math.Copysign(1, a.At-b.At)) })
+	return all, nil
+}
+
+// undoAt undoes all events so far at a moment of the load.
+func undoAt(all []lab.Upset, at float64, text string) error {
+	for i, u := range all {
+		if u.Undone() && at > u.At && (u.For == 0 || u.At+u.For > at || i == len(all)-1) {
+			all[i].For = at - u.At
+		}
+	}
+	if n := len(all); n == 0 || at <= all[n-1].At {
+		return usage(fmt.Sprintf("--event %q undoes nothing", text), "what it undoes comes before it")
+	}
+	return nil
+}
+
+// target of an event by its number.
+func (o eventOptions) target(i int, where func(string) (string, error)) (string, error) {
+	switch {
+	case len(o.on) == 0:
+		return where("")
+	case len(o.on) == 1:
+		return where(o.on[0])
+	case i < len(o.on):
+		return where(o.on[i])
+	}
+	return where(o.on[len(o.on)-1]) // the number is found to be wrong later
+}
+
+// factorOf are a factor and its level; none where a text is a command.
+func factorOf(what string) (name, level string, err error) {
+	if strings.ContainsAny(what, " \t") || !strings.Contains(what, "=") || !strings.Contains(what, ":") || strings.Contains(what, "/") && strings.IndexByte(what, '/') < strings.IndexByte(what, ':') {
+		return "", "", nil
+	}
+	c, err := factor.Parse(what)
+	switch {
+	case err != nil:
+		return "", "", err
+	case len(c.Levels) != 1 || c.Levels[0] == factor.Found:
+		return "", "", usage("an event sets one level: "+what, "for example: --event '30s: sysctl:vm.swappiness=0'")
+	case c.Scheme.Class != factor.Live:
+		return "", "", usage(c.Factor()+" can't be set while a load goes on", "headroom factors says what each factor needs")
+	}
+	return c.Factor(), c.Levels[0], nil
+}
+
+// wordsOf are those of a command on the command line. What only a shell understands is refused, since none reads it.
+func wordsOf(flag, command string) ([]string, error) {
+	if strings.ContainsAny(command, "\"'`$\\|&;<>") {
+		return nil, usage(flag+" takes words, and no shell reads it", "put it into a script: "+flag+" 'sh "+strings.TrimPrefix(flag, "--")+".sh'")
+	}
+	return strings.Fields(command), nil
+}
+
+// planUpsets takes up the events of a new run, and refuses those that a load is too short for.
+func (m *measurement) planUpsets(where func(string) (string, error)) error {
+	var err error
+	if m.run.Upsets, err = m.options.events.upsets(where); err != nil || len(m.run.Upsets) == 0 {
+		return err
+	}
+	last := m.run.Upsets[len(m.run.Upsets)-1].At
+	for _, c := range m.run.Cells {
+		if c.Command != nil {
+			return usage("an event needs a load with a rate over time, and "+c.Job+" is a command", "take a suite of fio's or iperf3's loads")
+		}
+		took := (expectedTime(c) - runner.RampOf(c)).Seconds()
+		if took == 0 {
+			return usage("it is not known how long "+c.Job+" runs, so that no event can be planned", "give it a time: --set runtime=60s --set time_based=1")
+		}
+		if last+outage.Shortest > took || m.run.Upsets[0].At < outage.Shortest {
+			option := "runtime"
+			if c.Engine == lab.EngineIperf3 {
+				option = "time"
+			}
+			return usage(fmt.Sprintf("%s counts for %s, and an event needs %.0f s before it to know what is usual, and as many after it", c.Job, unit.Duration(secondsToDuration(took)), outage.Shortest),
+				fmt.Sprintf("make it longer: --set %s=%.0fs", option, math.Ceil(last)+30))
+		}
+	}
+	return nil
+}
+
+// ofTarget is what --event-on may say of a run of storage: a target, and where it says nothing the one under test.
+func (m *measurement) ofTarget(on string) (string, error) {
+	switch {
+	case on == "" || on == storageRole:
+		return m.target.Name(), nil
+	case isTarget(on):
+		return on, nil
+	}
+	return "", usage("--event-on "+on+" is no target", "a target is "+targetForms())
+}
+
+// openUpsets opens the targets of the run's events and their journals. What it returns gives them back, with what could not be undone.
+func (m *measurement) openUpsets(ctx context.Context) (func() error, error) {
+	var opened []target.Target
+	journals := map[string]*factor.Journal{}
+	closing := func() error {
+		var errs []error
+		for _, name := range slices.Sorted(maps.Keys(journals)) {
+			errs = append(errs, journals[name].Undo(context.WithoutCancel(ctx)), journals[name].Close())
+		}
+		for _, t := range opened {
+			m.closeTarget(t)
+		}
+		return errors.Join(errs...)
+	}
+	known := map[string]target.Target{m.target.Name(): m.target}
+	if m.server != nil {
+		known[m.server.Target.Name()] = m.server.Target
+	}
+	for i, u := range m.run.Upsets {
+		upset, err := m.openUpset(ctx, u, known, journals, i, &opened)
+		if err != nil {
+			return nil, errors.Join(err, closing())
+		}
+		m.upsets = append(m.upsets, upset)
+	}
+	return closing, nil
+}
+
+func (m *measurement) openUpset(ctx context.Context, u lab.Upset, known map[string]target.Target, journals map[string]*factor.Journal, i int, opened *[]target.Target) (runner.Upset, error) {
+	upset := runner.Upset{Upset: u, Target: known[u.Target]}
+	var err error
+	if upset.Target == nil {
+		m.tidy(ctx, m.store, u.Target)
+		if upset.Target, err = m.openTarget(ctx, u.Target); err != nil {
+			return upset, err
+		}
+		known[u.Target] = upset.Target
+		*opened = append(*opened, upset.Target)
+	}
+	if !u.Undone() {
+		return upset, nil
+	}
+	if journals[u.Target] == nil {
+		j, err := factor.Create(changesDir(m.store), fmt.Sprintf("%s-event-%d", m.run.ID, i+1), upset.Target)
+		if err != nil {
+			return upset, err
+		}
+		if m.AtStep != nil {
+			j.AtStep(m.AtStep)
+		}
+		journals[u.Target] = j
+	}
+	upset.Journal = journals[u.Target]
+	if u.Factor != "" {
+		upset.Setting, err = factor.Bind(ctx, factor.Where{Target: upset.Target, Place: m.place()}, u.Factor)
+	}
+	return upset, err
+}
+
+// sayUpsets says what will be done on purpose.
+func (m *measurement) sayUpsets() {
+	for _, u := range m.run.Upsets {
+		text := fmt.Sprintf("event: %s into each load, %s", unit.Duration(secondsToDuration(u.At)), u.Text())
+		if u.Target != m.target.Name() {
+			text += " on " + u.Target
+		}
+		switch {
+		case u.Undone() && u.For > 0:
+			text += ", undone " + unit.Duration(secondsToDuration(u.For)) + " later"
+		case u.Undone():
+			text += ", undone at the end"
+		}
+		m.say("  ", text)
+	}
+}

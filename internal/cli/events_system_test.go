@@ -1,0 +1,459 @@
+//go:build system
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/store"
+	"headroom/internal/target/sshtest"
+)
+
+// twoPaths are two hosts with two links between them, of which the second has half the rate of the first. The address under test belongs to neither, and is
+// reached by the first, until a script of the client cuts that and goes over to the second a while later. Another script puts it all back.
+type twoPaths struct {
+	twoHosts
+	cut, put string
+	// marks is the folder in which the scripts write down when they did what.
+	marks string
+}
+
+const (
+	sharedClient = "198.18.9.1"
+	sharedServer = "198.18.9.2"
+	// goesOver is how many seconds the client takes to notice.
+	goesOver = 1.2
+)
+
+func newTwoPaths(t *testing.T, mbit int) twoPaths {
+	t.Helper()
+	p := twoPaths{twoHosts: newTwoHosts(t, mbit), marks: t.TempDir()}
+	p.must("ip", "-n", p.client, "link", "add", "headroom1", "type", "veth", "peer", "name", "headroom1", "netns", p.server)
+	for _, end := range []struct{ ns, second, shared, other, firstHop, secondHop string }{
+		{p.client, "198.18.8.1", sharedClient, sharedServer, serverAddress, "198.18.8.2"}, {p.server, "198.18.8.2", sharedServer, sharedClient, clientAddress, "198.18.8.1"},
+	} {
+		p.must("ip", "-n", end.ns, "address", "add", end.second+"/30", "dev", "headroom1")
+		p.must("ip", "-n", end.ns, "address", "add", end.shared+"/32", "dev", "lo")
+		p.must("ip", "-n", end.ns, "link", "set", "headroom1", "up")
+		p.must("tc", "-n", end.ns, "qdisc", "add", "dev", "headroom1", "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit/2), "burst", "64kb", "latency", "50ms")
+		for _, name := range []string{"all", "headroom0", "headroom1"} {
+			for _, value := range []string{"rp_filter=0", "ignore_routes_with_linkdown=1"} {
+				p.must("ip", "netns", "exec", end.ns, "sysctl", "-qw", "net.ipv4.conf."+name+"."+value)
+			}
+		}
+		p.must("ip", "-n", end.ns, "route", "add", end.other, "via", end.firstHop, "src", end.shared, "metric", "10")
+		if end.ns == p.server { // whose way back follows the carrier at once
+			p.must("ip", "-n", end.ns, "route", "add", end.other, "via", end.secondHop, "src", end.shared, "metric", "20")
+		}
+	}
+	p.cut, p.put = filepath.Join(p.marks, "cut.sh"), filepath.Join(p.marks, "put.sh")
+	p.script(p.cut, "date +%s.%N > "+p.mark("cut"), "ip link set headroom0 down", fmt.Sprintf("sleep %g", goesOver),
+		"ip route replace "+sharedServer+" via 198.18.8.2 src "+sharedClient+" metric 20")
+	p.script(p.put, "ip link set headroom0 up", "ip route replace "+sharedServer+" via "+serverAddress+" src "+sharedClient+" metric 10",
+		"ip route delete "+sharedServer+" metric 20 2>/dev/null", "date +%s.%N > "+p.mark("put"))
+	return p
+}
+
+func (p twoPaths) script(name string, lines ...string) { writeScript(p.t, name, lines...) }
+
+func writeScript(t *testing.T, name string, lines ...string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p twoPaths) mark(name string) string { return filepath.Join(p.marks, name) }
+
+// marked is when a script wrote a mark.
+func marked(t *testing.T, name string) time.Time {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.UnixMicro(int64(seconds * 1e6))
+}
+
+// isUp says whether the first link is there.
+func (p twoPaths) isUp() bool {
+	p.t.Helper()
+	out, err := exec.Command("ip", "-n", p.client, "-o", "link", "show", "headroom0").CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("%v\n%s", err, out)
+	}
+	return strings.Contains(string(out), ",UP")
+}
+
+// net is a test with an event on the client.
+func (p twoPaths) net(seconds int, args ...string) *exec.Cmd {
+	cmd := p.twoHosts.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds), "--event-on", "client", "--undo", "sh "+p.put)
+	for i, a := range cmd.Args {
+		if a == serverAddress {
+			cmd.Args[i] = sharedServer
+		}
+	}
+	cmd.Args = append(cmd.Args, args...)
+	return cmd
+}
+
+// look is what all links of a host had received at a moment.
+type look struct {
+	at    time.Time
+	bytes float64
+}
+
+// watch reads every 20 ms what the links of a host have received, until it is told to stop.
+func (p twoPaths) watch(ns string) (stop func() []look) {
+	p.t.Helper()
+	var looks []look
+	var wait sync.WaitGroup
+	done, begun := make(chan struct{}), make(chan error)
+	wait.Go(func() {
+		runtime.LockOSThread() // never unlocked: a thread in another namespace ends with its goroutine
+		f, err := os.Open("/run/netns/" + ns)
+		if err == nil {
+			err = unix.Setns(int(f.Fd()), unix.CLONE_NEWNET)
+			f.Close()
+		}
+		begun <- err
+		for ticker := time.Tick(20 * time.Millisecond); err == nil; {
+			select {
+			case <-done:
+				return
+			case <-ticker:
+			}
+			text, err := os.ReadFile("/proc/thread-self/net/dev")
+			if err != nil {
+				continue
+			}
+			one := look{at: time.Now()}
+			for line := range strings.Lines(string(text)) {
+				name, counts, found := strings.Cut(strings.TrimSpace(line), ":")
+				if fields := strings.Fields(counts); found && strings.HasPrefix(name, "headroom") && len(fields) > 0 {
+					n, _ := strconv.ParseFloat(fields[0], 64)
+					one.bytes += n
+				}
+			}
+			looks = append(looks, one)
+		}
+	})
+	if err := <-begun; err != nil {
+		p.t.Fatal(err)
+	}
+	return func() []look {
+		close(done)
+		wait.Wait()
+		return looks
+	}
+}
+
+// rateBetween is in bytes a second.
+func rateBetween(looks []look, from, to time.Time) float64 {
+	var first, last look
+	for _, l := range looks {
+		if first.at.IsZero() && !l.at.Before(from) {
+			first = l
+		}
+		if !l.at.After(to) {
+			last = l
+		}
+	}
+	return (last.bytes - first.bytes) / last.at.Sub(first.at).Seconds()
+}
+
+// byHand are the longest time after a moment in which less than a hundredth of a rate came through, and when a quarter of a second first had 95% of it.
+func byHand(looks []look, after, until time.Time, rate float64) (stall, back float64) {
+	begun := after
+	for i := 1; i < len(looks); i++ {
+		l := looks[i]
+		if l.at.Before(after) || l.at.After(until) {
+			continue
+		}
+		if l.bytes-looks[i-1].bytes > 0.01*rate*l.at.Sub(looks[i-1].at).Seconds() {
+			stall = max(stall, l.at.Sub(begun).Seconds())
+			begun = l.at
+		}
+	}
+	for _, l := range looks {
+		if to := l.at.Add(time.Second); l.at.After(after) && to.Before(until) && rateBetween(looks, l.at, to) > 0.95*rate && rateBetween(looks, l.at, l.at.Add(100*time.Millisecond)) > 0.9*rate {
+			return stall, l.at.Sub(after).Seconds()
+		}
+	}
+	return stall, math.NaN()
+}
+
+func eventsOf(t *testing.T, cmd *exec.Cmd) report.Summary {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
+	}
+	var s report.Summary
+	if err := json.Unmarshal(out, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Events == nil || s.Events.Schema != report.EventSchema || len(s.Events.Loads) != 1 || len(s.Events.Loads[0].Findings) != 1 {
+		t.Fatalf("no events in\n%.3000s", out)
+	}
+	return s
+}
+
+// One of two paths is cut under load: the dip, the stall, what is left and the way back are what the links' own counters say.
+func TestEventCutsOneOfTwoPaths(t *testing.T) {
+	p := newTwoPaths(t, 200)
+	stop := p.watch(p.server)
+	s := eventsOf(t, p.net(30, "--event", "10s: sh "+p.cut, "--event-for", "10s", "--event-left", "50%", "--json"))
+	looks := stop()
+	cut, put := marked(t, p.mark("cut")), marked(t, p.mark("put"))
+	load := s.Events.Loads[0]
+	f, h := load.Findings[0], load.Happened[0]
+	if f.Unknown != "" || h.Failed != "" {
+		t.Fatalf("%+v, %+v", f, h)
+	}
+	before := rateBetween(looks, cut.Add(-6*time.Second), cut)
+	degraded := rateBetween(looks, cut.Add(5*time.Second), put.Add(-time.Second)) / before
+	stall, _ := byHand(looks, cut, put, before)
+	_, back := byHand(looks, cut, put.Add(8*time.Second), before)
+	t.Logf("figure: one of two paths cut: by hand a stall of %.2f s, %.1f%% left, back after %.2f s; found a stall of %.2f s, %.1f%% left (%.1f%% to %.1f%%), back after %.2f s; the moment to ±%.3f s, fell %v s after it",
+		stall, 100*degraded, back, f.Stall, 100*f.Event.Level.Center, 100*f.Event.Level.Lo, 100*f.Event.Level.Hi, *f.Recovery, h.Unsure, *f.Event.Fell)
+	if math.Abs(f.Stall-stall) > 0.15 || f.Stall < goesOver-0.1 {
+		t.Errorf("a stall of %.2f s, by hand %.2f", f.Stall, stall)
+	}
+	if math.Abs(f.Event.Level.Center-degraded) > 0.02 {
+		t.Errorf("%.3f left, by hand %.3f", f.Event.Level.Center, degraded)
+	}
+	if math.Abs(*f.Recovery-back) > 0.4 {
+		t.Errorf("back after %.2f s, by hand %.2f", *f.Recovery, back)
+	}
+	if f.Lowest > 0.01 || *f.Event.Fell > 0.2 || h.Unsure > 0.3 {
+		t.Errorf("lowest %.3f, fell after %.2f s, ±%.2f", f.Lowest, *f.Event.Fell, h.Unsure)
+	}
+	if took := put.Sub(cut).Seconds(); math.Abs((h.Undone+h.UndoTook-h.At)-took) > 0.2 {
+		t.Errorf("undone %.2f s after the event, by the scripts %.2f", h.Undone+h.UndoTook-h.At, took)
+	}
+	values := s.Cells[0].Metrics
+	if values[lab.UpsetStall].Center != f.Stall || values[lab.UpsetRecovery].Center != *f.Recovery || values[lab.UpsetStall].Better != lab.Lower {
+		t.Errorf("%+v", values)
+	}
+	out, err := p.command("report", s.ID).Output()
+	if err != nil || !strings.Contains(string(out), "nothing came through for") || !strings.Contains(string(out), "50% should be left") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	p.nothingChanged()
+}
+
+// nothingChanged says that the link is up, nothing is left to undo, and nothing runs.
+func (p twoPaths) nothingChanged() {
+	p.t.Helper()
+	if !p.isUp() {
+		p.t.Error("the link is down")
+	}
+	if pending, err := factor.Pending(filepath.Join(p.store, "changes")); err != nil || len(pending) != 0 {
+		p.t.Errorf("still to undo: %+v, %v", pending, err)
+	}
+	rows, err := store.Open(p.store).List()
+	if err != nil || len(rows) == 0 {
+		p.t.Fatalf("%d runs, %v", len(rows), err)
+	}
+	for _, r := range rows { // other tests may be at work on this machine
+		folders, err := filepath.Glob("/dev/shm/headroom-*/" + r.ID + "-*")
+		if err != nil || len(folders) != 0 {
+			p.t.Errorf("folders of jobs are left: %v, %v", folders, err)
+		}
+	}
+	if left := p.running(); len(left) > 0 {
+		p.t.Errorf("still running: %v", left)
+	}
+}
+
+// Whoever stops or kills it while the link is down gets the link back: at once, or by restore.
+func TestEventStoppedAndKilled(t *testing.T) {
+	t.Parallel()
+	p := newTwoPaths(t, 200)
+	down := func(cmd *exec.Cmd) *bytes.Buffer {
+		t.Helper()
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); p.isUp(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("the link is never cut\n%s", &said)
+			}
+		}
+		return &said
+	}
+	stopped := p.net(60, "--event", "6s: sh "+p.cut, "--event-for", "50s")
+	said := down(stopped)
+	if err := stopped.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := stopped.Wait(); err == nil || stopped.ProcessState.ExitCode() != 130 {
+		t.Errorf("stopped: %v\n%s", err, said)
+	}
+	p.nothingChanged()
+
+	killed := p.net(60, "--event", "6s: sh "+p.cut, "--event-for", "50s")
+	down(killed)
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	if p.isUp() {
+		t.Fatal("the link is up before anything put it back")
+	}
+	out, err := p.command("restore").CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("sh "+p.cut)) {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+	p.nothingChanged()
+
+	failing := p.net(20, "--event", "6s: sh "+p.mark("missing.sh"))
+	out, err = failing.CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte("event-failed")) {
+		t.Errorf("an event that fails: %v\n%s", err, out)
+	}
+	p.nothingChanged()
+}
+
+// A file system that is frozen for a known time stalls the load for as long.
+func TestEventFreezesAFileSystem(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
+	v := newVictim(t)
+	mount := t.TempDir()
+	if out, err := exec.Command("mount", attachLoop(t, "ext4"), mount).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", mount).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Cleanup(func() { _ = exec.Command("fsfreeze", "--unfreeze", mount).Run() }) // before it is unmounted
+	text := "version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, ioengine: psync, rate_iops: 2000, runtime: 18s, time_based: 1}\n"
+	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	freeze, thaw := filepath.Join(dir, "freeze.sh"), filepath.Join(dir, "thaw.sh")
+	writeScript(t, freeze, "date +%s.%N > "+filepath.Join(dir, "freezing"), "fsfreeze --freeze "+mount, "date +%s.%N > "+filepath.Join(dir, "frozen"))
+	writeScript(t, thaw, "date +%s.%N > "+filepath.Join(dir, "thawed"), "fsfreeze --unfreeze "+mount)
+	s := eventsOf(t, v.command("run", v.suite, mount, "--size", "32m", "--event", "8s: sh "+freeze, "--undo", "sh "+thaw, "--event-for", "2500ms", "--json"))
+	f := s.Events.Loads[0].Findings[0]
+	thawed := marked(t, filepath.Join(dir, "thawed"))
+	held, most := thawed.Sub(marked(t, filepath.Join(dir, "frozen"))).Seconds(), thawed.Sub(marked(t, filepath.Join(dir, "freezing"))).Seconds()
+	t.Logf("figure: a file system frozen for %.2f s, and for %.2f s with what it took: a stall of %.2f s, back %.2f s after the event", held, most, f.Stall, *f.Recovery)
+	if f.Unknown != "" || !f.Event.Dip || f.Stall < held-0.1 || f.Stall > most+0.15 {
+		t.Errorf("a stall of %.2f s in %.2f s: %+v", f.Stall, held, f)
+	}
+	if f.Recovery == nil || *f.Recovery < held || *f.Recovery > held+1 {
+		t.Errorf("back after %v", f.Recovery)
+	}
+	if pending, err := factor.Pending(filepath.Join(v.store, "changes")); err != nil || len(pending) != 0 {
+		t.Errorf("still to undo: %+v, %v", pending, err)
+	}
+}
+
+// A factor is an event, too: it has its level while the event lasts, and its old one afterwards. A run that was killed in the middle is gone on with, events included.
+func TestEventSetsAFactor(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("settings are changed as root")
+	}
+	const path = "/proc/sys/vm/swappiness"
+	level := func() string {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(text))
+	}
+	found := level()
+	other := map[bool]string{true: "42", false: "43"}[found != "42"]
+	v := newVictim(t)
+	text := "version: 1\nname: steady\nrepetitions: 1\njobs:\n  - name: reads\n    fio: {rw: randread, bs: 4k, ioengine: psync, rate_iops: 1000, runtime: 13s, time_based: 1}\n"
+	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	killed := v.command("run", v.suite, v.place, "--size", "32m", "--event", "6s: sysctl:vm.swappiness="+other, "--event", "8s: undo")
+	var said bytes.Buffer
+	killed.Stderr = &said
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); level() != other; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it is never set\n%s", &said)
+		}
+	}
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	s := eventsOf(t, v.command("run", "--resume", "last", "--json")) // which puts back what the killed one left
+	h := s.Events.Loads[0].Happened[0]
+	if level() != found || h.Failed != "" || h.At < 5 || h.At > 7 || h.Undone-h.At < 1.5 || h.Undone-h.At > 2.5 {
+		t.Errorf("%s, found %s: %+v", level(), found, h)
+	}
+	if f := s.Events.Loads[0].Findings[0]; f.Unknown != "" || f.Stall > 0.5 {
+		t.Errorf("%+v", f)
+	}
+	if pending, err := factor.Pending(filepath.Join(v.store, "changes")); err != nil || len(pending) != 0 {
+		t.Errorf("still to undo: %+v, %v", pending, err)
+	}
+}
+
+// What can't be right is refused before anything is done.
+func TestEventRefusals(t *testing.T) {
+	v := newVictim(t)
+	for _, c := range []struct {
+		args  []string
+		code  int
+		words string
+	}{
+		{[]string{"--event", "10s: ip link set nothing0 down"}, 4, "nothing says how to undo"},
+		{[]string{"--event", "10s: true", "--no-undo"}, 2, "needs 5 s before it"},
+		{[]string{"--set", "runtime=60s", "--event", "ip link set eth1 down", "--no-undo"}, 2, "does not say when and what"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: sh -c 'x; y'", "--no-undo"}, 2, "no shell reads it"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: true", "--undo", "true", "--undo", "true"}, 2, "belongs to no event"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: undo"}, 2, "undoes nothing"},
+		{[]string{"--undo", "true"}, 2, "there is no event"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: true", "--no-undo", "--event-on", "elsewhere"}, 2, "no target"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: cmdline:mitigations=off"}, 2, "can't be set while a load goes on"},
+	} {
+		cmd := v.command(append([]string{"run", "quick", v.place}, c.args...)...)
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != c.code || !strings.Contains(string(out), c.words) {
+			t.Errorf("%v: %v\n%s", c.args, err, out)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/outage"
+	"headroom/internal/unit"
+)
+
+// EventSchema names the part of the published document that is about events. Fields are added to it, never renamed and never removed.
+const EventSchema = "headroom/event/v1"
+
+// Events are what was done on purpose while the loads went on, and what it did to each.
+type Events struct {
+	Schema string      `json:"schema"`
+	Events []lab.Upset `json:"events"`
+	Loads  []EventLoad `json:"loads"`
+}
+
+// EventLoad is one load with its events.
+type EventLoad struct {
+	Cell       string `json:"cell"`
+	Job        string `json:"job"`
+	Repetition int    `json:"repetition"`
+	// Rate of all directions together, Unit is its unit.
+	Rate lab.Series `json:"rate"`
+	Unit lab.Unit   `json:"unit"`
+	// Happened and Findings have an entry for each event, in their order.
+	Happened []lab.Happened   `json:"happened"`
+	Findings []outage.Finding `json:"findings"`
+	// Retransmits of the whole test, where its sender tells.
+	Retransmits *float64 `json:"retransmits,omitempty"`
+	// Errors that the load itself told of.
+	Errors []string `json:"errors,omitempty"`
+}
+
+// eventLoad is what events did to a repetition.
+func eventLoad(rep lab.Repetition) EventLoad {
+	e := EventLoad{Cell: rep.Cell, Repetition: rep.Number, Rate: rep.Upsets.Rate, Happened: rep.Upsets.Each, Findings: outage.Of(*rep.Upsets)}
+	e.Unit = lab.Metric("all." + e.Rate.Metric).Unit
+	for _, direction := range []string{lab.Send, lab.Receive} {
+		if n, told := rep.Values[lab.Retransmits(direction)]; told {
+			if e.Retransmits == nil {
+				e.Retransmits = new(float64)
+			}
+			*e.Retransmits += n
+		}
+	}
+	for _, w := range rep.Warnings {
+		if w.Code == "errors" || w.Code == "no-result" {
+			e.Errors = append(e.Errors, w.Text)
+		}
+	}
+	return e
+}
+
+// mostEventLoads are those that the table tells of one by one.
+const mostEventLoads = 12
+
+// eventTexts say what each event did to each load.
+func eventTexts(s *Summary) []string {
+	if s.Events == nil {
+		return nil
+	}
+	var lines []string
+	coarse := 0.0
+	for k, load := range s.Events.Loads {
+		if k == mostEventLoads {
+			lines = append(lines, fmt.Sprintf("%s more had events; --json has all of them.", count(len(s.Events.Loads)-k, "load")))
+			break
+		}
+		for i, f := range load.Findings {
+			coarse = max(coarse, f.Resolution)
+			u := s.Events.Events[i]
+			name := load.Job
+			if c := s.cell(load.Cell); c != nil && c.N > 1 {
+				name += fmt.Sprintf(", repetition %d", load.Repetition)
+			}
+			lines = append(lines, fmt.Sprintf("Event: %s (%s, %s into it)", u.Text(), name, briefSeconds(u.At))+": "+eventText(load, u, load.Happened[i], f))
+		}
+	}
+	if coarse > 0 {
+		lines = append(lines, fmt.Sprintf("Times of events are good to %s; a dip is a fall by clearly more than the rate falls by itself. The rates of the table are those of the whole load, with what the events cost it.", briefSeconds(coarse)))
+	}
+	return lines
+}
+
+func (s *Summary) cell(id string) *Cell {
+	for i := range s.Cells {
+		if s.Cells[i].ID == id {
+			return &s.Cells[i]
+		}
+	}
+	return nil
+}
+
+// briefSeconds are seconds as people read them: "1.2 s".
+func briefSeconds(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f s", v)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " s"
+}
+
+// eventText is what an event did to a load, in a few sentences.
+func eventText(load EventLoad, u lab.Upset, h lab.Happened, f outage.Finding) string {
+	switch {
+	case h.Failed != "":
+		return "it was not carried out as it was meant: " + h.Failed + "."
+	case f.Unknown != "":
+		return "what it did can't be told: " + f.Unknown + "."
+	}
+	parts := []string{eventPhase(f.Event, "it", load, f)}
+	if l := f.Event.Level; l != nil && f.Event.Dip {
+		text := "meanwhile the rate settled at " + levelText(*l)
+		if u.Left > 0 {
+			text += fmt.Sprintf(", where %s should be left", unit.Percent(u.Left))
+		}
+		parts = append(parts, text)
+	}
+	if f.Undo != nil {
+		parts = append(parts, eventPhase(*f.Undo, "it was undone", load, f))
+	}
+	switch {
+	case f.Recovery == nil:
+		parts = append(parts, "the rate was not back to "+unit.Percent(outage.Enough)+" of what it was when the load ended")
+	case *f.Recovery > 0:
+		parts = append(parts, "back to "+unit.Percent(outage.Enough)+" of what it was "+briefSeconds(*f.Recovery)+" after the event")
+	}
+	if load.Retransmits != nil && len(load.Findings) == 1 {
+		parts = append(parts, count(int(math.Round(*load.Retransmits)), "retransmit")+" in the whole test")
+	}
+	text := strings.Join(parts, "; ") + "."
+	if len(load.Errors) > 0 {
+		text += " The load told of errors: " + load.Errors[0] + "."
+	}
+	return text
+}
+
+// eventPhase is what came after a moment.
+func eventPhase(p outage.Phase, what string, load EventLoad, f outage.Finding) string {
+	low := p.From > f.Event.From && f.Event.Dip && f.Event.Back == nil // it is what comes after, and began low
+	switch {
+	case !p.Dip && !low:
+		return fmt.Sprintf("after %s no dip beyond what the load does by itself (lowest %s of %s; before, %s)", what, unit.Percent(p.Lowest), figure(load.Unit, f.Before.Center), unit.Percent(f.LowestBefore))
+	case p.Fell == nil && p.Stall == 0 && p.Back != nil:
+		return fmt.Sprintf("%s after %s the rate was back", briefSeconds(max(*p.Back, f.Resolution)), what)
+	case p.Fell == nil && p.Stall == 0:
+		return fmt.Sprintf("after %s the rate stayed low", what)
+	}
+	text := fmt.Sprintf("after %s the rate", what)
+	if p.Fell != nil {
+		text += fmt.Sprintf(" fell within %s", briefSeconds(max(*p.Fell, f.Resolution)))
+	} else {
+		text += " fell"
+	}
+	text += fmt.Sprintf(" to %s of %s", unit.Percent(p.Lowest), figure(load.Unit, f.Before.Center))
+	if p.Stall > 0 {
+		text += fmt.Sprintf(", and nothing came through for %s", briefSeconds(p.Stall))
+	}
+	return text
+}
+
+func levelText(l outage.Level) string {
+	if l.Confidence == 0 {
+		return unit.Percent(l.Center)
+	}
+	return fmt.Sprintf("%s (%s to %s)", unit.Percent(l.Center), unit.Percent(l.Lo), unit.Percent(l.Hi))
+}
+
+// eventPicture draws the rates that events came upon, in their fine steps.
+func eventPicture(s *Summary, c *Cell) (picture, bool, error) {
+	if s.Events == nil {
+		return picture{}, false, nil
+	}
+	drawn := Cell{Job: c.Job}
+	metric := ""
+	for _, load := range s.Events.Loads {
+		if load.Cell != c.ID || len(load.Rate.Values) == 0 || drawn.N == maxSeriesRepetitions {
+			continue
+		}
+		rate := load.Rate
+		rate.Metric = "all." + rate.Metric
+		metric = rate.Metric
+		drawn.Series = append(drawn.Series, Series{Repetition: load.Repetition, Series: rate})
+		drawn.N++
+	}
+	p, ok, err := overTime(&drawn, metric)
+	p.Title = "The rate while the events came upon it"
+	return p, ok, err
+}
