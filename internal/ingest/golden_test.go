@@ -45,6 +45,7 @@ func TestGolden(t *testing.T) {
 		{"kdiskmark", []string{"kdiskmark/2.2.1.txt", "kdiskmark/3.2.0.txt"}},
 		{"kubestr", []string{"kubestr/fio.json"}},
 		{"dbench", []string{"dbench/summaries.txt"}},
+		{"proxmox-migration", []string{"proxmox/dedicated.txt", "proxmox/management.txt"}},
 		{"iperf3-tcp", []string{"iperf3/iperf3-3.7-tcp-P2.json", "iperf3/iperf3-3.12-tcp-P2.json", "iperf3/iperf3-3.21-json-stream.txt"}},
 		{"iperf3-other", []string{"iperf3/iperf3-3.21-bidir.json", "iperf3/iperf3-3.12-udp.json", "iperf3/iperf3-3.12-connect-error-rc0.json"}},
 	}

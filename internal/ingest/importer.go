@@ -29,6 +29,7 @@ func Importers() []Importer {
 		benchFio(),
 		fioJSON(),
 		iperf3JSON(),
+		proxmoxMigration(),
 		dbench(),
 		fioText(),
 	}

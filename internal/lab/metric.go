@@ -43,6 +43,9 @@ const (
 	UpsetDip      = "event.dip"
 )
 
+// Downtime is how many seconds a guest stood still while it was moved to another host.
+const Downtime = "downtime"
+
 // Better says which way a metric improves.
 type Better string
 
@@ -99,6 +102,7 @@ type MetricInfo struct {
 // Metric describes a metric by its name, "direction.quantity[.part]":
 //
 //	read.iops, write.bandwidth, read.latency.mean, sync.latency.p99, read.submit_latency.mean,
+//	downtime (of a guest that was moved, in seconds),
 //	together.apart, together.first_done, … (seconds), event.stall, event.recovery (seconds), event.dip (a share),
 //	send.bitrate, receive.bitrate (what arrived), send.retransmits, send.rtt, send.jitter, send.lost (a share),
 //	cpu.client, cpu.server (of a network's load generator, shares of one core),
@@ -119,7 +123,7 @@ func Metric(name string) MetricInfo {
 		return MetricInfo{Unit: Share, Better: Lower}
 	case strings.HasSuffix(name, ".rtt"), strings.HasSuffix(name, ".jitter"):
 		return MetricInfo{Unit: Seconds, Better: Lower}
-	case strings.Contains(name, "latency."), name == "elapsed":
+	case strings.Contains(name, "latency."), name == "elapsed", name == Downtime:
 		return MetricInfo{Unit: Seconds, Better: Lower}
 	case name == CPUPerIO, name == HostCPUPerIO:
 		return MetricInfo{Unit: PerOperation, Better: Lower}
