@@ -319,7 +319,7 @@ func untaken(name string, taken func(string) bool) string {
 // that many have nothing to say. The list is made once an import: made for every repetition it would cost a tenth of the
 // time.
 func (d *draft) check(c lab.Cell, rep lab.Repetition, m measurement) []lab.Warning {
-	evidence := validity.Evidence{
+	evidence := &validity.Evidence{
 		Cell: c, Repetition: rep, Place: m.place, Group: m.group, Document: m.document,
 		Machine: validity.Machine{FioVersion: m.document.Version},
 	}

@@ -20,7 +20,7 @@ const (
 	fastestRead = 5e-6
 )
 
-func neverWritten(e Evidence) []lab.Warning {
+func neverWritten(e *Evidence) []lab.Warning {
 	if !e.did(lab.Read) {
 		return nil
 	}
@@ -53,7 +53,7 @@ func neverWritten(e Evidence) []lab.Warning {
 	return nil
 }
 
-func pageCache(e Evidence) []lab.Warning {
+func pageCache(e *Evidence) []lab.Warning {
 	direct, known := e.direct()
 	share, ok := e.reached(lab.Read)
 	if !known || direct || !ok || share >= reachedShare || e.compresses() || e.inMemory() {
@@ -67,7 +67,7 @@ func pageCache(e Evidence) []lab.Warning {
 
 // directNotHonoured looks at files only: a block device opened with O_DIRECT always gets what is asked of it. Holes look
 // the same, so it speaks only of files whose laying out is known; neverWritten takes the others.
-func directNotHonoured(e Evidence) []lab.Warning {
+func directNotHonoured(e *Evidence) []lab.Warning {
 	if direct, _ := e.direct(); !direct || e.Place.Kind != lab.Directory || e.compresses() || e.inMemory() {
 		return nil
 	}
@@ -91,7 +91,7 @@ func directNotHonoured(e Evidence) []lab.Warning {
 	return all
 }
 
-func memoryBacked(e Evidence) []lab.Warning {
+func memoryBacked(e *Evidence) []lab.Warning {
 	if !e.inMemory() {
 		return nil
 	}
@@ -104,7 +104,7 @@ func memoryBacked(e Evidence) []lab.Warning {
 }
 
 // serverCache takes this machine's memory as the yardstick where the server's is not known; servers rarely have less.
-func serverCache(e Evidence) []lab.Warning {
+func serverCache(e *Evidence) []lab.Warning {
 	size, memory := e.Place.Size, e.Machine.MemoryBytes
 	if !e.onNetwork() || !e.did(lab.Read) || size <= 0 || memory <= 0 || size >= memoryFactor*memory {
 		return nil
@@ -116,7 +116,7 @@ func serverCache(e Evidence) []lab.Warning {
 }
 
 // smallFile is the warning for buffered I/O where the counters do not say what was cached, or say that something was.
-func smallFile(e Evidence) []lab.Warning {
+func smallFile(e *Evidence) []lab.Warning {
 	direct, known := e.direct()
 	size, memory := e.Place.Size, e.Machine.MemoryBytes
 	fits := size > 0 && memory > 0 && size < memoryFactor*memory
@@ -137,7 +137,7 @@ func smallFile(e Evidence) []lab.Warning {
 		unit.Bytes(float64(size)), unit.Bytes(float64(memory)), unit.Bytes(float64(memoryFactor*memory)))
 }
 
-func implausiblyFast(e Evidence) []lab.Warning {
+func implausiblyFast(e *Evidence) []lab.Warning {
 	p50, ok := e.Group.Values[lab.Latency(lab.Read, "p50")]
 	direct, known := e.direct()
 	fast := ok && p50 > 0 && p50 < fastestRead

@@ -39,7 +39,7 @@ const (
 	lastBin = 17.0
 )
 
-func syncEngine(e Evidence) []lab.Warning {
+func syncEngine(e *Evidence) []lab.Warning {
 	engine, depth := e.engine(), e.depth()
 	if !slices.Contains(synchronousEngines(), engine) || depth <= 1 {
 		return nil
@@ -48,7 +48,7 @@ func syncEngine(e Evidence) []lab.Warning {
 		"depth 1 in each job; use ioengine=io_uring or libaio, or more jobs", engine, depth)
 }
 
-func bufferedAsync(e Evidence) []lab.Warning {
+func bufferedAsync(e *Evidence) []lab.Warning {
 	direct, known := e.direct()
 	if e.engine() != "libaio" || !known || direct || e.depth() <= 1 {
 		return nil
@@ -61,7 +61,7 @@ func bufferedAsync(e Evidence) []lab.Warning {
 // depthNotReached compares what was asked with what was in flight by Little's law (rate times latency), because fio's
 // own table of depths counts what it submitted, which may wait anywhere. The table is the fallback
 // where no latency was measured.
-func depthNotReached(e Evidence) []lab.Warning {
+func depthNotReached(e *Evidence) []lab.Warning {
 	direct, known := e.direct()
 	engine := e.engine()
 	if e.depth() <= 1 || engine == "null" || slices.Contains(synchronousEngines(), engine) || e.throttledByDesign() ||
@@ -146,7 +146,7 @@ func (e *Evidence) shallowShare() float64 {
 	return shallow / all
 }
 
-func generatorBound(e Evidence) []lab.Warning {
+func generatorBound(e *Evidence) []lab.Warning {
 	taints := allOf(e.directions()...)
 	if len(taints) == 0 || e.isOn("hipri") || e.isOn("thinktime_spin") || e.throttledByDesign() {
 		return nil // polling uses all of a core by design, as does fio's waiting for its rate
@@ -195,7 +195,7 @@ func (e *Evidence) ownCPU() float64 {
 	return (e.Group.Values["cpu.user"] + e.Group.Values["cpu.system"]) / float64(e.Machine.Cores)
 }
 
-func gtodReduce(e Evidence) []lab.Warning {
+func gtodReduce(e *Evidence) []lab.Warning {
 	if !e.isOn("gtod_reduce") {
 		return nil
 	}
@@ -203,7 +203,7 @@ func gtodReduce(e Evidence) []lab.Warning {
 		"than any program's; take it for the highest rate only, and leave it out for latency")
 }
 
-func fioVersion(e Evidence) []lab.Warning {
+func fioVersion(e *Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, d := range e.directions() {
 		if p50, ok := e.Group.Values[lab.Latency(d, "p50")]; ok && e.before(3, 0) && p50 < wholeMicroseconds {
@@ -223,7 +223,7 @@ func fioVersion(e Evidence) []lab.Warning {
 	return all
 }
 
-func rampOutlastsRun(e Evidence) []lab.Warning {
+func rampOutlastsRun(e *Evidence) []lab.Warning {
 	ramp, run := e.seconds("ramp_time"), e.Wanted.Seconds()
 	if run == 0 {
 		run = e.seconds("runtime")
@@ -236,7 +236,7 @@ func rampOutlastsRun(e Evidence) []lab.Warning {
 		ramp, run)
 }
 
-func latencyClipped(e Evidence) []lab.Warning {
+func latencyClipped(e *Evidence) []lab.Warning {
 	var taints []string
 	longest := 0.0
 	for _, d := range append(e.directions(), lab.Sync) {
@@ -260,7 +260,7 @@ func latencyClipped(e Evidence) []lab.Warning {
 }
 
 // sameBlocks speaks of one file or device that several jobs walk through from the same offset.
-func sameBlocks(e Evidence) []lab.Warning {
+func sameBlocks(e *Evidence) []lab.Warning {
 	if e.Place.Members != nil {
 		return nil // a job for each device
 	}
@@ -276,7 +276,7 @@ func sameBlocks(e Evidence) []lab.Warning {
 }
 
 // repeatedOffsets matters only where a cache can remember from one repetition to the next.
-func repeatedOffsets(e Evidence) []lab.Warning {
+func repeatedOffsets(e *Evidence) []lab.Warning {
 	direct, known := e.direct()
 	remembers := known && !direct || e.onNetwork()
 	_, seeded := e.param("randseed")
@@ -296,7 +296,7 @@ func (e *Evidence) cacheName() string {
 	return "this machine's page cache"
 }
 
-func clockSource(e Evidence) []lab.Warning {
+func clockSource(e *Evidence) []lab.Warning {
 	slow := slices.Contains([]string{"hpet", "acpi_pm", "jiffies", "refined-jiffies"}, e.Machine.ClockSource)
 	total := 0.0
 	for _, d := range e.directions() {
@@ -311,7 +311,7 @@ func clockSource(e Evidence) []lab.Warning {
 		e.Machine.ClockSource, unit.IOPS(total))
 }
 
-func concurrentJobs(e Evidence) []lab.Warning {
+func concurrentJobs(e *Evidence) []lab.Warning {
 	if len(e.Group.Jobs) == 0 {
 		return nil
 	}
@@ -329,7 +329,7 @@ func concurrentJobs(e Evidence) []lab.Warning {
 		"that are to run one after the other", mine.Name, strings.Join(others, ", "))
 }
 
-func unevenJobs(e Evidence) []lab.Warning {
+func unevenJobs(e *Evidence) []lab.Warning {
 	if len(e.Group.Jobs) < 2 {
 		return nil
 	}

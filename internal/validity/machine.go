@@ -38,7 +38,7 @@ func (e *Evidence) machineCPU() (busy, stolen float64, ok bool) {
 
 // otherLoad counts what the disk moved beyond fio's bytes. Where it can't tell another load from what a file system
 // or a mirror adds, it does not count: writes through a file system, and any writes over several disks.
-func otherLoad(e Evidence) []lab.Warning {
+func otherLoad(e *Evidence) []lab.Warning {
 	d, ok := e.disks()
 	if !ok || e.inMemory() || e.Group.Seconds <= 0 {
 		return nil
@@ -71,7 +71,7 @@ func names(disks []string) string {
 	return "the disks"
 }
 
-func cpuSteal(e Evidence) []lab.Warning {
+func cpuSteal(e *Evidence) []lab.Warning {
 	_, stolen, ok := e.machineCPU()
 	if !ok || stolen <= stealShare {
 		return nil
@@ -80,7 +80,7 @@ func cpuSteal(e Evidence) []lab.Warning {
 		"tails longer than the storage's own; repeat at a quieter time, or with dedicated CPUs", unit.Percent(stolen))
 }
 
-func throttled(e Evidence) []lab.Warning {
+func throttled(e *Evidence) []lab.Warning {
 	n := e.After.Throttles - e.Before.Throttles
 	if e.Before.Throttles < 0 || e.After.Throttles < 0 || n <= 0 {
 		return nil
@@ -88,7 +88,7 @@ func throttled(e Evidence) []lab.Warning {
 	return warn(everything(), "the CPU slowed down %d times because it was too hot; see to its cooling and repeat", n)
 }
 
-func cpuFrequency(e Evidence) []lab.Warning {
+func cpuFrequency(e *Evidence) []lab.Warning {
 	busy, _, ok := e.machineCPU()
 	now, highest := e.During.MHz, e.During.MaxMHz
 	if !ok || busy < busyShare || e.During.Time.IsZero() || now <= 0 || highest <= 0 || now >= slowShare*highest {
@@ -103,7 +103,7 @@ func cpuFrequency(e Evidence) []lab.Warning {
 		now, highest, unit.Percent(busy), governor)
 }
 
-func diskHot(e Evidence) []lab.Warning {
+func diskHot(e *Evidence) []lab.Warning {
 	for _, name := range slices.Sorted(slices.Values(e.Place.Disks)) {
 		if t := e.After.DiskCelsius[name]; t >= hotCelsius {
 			taints := allOf(e.directions()...)

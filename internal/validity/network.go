@@ -18,7 +18,7 @@ type ServerCounters struct {
 const fullShare = 0.9
 
 // coreFull looks for a core that had no time left, on either end. A flow is served by one core's interrupts and one thread, however many cores there are.
-func coreFull(e Evidence) []lab.Warning {
+func coreFull(e *Evidence) []lab.Warning {
 	if e.Server == nil || len(e.Repetition.Values) == 0 {
 		return nil
 	}

@@ -21,7 +21,7 @@ const (
 
 // failed gathers every way in which fio says that something went wrong: a job's errno, errors it went on after, its exit
 // status, and I/Os that came back short. Exit status 0 proves nothing, and a whole document may come with 1.
-func failed(e Evidence) []lab.Warning {
+func failed(e *Evidence) []lab.Warning {
 	said := append([]string(nil), e.Group.Errors...)
 	var short, dropped int64
 	for _, j := range e.Group.Jobs {
@@ -57,7 +57,7 @@ func firstComplaint(stderr string) string {
 	return ""
 }
 
-func endedEarly(e Evidence) []lab.Warning {
+func endedEarly(e *Evidence) []lab.Warning {
 	wanted, ran := e.Wanted.Seconds(), e.Group.Seconds
 	if wanted == 0 || ran <= 0 || ran >= fullTime*wanted || ran >= wanted-slackSeconds {
 		return nil
@@ -70,7 +70,7 @@ func endedEarly(e Evidence) []lab.Warning {
 		unit.Latency(e.Group.Seconds), wanted, advice)
 }
 
-func tooShort(e Evidence) []lab.Warning {
+func tooShort(e *Evidence) []lab.Warning {
 	if e.Group.Seconds <= 0 || e.Group.Seconds >= shortRun || len(e.directions()) == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func tooShort(e Evidence) []lab.Warning {
 }
 
 // noIO speaks of whole fio documents only: pasted text may have lost a direction's line. A job that failed says more.
-func noIO(e Evidence) []lab.Warning {
+func noIO(e *Evidence) []lab.Warning {
 	if e.Document.Partial || len(e.Group.Jobs) == 0 || e.did(lab.Mixed) || len(e.Group.Errors) > 0 {
 		return nil
 	}

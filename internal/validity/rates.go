@@ -16,7 +16,7 @@ const (
 
 // rateLimited is for the rate itself, which says nothing of the storage; rateNotReached for the latencies of one that the
 // storage could not keep.
-func rateLimited(e Evidence) []lab.Warning {
+func rateLimited(e *Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, r := range e.rates() {
 		if r.got >= rateShare*r.asked {
@@ -28,7 +28,7 @@ func rateLimited(e Evidence) []lab.Warning {
 	return all
 }
 
-func rateNotReached(e Evidence) []lab.Warning {
+func rateNotReached(e *Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, r := range e.rates() {
 		if r.got < rateMissed*r.asked && r.got > 0 {

@@ -80,7 +80,7 @@ func (e *Evidence) interval() float64 {
 	return 1
 }
 
-func warmingUp(e Evidence) []lab.Warning {
+func warmingUp(e *Evidence) []lab.Warning {
 	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
 		cut, ratio, warming := warm(values)
 		if !warming {
@@ -92,7 +92,7 @@ func warmingUp(e Evidence) []lab.Warning {
 	})
 }
 
-func drifting(e Evidence) []lab.Warning {
+func drifting(e *Evidence) []lab.Warning {
 	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
 		if cut, _, warming := warm(values); warming {
 			values = values[cut:]
@@ -115,7 +115,7 @@ func drifting(e Evidence) []lab.Warning {
 }
 
 // notSteady is for what moves without being a start, a trend or stalls.
-func notSteady(e Evidence) []lab.Warning {
+func notSteady(e *Evidence) []lab.Warning {
 	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
 		if len(values) < minRounds || len(warmingUp(e))+len(drifting(e)) > 0 || stalled(values) {
 			return nil
@@ -136,7 +136,7 @@ func stalled(values []float64) bool {
 	return s.Episodes >= stallEpisodes && s.Share >= stallShare
 }
 
-func stalls(e Evidence) []lab.Warning {
+func stalls(e *Evidence) []lab.Warning {
 	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
 		if !stalled(values) {
 			return nil

@@ -119,8 +119,9 @@ type Check struct {
 	// Source says where the knowledge comes from.
 	Source string
 	// Repetition looks at one repetition, Run at all of them; at most one of the two is set. Neither is set for a
-	// warning that another part of headroom gives, because only it can know; By then names that part.
-	Repetition func(Evidence) []lab.Warning
+	// warning that another part of headroom gives, because only it can know; By then names that part. The evidence is not changed;
+	// it is a pointer because copies of it for each check would take a thirtieth of an import.
+	Repetition func(*Evidence) []lab.Warning
 	Run        func(History) []Found
 	By         string
 	// AnyLoad says that the check looks at the machine alone, so that it holds for a command as for fio. The other checks of
@@ -154,7 +155,7 @@ func Repetition(e Evidence) []lab.Warning {
 		if c.Repetition == nil || !lab.ByFio(e.Cell.Engine) && !c.AnyLoad {
 			continue
 		}
-		for _, w := range c.Repetition(e) {
+		for _, w := range c.Repetition(&e) {
 			w.Code = c.Code
 			all = append(all, w)
 		}

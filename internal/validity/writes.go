@@ -26,7 +26,7 @@ const (
 
 // unsyncedWrites asks of buffered writes whether they arrived, and of direct ones only at depth 1, where people read the
 // latency as that of a durable write. At depth the drive's cache fills within seconds and hardly matters.
-func unsyncedWrites(e Evidence) []lab.Warning {
+func unsyncedWrites(e *Evidence) []lab.Warning {
 	direct, known := e.direct()
 	if !e.did(lab.Write) || !known || e.syncsAsItWrites() || e.inMemory() {
 		return nil
@@ -52,7 +52,7 @@ func unsyncedWrites(e Evidence) []lab.Warning {
 		"not of a durable write, which can take a hundred times longer; add fsync=1 to see that")
 }
 
-func flushAbsorbed(e Evidence) []lab.Warning {
+func flushAbsorbed(e *Evidence) []lab.Warning {
 	syncs := float64(e.syncs())
 	if syncs < enoughSyncs || !e.did(lab.Write) || e.inMemory() {
 		return nil
@@ -92,7 +92,7 @@ func (e *Evidence) countsFlushes() bool {
 }
 
 // fsyncDominated finds the time of the flush at the end, which fio counts as run time, as what the I/Os leave of it.
-func fsyncDominated(e Evidence) []lab.Warning {
+func fsyncDominated(e *Evidence) []lab.Warning {
 	if !e.syncsAtTheEnd() || !e.did(lab.Write) || e.throttledByDesign() {
 		return nil
 	}
@@ -106,7 +106,7 @@ func fsyncDominated(e Evidence) []lab.Warning {
 	return nil
 }
 
-func notPreconditioned(e Evidence) []lab.Warning {
+func notPreconditioned(e *Evidence) []lab.Warning {
 	spins := e.Machine.Rotational != nil && *e.Machine.Rotational
 	if !e.did(lab.Write) || e.Repetition.Layout.Kind != "discarded" || e.Place.Kind != lab.Device || spins {
 		return nil
@@ -123,7 +123,7 @@ func notPreconditioned(e Evidence) []lab.Warning {
 
 // compressible looks at what was written, and at what arrived: incompressible data on a file system that compresses is
 // stored as it is, and raises no warning.
-func compressible(e Evidence) []lab.Warning {
+func compressible(e *Evidence) []lab.Warning {
 	reason := ""
 	for _, name := range []string{"zero_buffers", "buffer_pattern", "buffer_compress_percentage",
 		"dedupe_percentage"} {
@@ -159,7 +159,7 @@ func compressible(e Evidence) []lab.Warning {
 	return all
 }
 
-func blockBelowSector(e Evidence) []lab.Warning {
+func blockBelowSector(e *Evidence) []lab.Warning {
 	sizes := blockSizes(e)
 	var all []lab.Warning
 	for _, d := range []string{lab.Read, lab.Write} {
@@ -182,7 +182,7 @@ func blockBelowSector(e Evidence) []lab.Warning {
 
 // blockSizes are those of reads and writes; fio's bs is "4k" for all, or "4k,8k" for reads and writes (and trims).
 // A range or a split is left out.
-func blockSizes(e Evidence) map[string]int64 {
+func blockSizes(e *Evidence) map[string]int64 {
 	v, ok := e.param("bs")
 	if !ok {
 		v, ok = e.param("blocksize")
