@@ -57,7 +57,7 @@ func TestNetworkMachines(t *testing.T) {
 			{"port.lanes", "mlx4_0/1", "4"}, {"port.generation", "mlx4_0/1", "QDR"}, {"port.best_generation", "mlx4_0/1", "QDR"},
 			{"port.netdev", "mlx4_0/1", "ib0"}, {"port.netdev", "mlx4_0/2", "ib1"}, {"port.numa_node", "mlx4_0/1", "0"},
 			{"nic.kind", "ib0", "ipoib"}, {"nic.ipoib.mode", "ib0", "connected"}, {"nfsd.threads", "", "8"},
-			{"nfsd.ports", "", "rdma 20049, tcp 2049"}, {"nfsd.exports", "", "2"}, {"nfsd.exports.async", "", "1"},
+			{"nfsd.ports", "", "rdma 20049, tcp 2049"}, {"nfsd.grace", "", "off"}, {"nfsd.grace.time", "", "90"}, {"nfsd.exports", "", "2"}, {"nfsd.exports.async", "", "1"},
 			{"nic.tc_filters", "ib0", "?bpftool is not installed"}, {"nic.channels", "ib0", "?does not tell"},
 		},
 		"nfs-client": {
@@ -449,8 +449,21 @@ func FuzzPortList(f *testing.F) {
 func FuzzExports(f *testing.F) {
 	seed(f, "/var/lib/nfs/etab")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if all, sync, async := parseExports(string(data)); all != sync+async || sync < 0 || async < 0 {
+		if all, sync, async, _ := parseExports(string(data)); all != sync+async || sync < 0 || async < 0 {
 			t.Errorf("%d = %d + %d", all, sync, async)
 		}
 	})
+}
+
+// Of what exportfs keeps and of what the kernel prints, the export that is the root for NFS 4 is found; the root that the server makes up is none.
+func TestRootExport(t *testing.T) {
+	for text, want := range map[string]string{
+		"/nfs1\t10.111.1.0/24(rw,async,wdelay,no_root_squash,fsid=0,sec=sys)\n":                                  "/nfs1",
+		"# Version 1.1\n/export\t*(rw,no_root_squash,async,wdelay,no_subtree_check,fsid=0,uuid=0:0:0:0,sec=1)\n": "/export",
+		"/\t*(ro,no_root_squash,sync,no_wdelay,v4root,fsid=0)\n/srv\t*(rw,sync,fsid=7)\n":                        "",
+	} {
+		if _, _, _, root := parseExports(text); root != want {
+			t.Errorf("%q: %q, want %q", text, root, want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -29,8 +30,25 @@ func collectNFSServer(fsys fs.FS, _ Scope) []lab.Fact {
 	} else {
 		t.add(listOf("nfsd.ports", parsePortList(ports), nfsdDir+"/portlist"))
 	}
+	t.add(nfsdGrace(r))
+	t.add(r.wholeIn("nfsd.grace.time", nfsdDir+"/nfsv4gracetime"))
 	exports(r, t)
 	return t.facts
+}
+
+// nfsdGrace says whether the server waits for clients to reclaim what they had open: /proc/fs/nfsd/v4_end_grace reads N until that has ended, then Y.
+// Source: the kernel's fs/nfsd/nfsctl.c (write_v4_end_grace).
+func nfsdGrace(r reader) lab.Fact {
+	const key, file = "nfsd.grace", nfsdDir + "/v4_end_grace"
+	text, err := r.text(file)
+	if err != nil {
+		return unknown(key, file, why(err))
+	}
+	ended, ok := ParseFlag(strings.TrimSpace(text))
+	if !ok {
+		return unknown(key, file, "neither Y nor N: "+oneLine(text))
+	}
+	return onOff(key, !ended, file)
 }
 
 // nfsdThreads are read where only root may, or else from the statistics, whose line "th" begins with the number:
@@ -89,13 +107,14 @@ func exports(r reader, t *thing) {
 			}
 			continue
 		}
-		all, sync, async := parseExports(string(data))
+		all, sync, async, root := parseExports(string(data))
 		t.add(whole("nfsd.exports", int64(all), file))
 		t.add(whole("nfsd.exports.sync", int64(sync), file))
 		t.add(whole("nfsd.exports.async", int64(async), file))
+		t.add(known("nfsd.exports.root", cmp.Or(root, none), file))
 		return
 	}
-	for _, key := range []string{"nfsd.exports", "nfsd.exports.sync", "nfsd.exports.async"} {
+	for _, key := range []string{"nfsd.exports", "nfsd.exports.sync", "nfsd.exports.async", "nfsd.exports.root"} {
 		t.add(unknown(key, "/var/lib/nfs/etab", why(failed)))
 	}
 }
@@ -103,14 +122,14 @@ func exports(r reader, t *thing) {
 // maxExports is how many paths are counted.
 const maxExports = 1 << 16
 
-// parseExports counts the exported paths, those that are sync to all clients, and those that are async to some. The root of
-// the NFSv4 tree that the server makes up by itself (v4root) is none of them. Source: exports(5) and nfs-utils'
+// parseExports counts the exported paths, those that are sync to all clients, and those that are async to some, and finds the one that is the root of
+// the NFSv4 tree (fsid=0). The root that the server makes up by itself (v4root) is none of them. Source: exports(5) and nfs-utils'
 // support/export/xtab.c; the kernel's fs/nfsd/export.c prints the same without a type of security.
 //
 //	/srv/vm	192.0.2.0/24(rw,sync,wdelay,hide,nocrossmnt,secure,no_root_squash,no_all_squash,no_subtree_check,sec=sys)
 //	/srv/scratch	192.0.2.0/24(rw,async,wdelay,hide,nocrossmnt,secure,root_squash,no_all_squash,no_subtree_check,sec=sys)
 //	# Version 1.1
-func parseExports(text string) (all, sync, async int) {
+func parseExports(text string) (all, sync, async int, root string) {
 	unsafe := map[string]bool{}
 	for line := range strings.Lines(text) {
 		path, client, ok := strings.Cut(strings.TrimSpace(line), "\t")
@@ -123,11 +142,14 @@ func parseExports(text string) (all, sync, async int) {
 			continue
 		}
 		unsafe[path] = unsafe[path] || hasOption(options, "async")
+		if hasOption(options, "fsid=0") || hasOption(options, "fsid=root") {
+			root = oneLine(path)
+		}
 	}
 	for _, is := range unsafe {
 		if is {
 			async++
 		}
 	}
-	return len(unsafe), len(unsafe) - async, async
+	return len(unsafe), len(unsafe) - async, async, root
 }

@@ -158,7 +158,7 @@ func elsewhere(kind string) string {
 	case "guest":
 		return "it is a setting of the virtual machine: try libvirt, proxmox or kubevirt"
 	case "mount":
-		return "it is an option of the mount: try plain"
+		return "it is an option of the mount: try plain, or proxmox for a storage of its own"
 	}
 	return "try plain"
 }

@@ -85,8 +85,11 @@ func systemdBoot(s setting, c circumstances) (text, undo string, ok bool) {
 // proxmox writes for Proxmox VE, which boots with systemd-boot on ZFS and UEFI without Secure Boot and with GRUB elsewhere;
 // proxmox-boot-tool status tells. The way is described in its administration guide, "Host Bootloader".
 func proxmox(s setting, c circumstances) (text, undo string, ok bool) {
-	if s.kind == "guest" {
+	switch s.kind {
+	case "guest":
 		return proxmoxGuest(s)
+	case "mount":
+		return proxmoxMount(s, c)
 	}
 	if s.kind != "cmdline" {
 		return "", "", false
@@ -108,6 +111,31 @@ func proxmox(s setting, c circumstances) (text, undo string, ok bool) {
 	}
 	return "which boot loader? efibootmgr -v or proxmox-boot-tool status tells. GRUB: " + withGrub + ". systemd-boot: " +
 		withBoot, back + ", then the same command", true
+}
+
+// proxmoxMount writes for a storage of Proxmox VE, which it mounts itself on /mnt/pve/STORAGE; other mounts are the system's own. Proxmox VE documentation:
+// pvesm(1), NFS backend.
+func proxmoxMount(s setting, c circumstances) (text, undo string, ok bool) {
+	var names []string
+	for _, point := range c.about {
+		name, below := strings.CutPrefix(point, "/mnt/pve/")
+		if !below || name == "" || strings.Contains(name, "/") {
+			return "", "", false
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return "", "", false
+	}
+	lines := []string{fmt.Sprintf("add %s to the line options of the storage %s in /etc/pve/storage.cfg (options vers=4.2,…; it counts for all nodes), stop what uses it, then on each node:",
+		s.argument(), strings.Join(names, " and "))}
+	for _, n := range names {
+		lines = append(lines, fmt.Sprintf("pvesm set %s --disable 1; umount /mnt/pve/%s", n, n))
+	}
+	for _, n := range names {
+		lines = append(lines, "pvesm set "+n+" --disable 0")
+	}
+	return strings.Join(lines, "\n"), "remove the option, and disable, unmount and enable the storage again", true
 }
 
 // talos writes for Talos Linux, whose settings stand in the machine configuration. Boot arguments: "With systemd-boot, the
