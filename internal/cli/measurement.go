@@ -42,11 +42,15 @@ type measurement struct {
 	maxWrites int64
 	// role of the target in a run that measures several, but for the one under test; empty for a run by itself.
 	role string
-	// reboots says that the machine is started anew on the way, so that it is not the one that was found when the run ends.
+	// reboots says that the machine is started anew on the way, or the place mounted, so that it is not the one that was found when the run ends.
 	reboots bool
 	// server of a network's tests, nil where storage is measured, and client, the role of the target in them.
 	server *serverEnd
 	client string
+	// behind are other machines that the data of the place comes from or through.
+	behind []runner.Behind
+	// laid is a scratch file that another run has laid out and removes; nil where the run has its own.
+	laid *runner.Laid
 	// watched says that another part of the run keeps the snapshots of the target.
 	watched bool
 	// upsets are the events of the run, open.
@@ -72,7 +76,7 @@ func (m *measurement) carryOut(ctx context.Context) (failed error) {
 		return err
 	}
 	defer func() { failed = errors.Join(failed, giveBack()) }()
-	outcome, err := m.measure(ctx, func() error { return nil })
+	outcome, err := m.measure(ctx, func(runner.Laid) error { return nil })
 	if err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(m.Stderr, "%s are kept; go on with: %s\n", m.share(len(outcome.Repetitions)), resumeCommand(m.run, m.store.ShortID(m.run.ID)))
@@ -85,8 +89,8 @@ func (m *measurement) carryOut(ctx context.Context) (failed error) {
 	return failures(outcome)
 }
 
-// measure carries out the run without a report. then is called when the loads have ended, before the run is closed.
-func (m *measurement) measure(ctx context.Context, then func() error) (runner.Outcome, error) {
+// measure carries out the run without a report. then is called when the loads have ended, before what was made for them is removed.
+func (m *measurement) measure(ctx context.Context, then func(runner.Laid) error) (runner.Outcome, error) {
 	w, err := m.begin(ctx)
 	if err != nil {
 		return runner.Outcome{}, err
@@ -101,11 +105,12 @@ func (m *measurement) measure(ctx context.Context, then func() error) (runner.Ou
 		e.Plan, show = plan.Fixed(order), m.newProgress(newClock(e.Cells, notKept(order, m.kept), m.pause()))
 	}
 	e.Progress = show.tell
+	e.AtEnd = func(_ context.Context, laid runner.Laid) error {
+		show.end()
+		return then(laid)
+	}
 	outcome, runErr := runner.Run(ctx, e, w)
 	show.end()
-	if runErr == nil {
-		runErr = then()
-	}
 	return outcome, errors.Join(runErr, m.end(ctx, w, outcome, runErr))
 }
 
@@ -197,6 +202,8 @@ func (m *measurement) experiment() runner.Experiment {
 		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(), Machine: facts.Machine(m.run.Targets[0].Facts),
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
 		Upsets:  m.upsets,
+		Behind:  m.behind,
+		Laid:    m.laid,
 		Tallied: m.run.Experiment != nil && m.run.Experiment.Kind == bisecting,
 	}
 	if m.server != nil {

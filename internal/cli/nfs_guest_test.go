@@ -190,9 +190,19 @@ type nfsPair struct {
 // loaded are the modules of a guest, by their names.
 const loaded = "cut -d ' ' -f 1 /proc/modules | sort"
 
-func startNFSPair(t *testing.T) nfsPair {
+// startNFSPair starts both; change, where it is not nil, makes another description of the client.
+func startNFSPair(t *testing.T, change func(client string) string) nfsPair {
 	t.Helper()
 	clientFile, serverFile := nfsGuests(t)
+	if change != nil {
+		before, err := os.ReadFile(clientFile)
+		if err == nil {
+			err = os.WriteFile(clientFile, []byte(change(string(before))), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	links, config := &qemu.Links{}, ""
 	open := func(name, file string) *qemu.Guest {
 		folder, err := os.MkdirTemp("/dev/shm", "headroom-test-")
@@ -287,7 +297,7 @@ func (p nfsPair) change(level string) error {
 
 // What the kernel makes of a mount, and mount does not tell, is refused by its name; and nothing is left after success, failure, SIGKILL and restore.
 func TestNFSMountsAreVerifiedAndUndone(t *testing.T) {
-	p := startNFSPair(t)
+	p := startNFSPair(t, nil)
 	const tcp, rdma = "vers=4.2,proto=tcp", "vers=4.2,proto=rdma,port=20049"
 	for _, c := range []struct{ before, level, want string }{
 		{"", "10.0.11.1:/ " + tcp + ",nconnect=2,rsize=65536", ""},
@@ -384,4 +394,128 @@ func (p nfsPair) loading(v victim, args []string) *exec.Cmd {
 	_ = cmd.Wait()
 	p.t.Fatalf("no load is seen on the mount\n%s", said.String())
 	return nil
+}
+
+// What an interruption and a crash leave of the experiment is gone on with: what was measured is not measured again, and what was not is.
+func TestNFSIsResumed(t *testing.T) {
+	guestSearches(t)
+	p := startNFSPair(t, nil)
+	v := newVictim(t)
+	if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: 20s", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"nfs", v.suite, "--on", "client=ssh://nfs-client", "--on", "server=ssh://nfs-server", "--export", "/export", "--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1",
+		"--transport", "tcp"}
+	cmd := p.loading(v, args)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("interrupted: %v", err)
+	}
+	p.clean("after an interruption")
+	first := v.measuredStages()
+	if len(first) != 2 || first[1].Run.Status != lab.Interrupted {
+		t.Fatalf("%d runs", len(first))
+	}
+	resume := []string{"nfs", "--resume", first[1].Run.ID}
+	cmd = p.loading(v, resume)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	out, err := v.command(resume...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p.clean("after it was resumed")
+	var stages []string
+	for _, b := range v.measuredStages() {
+		stages = append(stages, b.Run.Arms[0].Levels[stageLevel])
+		cells := map[string]int{}
+		for r, err := range b.Repetitions() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			cells[r.Cell]++
+		}
+		if b.Run.Status != lab.Complete || b.Run.Pair != first[0].Run.ID || len(cells) != 2 || cells["randread"] != 1 || cells["randwrite"] != 1 {
+			t.Errorf("%s is %s, of %q: %v", b.Run.ID, b.Run.Status, b.Run.Pair, cells)
+		}
+	}
+	if want := []string{"server memory", "TCP single path", "TCP multipath"}; !slices.Equal(stages, want) {
+		t.Errorf("stages %q, want %q\n%s", stages, want, out)
+	}
+}
+
+// A sweep over mounts: each is made, verified, measured and undone by turns; what a crash leaves is mended wherever it comes, the scratch file on the server included.
+func TestNFSMountsAreSwept(t *testing.T) {
+	guestSearches(t)
+	p := startNFSPair(t, nil)
+	sweep := func(v victim, runtime string, levels ...string) []string {
+		if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: "+runtime, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return []string{"sweep", v.suite, "--on", "ssh://nfs-client", "--factor", `mount:nfs="` + strings.Join(levels, `","`) + `"`, "--blocks", "2"}
+	}
+	tcp, more := "10.0.11.1:/ vers=4.2,proto=tcp", "10.0.11.1:/ vers=4.2,proto=tcp,nconnect=2,rsize=65536,noac"
+	rdma := "10.0.11.1,10.0.12.1:/ vers=4.2,proto=rdma,port=20049,max_connect=2"
+	v := newVictim(t)
+	began := time.Now()
+	out, err := v.command(sweep(v, "1s", tcp, more, rdma)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("figure: a sweep over three mounts, %s\n%s", time.Since(began).Round(time.Second), out)
+	p.clean("after a sweep")
+	measured := map[string]int{}
+	b := v.only()
+	for r, err := range b.Repetitions() {
+		if err != nil || r.Values["read.iops"]+r.Values["write.iops"] <= 0 {
+			t.Errorf("%+v, %v", r.Values, err)
+		}
+		for _, did := range r.Did {
+			if level, ok := strings.CutPrefix(did, "set mount:nfs="); ok {
+				measured[level]++
+			}
+		}
+	}
+	if b.Run.Status != lab.Complete || measured[tcp] < 2 || measured[more] < 2 || measured[rdma] < 2 {
+		t.Errorf("%s: %v", b.Run.Status, measured)
+	}
+	p.run(p.server, "mkdir /export/other")
+	for want, level := range map[string]string{
+		"with RDMA it has no effect": "10.0.11.1:/ vers=4.2,proto=rdma,port=20049,nconnect=2",
+		"leads to another directory": "10.0.11.1:/other vers=4.2,proto=tcp",
+	} {
+		v := newVictim(t)
+		if out, err := v.command(sweep(v, "1s", tcp, level)...).CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v\n%s\nwant %s", err, out, want)
+		}
+	}
+	p.run(p.server, "rmdir /export/other")
+	p.clean("after refusals")
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	for range 3 {
+		v := newVictim(t)
+		step := 2 + random.IntN(120)
+		cmd := v.command(sweep(v, "1s", tcp, more)...)
+		cmd.Env = append(os.Environ(), dieBefore+"="+strconv.Itoa(step))
+		out, _ := cmd.CombinedOutput()
+		_, where, _ := strings.Cut(string(out), "died before: ")
+		if out, err := v.command("restore").CombinedOutput(); err != nil {
+			t.Errorf("step %d, %s: %v\n%s", step, where, err, out)
+		}
+		p.clean(fmt.Sprintf("step %d, %s", step, where))
+	}
+	v = newVictim(t)
+	cmd := p.loading(v, sweep(v, "30s", tcp, more))
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	if out, err := v.command("restore").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	p.clean("a load")
 }

@@ -18,12 +18,12 @@ type nfsTraffic struct {
 	wires facts.Wires
 }
 
-func (x *nfsStages) traffic(ctx context.Context, s nfsStage) (*nfsTraffic, error) {
-	paths, err := facts.PathsOfNFS(ctx, s.target, s.folder)
+func (x *nfsStages) traffic(ctx context.Context, point string) (*nfsTraffic, error) {
+	paths, err := facts.PathsOfNFS(ctx, x.opened[x.options.Client], point)
 	if err != nil {
 		return nil, err
 	}
-	wires, err := facts.ReadWires(ctx, s.target)
+	wires, err := facts.ReadWires(ctx, x.opened[x.options.Client])
 	return &nfsTraffic{paths, wires}, err
 }
 

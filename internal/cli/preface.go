@@ -69,6 +69,9 @@ func (m *measurement) describeDirectory(place lab.Place) string {
 		text += " on " + strings.Join(place.Disks, ", ")
 	}
 	var made []string
+	if m.laid != nil {
+		return text + "; the scratch file that lies there already"
+	}
 	if place.Size > 0 {
 		made = append(made, "a scratch file of "+unit.Bytes(float64(place.Size)))
 	}
@@ -87,6 +90,9 @@ func (m *measurement) effort(ctx context.Context) []string {
 		parts = append(parts, "about "+unit.Duration(t))
 	}
 	text, writes := "writes ", suite.EstimateWrites(cells, place.Size, 0)
+	if m.laid != nil {
+		writes.Prepare = 0
+	}
 	if m.run.Anytime {
 		parts = m.pursuitEffort()
 		text, writes = "writes at most ", m.writesAtMost(cells, place.Size)

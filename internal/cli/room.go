@@ -110,7 +110,9 @@ func (m *measurement) secure(ctx context.Context) error {
 	var err error
 	switch m.place().Kind {
 	case lab.Directory:
-		err = m.checkRoom(ctx, m.place())
+		if m.laid == nil {
+			err = m.checkRoom(ctx, m.place())
+		}
 	case lab.Device:
 		if m.place().Members != nil {
 			m.members, err = m.claimMembers(ctx)

@@ -16,7 +16,7 @@ import (
 func TestStagesOfSeveralRuns(t *testing.T) {
 	dir := t.TempDir()
 	pair := store.NewID()
-	names := []string{"server memory", "TCP single path", "TCP multipath", "RDMA multipath"}
+	names := []string{"server memory", "TCP single path", "TCP multipath", "RDMA multipath", "RDMA multipath, in a guest"}
 	var last string
 	for i, name := range names {
 		run := lab.Run{ID: store.NewID(), Pair: pair, Status: lab.Complete, Source: lab.Measured, Created: time.Unix(1700000000+int64(60*i), 0), Suite: "nfs", Repetitions: 2,
@@ -56,12 +56,12 @@ func TestStagesOfSeveralRuns(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(names) {
 		t.Errorf("stages %q", got)
 	}
-	want := "[{TCP multipath TCP single path} {RDMA multipath TCP multipath}]"
-	if fmt.Sprint(d.Against) != want || len(d.Rows) != 4 {
+	want := "[{RDMA multipath, in a guest RDMA multipath} {TCP multipath TCP single path} {RDMA multipath TCP multipath}]"
+	if fmt.Sprint(d.Against) != want || len(d.Rows) != 5 {
 		t.Fatalf("%v, %d rows", d.Against, len(d.Rows))
 	}
 	for _, r := range d.Rows {
-		ratio := map[string]float64{"TCP multipath": 2.0 / 3, "RDMA multipath": 1.0 / 2}[r.Stage]
+		ratio := map[string]float64{"TCP multipath": 3.0 / 4, "RDMA multipath": 2.0 / 3, "RDMA multipath, in a guest": 1.0 / 2}[r.Stage]
 		if len(r.Efficiency) != map[bool]int{true: 1}[ratio > 0] || ratio > 0 && (r.Efficiency[0].Ratio < 0.999*ratio || r.Efficiency[0].Ratio > 1.001*ratio) || r.N != 2 {
 			t.Errorf("%s: %d repetitions, %+v", r.Stage, r.N, r.Efficiency)
 		}

@@ -155,8 +155,8 @@ func resumeCommand(run lab.Run, id string) string {
 		return "headroom net --resume " + id
 	case run.Pair == "":
 		return "headroom run --resume " + id
-	case run.Arms[0].Levels[stageLevel] != "":
-		return "headroom nfs" // from the start: its mount is gone
+	case run.NFS != nil:
+		return "headroom nfs --resume " + id
 	case run.Arms[0].Levels[layerLevel] != "":
 		return "headroom compare --layers --resume " + id
 	case run.Arms[0].Levels[rungLevel] != "":

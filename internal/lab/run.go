@@ -80,6 +80,8 @@ type Run struct {
 
 	// Network are the pairs of a client and a server between which one is measured; none in a run of storage.
 	Network []NetworkPair `json:"network,omitempty"`
+	// NFS says what the run is a stage of; nil where it is none.
+	NFS *NFS `json:"nfs,omitempty"`
 	// Study says which parts of the run are loaded at the same time; nil where all of them are, every time.
 	Study *Study `json:"study,omitempty"`
 
@@ -238,6 +240,35 @@ type Stage struct {
 
 // StageLevel is the level of an arm that names its stage.
 const StageLevel = "stage"
+
+// NFS is what the storage of an NFS server is measured by, stage by stage, each a run of its own. It holds all that it takes to measure the stages
+// that are missing; what it leaves out is as the suite says.
+type NFS struct {
+	// Asked is what the stage was called before it was known what came of it.
+	Asked string `json:"asked,omitempty"`
+	// Client and Server are names of targets; Server is empty where its own storage is left out.
+	Client string `json:"client"`
+	Server string `json:"server,omitempty"`
+	// Export is the directory on the server, and Path what its clients call it.
+	Export string `json:"export,omitempty"`
+	Path   string `json:"path,omitempty"`
+	// Addresses of the server, the Version of the protocol, further Options of mounts, the Transports, all where none is named, and the port for RDMA.
+	Addresses  []string `json:"addresses,omitempty"`
+	Version    string   `json:"version,omitempty"`
+	Options    []string `json:"options,omitempty"`
+	Transports []string `json:"transports,omitempty"`
+	RDMAPort   int      `json:"rdma_port,omitempty"`
+	// Mounted is a mount of the client that was there before, measured in place of headroom's own.
+	Mounted string `json:"mounted,omitempty"`
+	// Guest is the target of a virtual machine whose disk lies on it, and GuestPlace the directory or device that is measured there.
+	Guest      string `json:"guest,omitempty"`
+	GuestPlace string `json:"guest_place,omitempty"`
+	// Set are parameters of every load, Size that of the scratch file, Repeat how often and Order in which order, as typed.
+	Set    []string `json:"set,omitempty"`
+	Size   string   `json:"size,omitempty"`
+	Repeat int      `json:"repeat,omitempty"`
+	Order  string   `json:"order,omitempty"`
+}
 
 // NetworkPair is a client and a server, by their roles. The server listens on a port of an address, which is one of its own.
 type NetworkPair struct {

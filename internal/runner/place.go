@@ -180,7 +180,7 @@ func (s *Session) cleanUp() error {
 		return nil // a load that could not be killed has files open; the next start looks again
 	}
 	var errs []error
-	if s.scratch != "" {
+	if s.scratch != "" && s.Laid == nil {
 		_, err := RemoveScratch(context.Background(), s.Target, s.scratch)
 		errs = append(errs, err)
 	}

@@ -25,6 +25,7 @@ type attempt struct {
 	before validity.Counters
 	// server has the counters of the server of a network's test.
 	server *validity.ServerCounters
+	behind []validity.EndCounters
 	tally  facts.Tally
 	done   ended
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
@@ -78,6 +79,13 @@ func (s *Session) ready(ctx context.Context, a *attempt) error {
 			return err
 		}
 	}
+	for i, g := range s.behind {
+		before, err := g.Read(ctx)
+		if err != nil {
+			return err
+		}
+		a.behind = append(a.behind, validity.EndCounters{Name: s.Behind[i].Role, Before: before})
+	}
 	if a.before, err = s.gauges.Read(ctx); err == nil && s.Tallied {
 		a.tally, err = facts.ReadTally(ctx, s.Target)
 	}
@@ -105,6 +113,14 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 			return err
 		}
 	}
+	for i, g := range s.behind {
+		if a.behind[i].After, err = g.Read(ctx); err != nil {
+			return err
+		}
+		if s.Behind[i].Mount != "" {
+			a.before.Server, after.Server = a.behind[i].Before.Server, a.behind[i].After.Server
+		}
+	}
 	if s.Tallied {
 		now, err := facts.ReadTally(ctx, s.Target)
 		if err != nil {
@@ -113,7 +129,7 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 		a.rep.Tally = now.Since(a.tally)
 	}
 	evidence := validity.Evidence{
-		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after, Server: a.server,
+		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after, Server: a.server, Behind: a.behind,
 	}
 	a.failed = a.engine.read(ctx, done, &a.rep, &evidence)
 	s.heedUpsets(ctx, a)

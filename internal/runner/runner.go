@@ -14,6 +14,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"headroom/internal/lab"
@@ -61,6 +62,8 @@ type Experiment struct {
 	Place   lab.Place
 	// Server of a network's tests; nil where none is measured.
 	Server *Server
+	// Behind are other machines that the data of the place comes from or through.
+	Behind []Behind
 	// Tree is the folder of the target that {tree} in a command stands for; empty where there is none.
 	Tree    string
 	Machine validity.Machine
@@ -77,6 +80,10 @@ type Experiment struct {
 	Pause time.Duration
 	// Scratch is the size of the scratch file of a directory, in bytes.
 	Scratch int64
+	// Laid is a scratch file that is there already and that somebody else removes; nil where the session has one of its own.
+	Laid *Laid
+	// AtEnd is called when the plan has come to its end, and before anything is removed; nil for nothing.
+	AtEnd func(ctx context.Context, laid Laid) error
 	// Claim on the device; nil for a directory.
 	Claim Claim
 	// Blank says that the device was proved to hold nothing, so that reads of it find blocks that nobody wrote.
@@ -91,6 +98,21 @@ type Experiment struct {
 	Kept []lab.Repetition
 	// Progress is told what happens; it must return at once.
 	Progress func(Event)
+}
+
+// Behind is a machine that the data of the place comes from or through: the server of an NFS mount, the host of a virtual machine.
+type Behind struct {
+	// Role by which warnings name it.
+	Role   string
+	Target target.Target
+	// Mount is the point there of the NFS mount that holds the place; empty where what goes over it is not to be counted.
+	Mount string
+}
+
+// Laid is a scratch file, by its name in the directory under test, and what it holds.
+type Laid struct {
+	Name  string
+	State lab.LayoutState
 }
 
 // owner is in the names of all that is made on the target. Two targets of a run may be one machine, or see one file system.
@@ -124,7 +146,9 @@ func Run(ctx context.Context, e Experiment, saver Saver) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	err = s.follow(ctx, e.Plan)
+	if err = s.follow(ctx, e.Plan); err == nil && e.AtEnd != nil {
+		err = e.AtEnd(ctx, Laid{filepath.Base(s.scratch), s.layout})
+	}
 	outcome, closing := s.Close()
 	return outcome, errors.Join(err, closing)
 }

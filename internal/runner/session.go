@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -26,6 +27,8 @@ type Session struct {
 	// served are the gauges of the server of a network's tests; nil where there is none. Both ends may be oneMachine.
 	served     *facts.Gauges
 	oneMachine bool
+	// behind are the gauges of the machines behind the place, in their order.
+	behind []*facts.Gauges
 	// meter is that of the host.
 	meter   *facts.Meter
 	atStart validity.Counters
@@ -156,6 +159,10 @@ func (s *Session) announceLeftovers() error {
 	left := lab.Leftovers{Target: s.Target.Name(), Jobs: s.owner()}
 	switch s.Place.Kind {
 	case lab.Directory:
+		if s.Laid != nil {
+			s.scratch, s.layout = filepath.Join(s.Place.Path, s.Laid.Name), s.Laid.State
+			break
+		}
 		s.scratch = ScratchFile(s.Place.Path, s.owner())
 		left.Scratch = []string{s.scratch}
 	case lab.Device:

@@ -16,6 +16,8 @@ type Entrance struct {
 	Did []string
 	// Booted says that the machine was started anew, so that it has other counters and perhaps another scratch file.
 	Booted bool
+	// Mounted says that the place was mounted anew, so that it is looked for what was laid out.
+	Mounted bool
 }
 
 // visited is the arm that was entered last, and in which block. A visit that an interruption cut in two is entered again.
@@ -37,9 +39,12 @@ func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition
 	}
 	s.did = in.Did
 	if in.Booted {
-		if err := s.afterBoot(ctx); err != nil {
-			return err
-		}
+		err = s.afterBoot(ctx)
+	} else if in.Mounted {
+		err = s.lookForScratch(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	s.visit = visit
 	s.previous = "" // what ran before was in another arm
@@ -53,6 +58,11 @@ func (s *Session) afterBoot(ctx context.Context) error {
 		return err
 	}
 	s.lastLook = s.atStart
+	return s.lookForScratch(ctx)
+}
+
+// lookForScratch forgets the layout where the scratch file is not there any more.
+func (s *Session) lookForScratch(ctx context.Context) error {
 	if s.layout.Kind != written {
 		return nil // a device keeps what it holds
 	}
@@ -88,6 +98,17 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 			return err
 		}
 		s.oneMachine = s.boot != "" && strings.TrimSpace(string(there[bootID].Data)) == s.boot
+	}
+	s.behind = nil
+	for _, b := range s.Behind {
+		g, err := facts.FindGauges(ctx, b.Target, nil)
+		if err != nil {
+			return err
+		}
+		if b.Mount != "" {
+			g.CountServer(b.Mount)
+		}
+		s.behind = append(s.behind, g)
 	}
 	if s.meter, err = facts.FindMeter(ctx, s.host()); err != nil {
 		return err

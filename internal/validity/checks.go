@@ -553,8 +553,8 @@ func Checks() []Check {
 			Repetition: coreFull,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When:       fmt.Sprintf("in a test of a network, a core of the client or the server was busy for at least %s of it", share(fullShare)),
-			Do:         "spread the flows over more cores, or make each packet cheaper",
+			When:       fmt.Sprintf("in a test of a network, or of storage behind one whose server can be read, a core of any end was busy for at least %s of it", share(fullShare)),
+			Do:         "spread the flows or calls over more cores, or make each of them cheaper",
 			Source:     "Documentation/networking/scaling.rst of the kernel",
 		},
 		{

@@ -506,6 +506,13 @@ func cases() map[string][]one {
 				e.After.Cores[0], e.Repetition.Values = CPUTimes{User: 1, System: 10, Idle: 100}, nil
 			}), ""},
 			{"no network", change(reads(), func(e *Evidence) { e.After.CPU.User += 200 }), ""},
+			{"the server of storage", change(reads(), func(e *Evidence) {
+				e.Behind = []EndCounters{{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}, {User: 1, Idle: 100}}},
+					After: Counters{Cores: []CPUTimes{{User: 1, Idle: 110}, {User: 1, System: 2, SoftIRQ: 8, Idle: 100}}}}}
+			}), "CPU 1 of the server was full, 80% of its time with interrupts: that may be the limit, and not the network or the disks"},
+			{"an idle server of storage", change(reads(), func(e *Evidence) {
+				e.Behind = []EndCounters{{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}}}, After: Counters{Cores: []CPUTimes{{User: 3, Idle: 108}}}}}
+			}), ""},
 		},
 		"cpu-steal": {
 			{"5%", change(reads(), func(e *Evidence) { e.After.CPU.Steal += 12 }), "4.8%"},

@@ -219,12 +219,10 @@ const minTraffic = 4 << 20
 
 // moved is what the disks under the place moved in a direction, or the server that it is mounted from; false where that is not known.
 func (e *Evidence) moved(direction string) (bytes int64, ok bool) {
-	if d, known := e.disks(); known {
-		return map[bool]int64{true: d.ReadBytes, false: d.WriteBytes}[direction == lab.Read], true
-	}
 	before, after := e.Before.Server, e.After.Server
-	if before == nil || after == nil {
-		return 0, false
+	if before == nil || after == nil { // else the disks are those of a guest, whose data the server has
+		d, known := e.disks()
+		return map[bool]int64{true: d.ReadBytes, false: d.WriteBytes}[direction == lab.Read], known
 	}
 	bytes = after.Written - before.Written
 	if direction == lab.Read {

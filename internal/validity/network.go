@@ -14,27 +14,43 @@ type ServerCounters struct {
 	Same bool
 }
 
+// EndCounters are those of another machine that took part in a load, around it. Its clock need not be that of this machine.
+type EndCounters struct {
+	Name          string
+	Before, After Counters
+}
+
 // fullShare is the share of its time from which on a core has hardly any left: beside the test, the counters cover what comes just before and after.
 const fullShare = 0.9
 
-// coreFull looks for a core that had no time left, on either end. A flow is served by one core's interrupts and one thread, however many cores there are.
+// ends are the machines that took part in a load which went through a network; none for other loads.
+func (e *Evidence) ends() (all []EndCounters, advice string) {
+	const network = "that may be the limit, and not the network; spread the flows (more streams, more queues, other CPUs for their interrupts), or make each packet cheaper " +
+		"(a larger MTU, offloads)"
+	const storage = "that may be the limit, and not the network or the disks; spread the calls (nconnect, max_connect with more addresses, more threads of the server), or " +
+		"make them cheaper (RDMA, a larger rsize, wsize and MTU)"
+	switch {
+	case e.Server != nil && e.Server.Same:
+		return []EndCounters{{"machine", e.Before, e.After}}, network
+	case e.Server != nil:
+		return []EndCounters{{"client", e.Before, e.After}, {"server", e.Server.Before, e.Server.After}}, network
+	case len(e.Behind) > 0:
+		return append([]EndCounters{{"machine under test", e.Before, e.After}}, e.Behind...), storage
+	}
+	return nil, ""
+}
+
+// coreFull looks for a core that had no time left, on any end. A flow is served by one core's interrupts and one thread, however many cores there are.
 func coreFull(e *Evidence) []lab.Warning {
-	if e.Server == nil || len(e.Repetition.Values) == 0 {
+	ends, advice := e.ends()
+	if len(ends) == 0 || len(e.Repetition.Values) == 0 {
 		return nil
-	}
-	type end struct {
-		name          string
-		before, after Counters
-	}
-	ends := []end{{"client", e.Before, e.After}, {"server", e.Server.Before, e.Server.After}}
-	if e.Server.Same {
-		ends = []end{{"machine", e.Before, e.After}}
 	}
 	var all []lab.Warning
 	for _, end := range ends {
 		full, core, interrupts := 0, -1, 0.0
-		for i := range min(len(end.before.Cores), len(end.after.Cores)) {
-			a, b := end.before.Cores[i], end.after.Cores[i]
+		for i := range min(len(end.Before.Cores), len(end.After.Cores)) {
+			a, b := end.Before.Cores[i], end.After.Cores[i]
 			idle := b.Idle + b.IOWait - a.Idle - a.IOWait
 			handling := b.IRQ + b.SoftIRQ - a.IRQ - a.SoftIRQ
 			busy := b.User + b.Nice + b.System - a.User - a.Nice - a.System + handling
@@ -50,12 +66,11 @@ func coreFull(e *Evidence) []lab.Warning {
 		if full == 0 {
 			continue
 		}
-		which := fmt.Sprintf("CPU %d of the %s was full", core, end.name)
+		which := fmt.Sprintf("CPU %d of the %s was full", core, end.Name)
 		if full > 1 {
-			which = fmt.Sprintf("%d CPUs of the %s were full, CPU %d among them", full, end.name, core)
+			which = fmt.Sprintf("%d CPUs of the %s were full, CPU %d among them", full, end.Name, core)
 		}
-		all = append(all, warn(everything(), "%s, %s of its time with interrupts: that may be the limit, and not the network; spread the flows (more streams, more queues, "+
-			"other CPUs for their interrupts), or make each packet cheaper (a larger MTU, offloads)", which, unit.Percent(interrupts))...)
+		all = append(all, warn(everything(), "%s, %s of its time with interrupts: %s", which, unit.Percent(interrupts), advice)...)
 	}
 	return all
 }

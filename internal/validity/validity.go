@@ -36,6 +36,8 @@ type Evidence struct {
 	During Counters
 	// Server has the counters of the other end of a network's test; nil where there is none.
 	Server *ServerCounters
+	// Behind have the counters of the machines that the data of the place comes from or through.
+	Behind []EndCounters
 	// Machine is what does not change while a run goes on.
 	Machine Machine
 }

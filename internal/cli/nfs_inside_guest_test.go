@@ -1,0 +1,199 @@
+//go:build system && guests
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target/qemu"
+)
+
+// innerUUID is what QEMU calls the machine that runs within the client.
+const innerUUID = "7f1d6a4e-3b52-4c18-9d0e-51c2f0a3b6d7"
+
+// innerMachine is a virtual machine that the client of NFS starts itself: its kernel and file system are those of a guest of this machine, which was booted once.
+type innerMachine struct {
+	kernel, initrd, arguments string
+	// ssh is the configuration by which that guest was spoken to.
+	ssh string
+}
+
+func makeInnerMachine(t *testing.T) innerMachine {
+	t.Helper()
+	file := guestFile(t)
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(before), "memory:")
+	text := head + "cpus: 1\nmemory: 384m\naccelerator: emulation\nlimit: 10m\nmodules: [ext4]\nprograms: [mkfs.ext4]\ndisks:\n  - {name: data, kind: virtio-blk, size: 96m, backing: memory}\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("/dev/shm", "headroom-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	g, err := qemu.OpenOn(t.Context(), "qemu:"+file, file, qemu.Host{Folder: folder, Images: t.TempDir(), Links: &qemu.Links{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	line, err := g.Run(t.Context(), "cat", "/proc/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := t.TempDir()
+	keep := func(name string) string {
+		found, err := filepath.Glob(folder + "/*/" + name)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: %v, %v", name, found, err)
+		}
+		data, err := os.ReadFile(found[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(kept, filepath.Base(found[0]))
+		if err := os.WriteFile(to, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return to
+	}
+	m := innerMachine{kernel: keep("vmlinux-*"), initrd: keep("initrd-*"), arguments: strings.TrimSpace(string(line.Stdout))}
+	config, err := os.ReadFile(keep("ssh_config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(config)) {
+		switch f := strings.Fields(line); f[0] {
+		case "Host", "Port":
+			continue
+		case "UserKnownHostsFile", "IdentityFile":
+			line = fmt.Sprintf("\t%s %q\n", f[0], keep(filepath.Base(strings.Trim(f[1], `"`))))
+		}
+		m.ssh += line
+	}
+	return m
+}
+
+// The same loads from a virtual machine whose disk lies on the mount stand beside the mount's own; what the mount carried meanwhile is held against them, and a machine
+// that does not lie there is refused.
+func TestNFSInsideAVirtualMachine(t *testing.T) {
+	guestSearches(t)
+	began := time.Now()
+	inner := makeInnerMachine(t)
+	firmware := []string{"/usr/share/seabios/bios-256k.bin", "/usr/share/qemu/pvh.bin", "/usr/share/qemu/linuxboot_dma.bin", "/usr/share/qemu/kvmvapic.bin"}
+	p := startNFSPair(t, func(client string) string {
+		client = strings.Replace(client, "memory: 640m", "memory: 2g", 1)
+		client = strings.Replace(client, "files: [", "files: ["+strings.Join(append(firmware, inner.kernel, inner.initrd), ", ")+", ", 1)
+		return strings.Replace(client, "programs: [", "programs: [qemu-system-x86_64, ", 1)
+	})
+	const tcp = "vers=4.2,proto=tcp"
+	p.run(p.client, "mount.nfs 10.0.11.1:/ /mnt -o "+tcp+",retry=0 && truncate -s 96M /mnt/disk.raw")
+	refused := func(want string, more ...string) {
+		t.Helper()
+		v := newVictim(t)
+		if err := os.WriteFile(v.suite, []byte(nfsTestSuite), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := v.command(append([]string{"nfs", v.suite, "--on", "client=ssh://nfs-client", "--mounted", "/mnt"}, more...)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v\n%s\nwant %s", err, out, want)
+		}
+	}
+	refused("no virtual machine has a file of /mnt open", "--guest", "ssh://nfs-server", "--guest-place", "/export")
+
+	p.run(p.client, "cd /run && { setsid qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -name inner -uuid "+innerUUID+
+		" -machine q35 -accel tcg -cpu max -smp 1 -m 384M -serial file:/run/inner -kernel "+inner.kernel+" -initrd "+inner.initrd+" -append '"+inner.arguments+"'"+
+		" -netdev user,id=net,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:2222-:22 -device virtio-net-pci,netdev=net,romfile="+
+		" -drive file=/mnt/disk.raw,if=none,id=data,format=raw,cache=none -device virtio-blk-pci,drive=data,serial=data"+
+		" </dev/null >/run/inner.said 2>&1 & }")
+	t.Cleanup(func() { t.Log(p.run(p.client, "tail -n 5 /run/inner /run/inner.said")) })
+	config := os.Getenv(sshConfigVariable)
+	both, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(both) + "Host nfs-inner\n\tPort 2222\n\tProxyCommand ssh -F " + config + " -W 127.0.0.1:2222 nfs-client\n\tConnectTimeout 120\n" + inner.ssh
+	file := filepath.Join(t.TempDir(), "ssh_config")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(sshConfigVariable, file)
+	const ready = "headroom: this guest is ready"
+	for end := time.Now().Add(30 * time.Minute); p.run(p.client, "grep -c '"+ready+"' /run/inner; true") != "1"; time.Sleep(5 * time.Second) {
+		if time.Now().After(end) {
+			t.Fatal("the machine within the client has not started")
+		}
+	}
+	t.Logf("figure: the machine within the client was ready after %s", time.Since(began).Round(time.Second))
+	p.inner(file, "mkdir -p /data && mkfs.ext4 -q /dev/vda && mount /dev/vda /data")
+
+	refused("is not among the virtual machines that have files of /mnt open: inner", "--guest", "ssh://nfs-server", "--guest-place", "/export")
+	v := newVictim(t)
+	if err := os.WriteFile(v.suite, []byte(nfsTestSuite), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := v.command("nfs", v.suite, "--on", "client=ssh://nfs-client", "--on", "server=ssh://nfs-server", "--export", "/export", "--mounted", "/mnt",
+		"--guest", "ssh://nfs-inner", "--guest-place", "/data", "--set", "runtime=10s").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("figure: a mount and a machine on it after %s\n%s", time.Since(began).Round(time.Second), out)
+	bundles := v.measuredStages()
+	var stages []string
+	for _, b := range bundles {
+		stages = append(stages, b.Run.Arms[0].Levels[stageLevel])
+		if b.Run.Status != lab.Complete {
+			t.Errorf("%s is %s", stages[len(stages)-1], b.Run.Status)
+		}
+		codes := codesOf(t, b)
+		for _, code := range []string{"path-unused", "page-cache"} {
+			if slices.Contains(codes, code) {
+				t.Errorf("%s: %v", stages[len(stages)-1], codes)
+			}
+		}
+	}
+	if want := []string{"server memory", "TCP single path", "TCP single path, in a guest"}; !slices.Equal(stages, want) {
+		t.Errorf("stages %q, want %q\n%s", stages, want, out)
+	}
+	if !strings.Contains(string(out), "of TCP single path") {
+		t.Errorf("what the virtual machine takes is not told\n%s", out)
+	}
+	if left := p.run(p.client, "ls /mnt; true"); left != "disk.raw" {
+		t.Errorf("left on the mount: %s", left)
+	}
+}
+
+// inner runs a command in the machine within the client.
+func (p nfsPair) inner(config, command string) {
+	p.t.Helper()
+	t, err := openSSH(context.WithoutCancel(p.t.Context()), &program{Surroundings: Surroundings{Env: func(name string) string {
+		if name == sshConfigVariable {
+			return config
+		}
+		return os.Getenv(name)
+	}}}, "ssh://nfs-inner")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.run(t, command)
+	(&program{Surroundings: Surroundings{Stderr: os.Stderr}}).closeTarget(t)
+}

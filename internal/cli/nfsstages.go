@@ -1,0 +1,401 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/factor"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/runner"
+	"headroom/internal/target"
+)
+
+// nfsStage is one way to the storage of an NFS server.
+type nfsStage struct {
+	// asked is what it is called until it is known what came of it.
+	asked string
+	// target that is measured, in folder.
+	target target.Target
+	folder string
+	// mount is made for the stage; nil where there is none to make.
+	mount *factor.NFSMount
+	// point of the client is where the mount is seen; empty for the server's own storage.
+	point string
+	// inside says that the target is a virtual machine whose disk lies on the mount.
+	inside bool
+}
+
+// addresses that the mount is to lead to; 0 where nobody has said.
+func (s nfsStage) addresses() int {
+	if s.mount == nil {
+		return 0
+	}
+	return len(s.mount.Addresses)
+}
+
+// open the targets, the server first: a guest has its exports when it is there.
+func (x *nfsStages) open(ctx context.Context) error {
+	names := slices.DeleteFunc([]string{x.options.Server, x.options.Client, x.options.Guest}, func(name string) bool { return name == "" })
+	if !x.options.dryRun {
+		x.tidy(ctx, x.store, names...)
+	}
+	for _, name := range names {
+		t, err := x.openTarget(ctx, name)
+		if err != nil {
+			return err
+		}
+		x.opened[name] = t
+	}
+	return nil
+}
+
+func (x *nfsStages) close() {
+	for _, name := range []string{x.options.Guest, x.options.Client, x.options.Server} { // a client that waits for its server is slow to end
+		if t := x.opened[name]; t != nil {
+			x.closeTarget(t)
+		}
+	}
+}
+
+// stages that can be measured, in their order. What is left out is said.
+func (x *nfsStages) stages(ctx context.Context) ([]nfsStage, error) {
+	var all []nfsStage
+	client := x.opened[x.options.Client]
+	if server := x.opened[x.options.Server]; server != nil {
+		all = append(all, nfsStage{asked: "the server's own storage", target: server, folder: x.options.Export})
+	} else {
+		x.say("", "without --on server=TARGET the server's own storage is not measured")
+	}
+	if point := x.options.Mounted; point != "" {
+		all = append(all, nfsStage{asked: "the mount on " + point, target: client, folder: point, point: point})
+		if guest := x.opened[x.options.Guest]; guest != nil {
+			all = append(all, nfsStage{asked: "the guest " + guest.Name(), target: guest, folder: x.options.GuestPlace, point: point, inside: true})
+		}
+		return all, nil
+	}
+	for _, transport := range []string{overTCP, overRDMA} {
+		if len(x.options.Transports) > 0 && !slices.Contains(x.options.Transports, transport) {
+			continue
+		}
+		if transport == overRDMA && !slices.Contains(x.options.Transports, transport) {
+			lacks, err := x.lacksRDMA(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if lacks != "" {
+				x.say("", "RDMA is left out: "+lacks)
+				continue
+			}
+		}
+		for n := 1; n <= len(x.addresses); n += max(1, len(x.addresses)-1) {
+			m := x.mount(transport, x.addresses[:n])
+			point := fmt.Sprintf("/run/headroom-%s-nfs%d", strings.ToLower(x.id), len(all))
+			all = append(all, nfsStage{asked: stageName(transport, n), target: client, mount: &m, folder: point, point: point})
+		}
+	}
+	return all, nil
+}
+
+// stageName is what a stage is called in every table, by what it goes over.
+func stageName(transport string, paths int) string {
+	if paths > 1 {
+		return strings.ToUpper(transport) + " multipath"
+	}
+	return strings.ToUpper(transport) + " single path"
+}
+
+// lacksRDMA is which end has no RDMA; empty where both have it, as far as can be seen.
+func (x *nfsStages) lacksRDMA(ctx context.Context) (string, error) {
+	ports, err := facts.RDMAPorts(ctx, x.opened[x.options.Client])
+	if err != nil {
+		return "", err
+	}
+	if !ports {
+		return "the client has no RDMA port", nil
+	}
+	if x.options.Server == "" {
+		return "", nil
+	}
+	const portList = "/proc/fs/nfsd/portlist"
+	files, err := x.opened[x.options.Server].ReadFiles(ctx, portList)
+	if err != nil {
+		return "", err
+	}
+	if f := files[portList]; f.Err == nil && !strings.Contains(string(f.Data), "rdma ") {
+		return "the server does not listen for it (" + portList + ")", nil
+	}
+	return "", nil
+}
+
+// carryOut measures all stages. One that can't be had does not keep the others from being measured.
+func (x *nfsStages) carryOut(ctx context.Context, stages []nfsStage) (err error) {
+	if x.journal, err = factor.Create(changesDir(x.store), x.id, x.opened[x.options.Client]); err != nil {
+		return err
+	}
+	if x.AtStep != nil {
+		x.journal.AtStep(x.AtStep)
+	}
+	defer func() { err = errors.Join(err, x.journal.Close()) }()
+	var missing []string
+	var fatal error
+	left := stages
+	var rest func() // measures what is left; also called while the first stage still keeps its scratch file
+	rest = func() {
+		for len(left) > 0 && fatal == nil {
+			s := left[0]
+			left = left[1:]
+			err := x.measure(ctx, s, rest)
+			switch {
+			case err == nil:
+			case ctx.Err() != nil || len(x.journal.Open()) > 0:
+				fatal = errors.Join(err, fatal) // the user's wish, or a mount that is still there
+			default:
+				x.printError(err)
+				missing = append(missing, s.asked)
+			}
+		}
+	}
+	rest()
+	if fatal != nil {
+		if len(x.bundles) > 0 {
+			x.say("", "what was measured is kept; go on with: headroom nfs --resume "+x.store.ShortID(x.bundles[0]))
+		}
+		return fatal
+	}
+	if len(missing) > 0 {
+		return errors.Join(x.report(), &lab.Error{What: "not measured: " + strings.Join(missing, ", ")})
+	}
+	return nil
+}
+
+// measure one stage: mount it, see what came of it, measure, unmount it. rest measures the stages after it.
+func (x *nfsStages) measure(ctx context.Context, s nfsStage, rest func()) (err error) {
+	earlier := x.earlier[s.asked]
+	if earlier != nil && earlier.Run.Status != lab.Interrupted {
+		return nil
+	}
+	m := &measurement{program: x.program, options: x.runOptions(), store: x.store, target: s.target, resume: earlier}
+	defer m.release()
+	if s.mount != nil {
+		x.say("", "mounting "+s.mount.String()+" for "+s.asked)
+		setting, err := factor.NFSSetting(ctx, s.target, *s.mount, s.folder)
+		if err != nil {
+			return err
+		}
+		if err := x.journal.Change(ctx, setting, s.mount.String()); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, x.journal.Undo(ctx)) }()
+	}
+	if s.inside {
+		if err := x.checkGuest(ctx, s); err != nil {
+			return err
+		}
+		m.behind = append(m.behind, runner.Behind{Role: clientRole, Target: x.opened[x.options.Client], Mount: s.point})
+	}
+	if server := x.opened[x.options.Server]; s.point != "" && server != nil {
+		m.behind = append(m.behind, runner.Behind{Role: serverRole, Target: server})
+	}
+	if err := x.prepare(ctx, m, s); err != nil {
+		return err
+	}
+	return x.load(ctx, m, s, rest)
+}
+
+// runOptions are those of each stage's run.
+func (x *nfsStages) runOptions() runOptions {
+	o := x.options.runOptions
+	o.on, o.resume = nil, ""
+	o.set, o.size, o.repeat, o.order = x.options.Set, x.options.Size, x.options.Repeat, x.options.Order
+	return o
+}
+
+// prepare makes the run of a stage, or takes up the one that was interrupted.
+func (x *nfsStages) prepare(ctx context.Context, m *measurement, s nfsStage) error {
+	if m.resume != nil {
+		return m.goOn(ctx, m.resume, m.resume.Run)
+	}
+	place, err := facts.ResolvePlace(ctx, s.target, s.folder)
+	if err != nil {
+		return err
+	}
+	if err := m.draftOn(x.loads, place); err != nil {
+		return err
+	}
+	if len(x.bundles) == 0 {
+		m.run.ID = x.id
+	}
+	m.run.Pair = x.id
+	settled := x.options.NFS
+	settled.Asked = s.asked
+	m.run.NFS = &settled
+	if s.point == "" && slices.Contains(memoryFilesystems(), place.Filesystem) {
+		m.run.Cells = throughMemory(m.run.Cells)
+	}
+	if s.mount != nil {
+		if m.laid, err = x.sharedFile(ctx, m); err != nil {
+			return err
+		}
+	}
+	if err := m.ready(ctx); err != nil {
+		return err
+	}
+	x.bundles = append(x.bundles, m.run.ID)
+	return nil
+}
+
+// sharedFile is the scratch file that the server's own stage has laid out, as a client sees it; nil where there is none that the client may write to.
+// It spares a layout over the network for each stage.
+func (x *nfsStages) sharedFile(ctx context.Context, m *measurement) (*runner.Laid, error) {
+	if x.laid == nil {
+		return nil, nil
+	}
+	file := m.place().Path + "/" + x.laid.Name
+	out, err := m.target.Run(ctx, "stat", "-c", "%s", "--", file)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(string(out.Stdout)) != strconv.FormatInt(m.place().Size, 10) {
+		return nil, &lab.Error{What: fmt.Sprintf("the file that lies in %s of the server is not seen in the mount", x.options.Export), Target: elsewhere(m.target), Output: string(out.Stderr),
+			Hints: []string{"--export is the directory on the server, --path what its clients call it: " + x.options.Path + " is another one"}}
+	}
+	if out, err = m.target.Run(ctx, "test", "-w", file); err != nil || out.ExitCode != 0 {
+		return nil, err // root of a client is nobody there
+	}
+	return x.laid, nil
+}
+
+// load measures a stage that is prepared.
+func (x *nfsStages) load(ctx context.Context, m *measurement, s nfsStage, rest func()) error {
+	var before *nfsTraffic
+	stage := serverStage(m.place())
+	if s.point != "" {
+		var err error
+		if before, err = x.traffic(ctx, s.point); err != nil {
+			return err
+		}
+		stage = before.stage()
+	}
+	if s.inside {
+		stage += insideGuest
+	}
+	if was := m.run.Arms[0].Levels[stageLevel]; m.resume != nil && was != stage {
+		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("run %s measured %s, and it is %s now", m.run.ID, was, stage), Hints: []string{"start a new experiment"}}
+	}
+	m.run.Arms[0].Levels = map[string]string{stageLevel: stage}
+	x.say("", stage)
+	m.preface(ctx)
+	outcome, err := m.measure(ctx, func(laid runner.Laid) error {
+		if before == nil {
+			if laid.State.Bytes > 0 && !m.run.AsPublished && x.options.Mounted == "" {
+				x.laid = &laid
+			}
+			rest()
+			x.laid = nil
+			return nil
+		}
+		after, err := x.traffic(ctx, s.point)
+		if err == nil {
+			m.run.Warnings = append(m.run.Warnings, before.doubts(*after, s.addresses())...)
+		}
+		return err
+	})
+	return errors.Join(err, failures(outcome))
+}
+
+// insideGuest ends the names of stages that were measured in a virtual machine.
+const insideGuest = ", in a guest"
+
+// checkGuest refuses a virtual machine whose disk can't lie on the mount. What the mount carries while it is measured says the rest.
+func (x *nfsStages) checkGuest(ctx context.Context, s nfsStage) error {
+	client := x.opened[x.options.Client]
+	found, err := facts.GuestsOn(ctx, client, s.point)
+	if err != nil {
+		return err
+	}
+	refuse := func(what string) error {
+		return &lab.Error{Kind: lab.Refused, What: what, Target: elsewhere(client), Hints: []string{"name the mount on which the guest's disk lies: --mounted DIR", "it takes root to see what others have open"}}
+	}
+	if len(found) == 0 {
+		return refuse("no virtual machine has a file of " + s.point + " open")
+	}
+	uuid, err := facts.GuestUUID(ctx, s.target)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, g := range found {
+		if uuid == "" || g.UUID == "" || g.UUID == uuid {
+			return nil
+		}
+		names = append(names, fmt.Sprintf("%s (process %s)", g.Name, g.PID))
+	}
+	return refuse(fmt.Sprintf("%s is not among the virtual machines that have files of %s open: %s", s.target.Name(), s.point, strings.Join(names, ", ")))
+}
+
+func memoryFilesystems() []string { return []string{"tmpfs", "ramfs"} }
+
+// serverStage is what the server's own storage is called.
+func serverStage(place lab.Place) string {
+	if slices.Contains(memoryFilesystems(), place.Filesystem) {
+		return "server memory"
+	}
+	return "server " + place.Filesystem
+}
+
+// throughMemory are loads on a file system in memory, which takes no direct I/O before Linux 6.6: it is the cache itself.
+func throughMemory(cells []lab.Cell) []lab.Cell {
+	changed := slices.Clone(cells)
+	for i := range changed {
+		changed[i].Params = maps.Clone(changed[i].Params)
+		changed[i].Params["direct"] = "0"
+	}
+	return changed
+}
+
+// report shows what was measured.
+func (x *nfsStages) report() error {
+	if len(x.bundles) == 0 {
+		return nil
+	}
+	bundles, err := x.findAll(x.bundles)
+	if err != nil {
+		return err
+	}
+	format := "table"
+	if x.json {
+		format = "json"
+	}
+	if err := x.present(format, bundles, x.Stdout, report.Options{}); err != nil || x.json || len(bundles) == 1 {
+		return err
+	}
+	d, err := x.program.stages(bundles[0], stagesOptions{})
+	if err != nil {
+		return err
+	}
+	options, err := x.reportOptions(report.Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(x.Stdout)
+	return report.WriteStages(x.Stdout, d, options)
+}
+
+// printStages is what --dry-run prints.
+func (x *nfsStages) printStages(stages []nfsStage) error {
+	for _, s := range stages {
+		if s.mount == nil {
+			fmt.Fprintf(x.Stdout, "%s: %s in %s of %s\n", s.asked, x.suite, s.folder, s.target.Name())
+			continue
+		}
+		fmt.Fprintf(x.Stdout, "%s: mount %s on %s of %s, %s there, unmount\n", s.asked, s.mount, s.folder, s.target.Name(), x.suite)
+	}
+	return nil
+}
