@@ -20,6 +20,8 @@ type entry struct {
 	text string
 	do   func(ctx context.Context) error
 	boot bool
+	// mount says that the place is mounted anew.
+	mount bool
 }
 
 // entries are the steps from one arm into another, in order: what the last arm changed is put back first, then the machine is started
@@ -43,7 +45,7 @@ func (x *experiment) entries(from, to map[string]string) []entry {
 	for _, name := range x.live(to) {
 		list = append(list, entry{
 			text: "set " + name + "=" + to[name],
-			do:   func(ctx context.Context) error { return x.journal.Change(ctx, x.settings[name], to[name]) },
+			do:   func(ctx context.Context) error { return x.journal.Change(ctx, x.settings[name], to[name]) }, mount: name == factor.NFSFactor,
 		})
 	}
 	return append(list, x.buildEntry(to)...)
@@ -108,7 +110,7 @@ func (x *experiment) enter(ctx context.Context, id string) (runner.Entrance, err
 		if err := e.do(ctx); err != nil {
 			return in, err
 		}
-		in.Booted = in.Booted || e.boot
+		in.Booted, in.Mounted = in.Booted || e.boot, in.Mounted || e.mount
 	}
 	x.entered = arm.Levels
 	// Settings can undo each other, and an interrupt need not move when it is told to.

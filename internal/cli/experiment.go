@@ -111,10 +111,28 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 			x.measurement.options.set = append(x.measurement.options.set, name+"="+value)
 		}
 	}
+	if x.mounts() && len(args) > 1 {
+		return usage(factor.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+args[1]+" to measure", "headroom "+x.kind+" "+args[0]+" "+x.options.flag(x.kind)+" …")
+	}
+	err = x.whileMounted(ctx, "", func(folder string) error {
+		if folder != "" {
+			args = append(args, folder)
+		}
+		return x.drawOn(ctx, args, terms)
+	})
+	if err != nil {
+		return err
+	}
+	return x.bind(ctx)
+}
+
+// drawOn makes the new run of a suite on a place.
+func (x *experiment) drawOn(ctx context.Context, args []string, terms *lab.Experiment) error {
 	if err := x.draft(ctx, args); err != nil {
 		return err
 	}
-	x.run.Experiment = terms
+	x.run.Experiment, x.suiteName = terms, args[0]
+	var err error
 	if x.options.settableOnly {
 		if err := x.leaveOut(ctx); err != nil {
 			return err
@@ -126,7 +144,6 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if err := x.expect(); err != nil {
 		return err
 	}
-	x.suiteName = args[0]
 	if x.run.Cells, err = x.inArms(x.run.Cells); err != nil {
 		return err
 	}
@@ -134,10 +151,7 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if err := x.ready(ctx); err != nil {
 		return err
 	}
-	if err := x.drawReference(ctx); err != nil {
-		return err
-	}
-	return x.bind(ctx)
+	return x.drawReference(ctx)
 }
 
 // reach opens the target, after what a killed run has left there was mended.
@@ -267,7 +281,7 @@ func (x *experiment) bind(ctx context.Context) error {
 
 // plan is that of the visits, or the search that asks for them.
 func (x *experiment) plan() error {
-	x.reboots = x.boots() && x.bootsHere()
+	x.reboots = x.boots() && x.bootsHere() || x.mounts() // what was mounted when it was taken down is gone in the end
 	if x.kind == bisecting {
 		return x.takeUpHunt()
 	}
@@ -385,6 +399,7 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	}
 	err = errors.Join(err, x.bootBack(ctx)) // first, because what is left on the host can only be removed when it is there
 	show.end()
+	err = errors.Join(err, x.mountToClean(ctx))
 	outcome, closing := open.close()
 	err = errors.Join(err, closing, x.putBack(ctx))
 	err = errors.Join(err, x.closeBuilds(ctx, err))
@@ -479,7 +494,8 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 		return err
 	}
 	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy}
-	if err := x.goOn(ctx, b, ofRole(b.Run, storageRole)); err != nil {
+	err = x.whileMounted(ctx, ofRole(b.Run, storageRole).Targets[0].Place.Path, func(string) error { return x.goOn(ctx, b, ofRole(b.Run, storageRole)) })
+	if err != nil {
 		return err
 	}
 	if err := x.takeUpReference(ctx, b); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/factor"
+	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/store"
@@ -67,7 +68,7 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 		case !wanted(left.Target):
 			later = append(later, left.Target)
 		default:
-			done, err := p.clearTarget(ctx, id, left)
+			done, err := p.clearTarget(ctx, s, a.Run, left)
 			for _, d := range done {
 				did = append(did, d+there)
 			}
@@ -101,14 +102,34 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 	return nil
 }
 
-// clearTarget removes what a run left on one target, and says what it did.
-func (p *program) clearTarget(ctx context.Context, id string, left lab.Leftovers) ([]string, error) {
+// clearTarget removes what a run left on one target, and says what it did. What it had mounted to measure it is mounted again where it is not there: its scratch file lies
+// on a server.
+func (p *program) clearTarget(ctx context.Context, s *store.Store, run lab.Run, left lab.Leftovers) ([]string, error) {
+	id := s.ShortID(run.ID)
 	t, err := p.openTarget(ctx, left.Target)
 	if err != nil {
 		return nil, errors.Join(&lab.Error{What: fmt.Sprintf("run %s was cut off, and what it left on %s can't be looked after now", id, left.Target),
 			Hints: []string{"when the machine can be reached: headroom restore"}}, err)
 	}
 	defer p.closeTarget(t)
+	level := mountOfRun(run)
+	if level == "" || len(left.Scratch) == 0 {
+		return p.clearThere(ctx, t, id, left)
+	}
+	folder := filepath.Dir(left.Scratch[0])
+	if _, err := facts.PathsOfNFS(ctx, t, folder); err == nil {
+		return p.clearThere(ctx, t, id, left)
+	}
+	var did []string
+	err = p.mountedOn(ctx, s, t, folder, level, func() error {
+		did, err = p.clearThere(ctx, t, id, left)
+		return err
+	})
+	return did, err
+}
+
+// clearThere removes what a run left on a target that can be reached.
+func (p *program) clearThere(ctx context.Context, t target.Target, id string, left lab.Leftovers) ([]string, error) {
 	kept, ok := t.(target.Leftovers)
 	if !ok {
 		return nil, &lab.Error{What: "what run " + id + " left can't be found", Target: t.Name()}

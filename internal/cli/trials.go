@@ -35,10 +35,16 @@ func (x *experiment) trials() []trial {
 
 // try sets each level once, and puts it back.
 func (x *experiment) try(ctx context.Context) error {
+	var first string
 	for _, t := range x.trials() {
 		x.tell(runner.Event{Doing: t.text(), Begins: true})
 		if err := x.journal.Change(ctx, x.settings[t.factor], t.level); err != nil {
 			return x.withPossible(err, t)
+		}
+		if t.factor == factor.NFSFactor {
+			if err := x.sameRoot(ctx, t.level, &first); err != nil {
+				return err
+			}
 		}
 		if err := x.journal.Undo(ctx); err != nil {
 			return err

@@ -250,6 +250,13 @@ func (j *Journal) Change(ctx context.Context, s Setting, level string) error {
 	if err := Check(s.factor, level); err != nil {
 		return err
 	}
+	if s.at != nil {
+		own, err := s.at(ctx, level)
+		if err != nil {
+			return err
+		}
+		s = own
+	}
 	wanted, err := s.wanted(level)
 	if err != nil {
 		return err

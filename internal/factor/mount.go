@@ -204,8 +204,7 @@ func remountCommand(s Spot, level string, f target.File) ([]string, error) {
 // bindMount is an option of the mount that the place lies on.
 func bindMount(ctx context.Context, w Where, name string) (Setting, error) {
 	if name == nfsName {
-		return Setting{}, &lab.Error{Kind: lab.Usage, What: NFSFactor + " is a mount of its own, and the place that a suite is measured on is there already",
-			Hints: []string{"headroom nfs mounts, measures and unmounts"}}
+		return nfsMounts(w.Target, w.Place.Path)
 	}
 	o, err := findMountOption(name)
 	if err != nil {

@@ -137,6 +137,27 @@ func NFSSetting(ctx context.Context, t target.Target, m NFSMount, folder string)
 	return s, nil
 }
 
+// nfsFolder is what the names of mount points begin with, by which they are known for headroom's own.
+const nfsFolder = "/run/headroom-"
+
+// NFSFolder is a mount point of headroom's own. The id is in its name, so that nobody's folder is taken for it.
+func NFSFolder(id string) string { return nfsFolder + strings.ToLower(id) + "-nfs" }
+
+// nfsMounts is what a folder of headroom's own has mounted on it: each level is a mount, which is made for it, and undone before the next.
+func nfsMounts(t target.Target, folder string) (Setting, error) {
+	if !strings.HasPrefix(folder, nfsFolder) {
+		return Setting{}, &lab.Error{Kind: lab.Usage, What: NFSFactor + " makes mounts of its own, and " + folder + " is there already",
+			Hints: []string{"leave the directory out: headroom sweep SUITE --factor '" + NFSFactor + `="10.0.1.1:/srv vers=4.2,nconnect=1","10.0.1.1:/srv vers=4.2,nconnect=4"'`}}
+	}
+	return Setting{spots: []Spot{{Kind: inFolder, Path: folder}}, at: func(ctx context.Context, level string) (Setting, error) {
+		m, err := ParseNFSMount(level)
+		if err != nil {
+			return Setting{}, err
+		}
+		return NFSSetting(ctx, t, m, folder)
+	}}, nil
+}
+
 // nfsPoints are the folders on which each address is mounted.
 func nfsPoints(m NFSMount, folder string) []string {
 	points := []string{folder}

@@ -24,6 +24,8 @@ type Setting struct {
 	level func(values []string) string
 	// possible are the values that this target takes, where it tells.
 	possible []string
+	// at is the setting for one level, where which spots there are depends on it; nil where all levels have these.
+	at func(ctx context.Context, level string) (Setting, error)
 	// later is for a level that becomes effective some time after it was set: what it returns is asked when a change is held against
 	// what is in effect. Nil where the spots tell all.
 	later func(ctx context.Context, level string) (func(context.Context) error, error)
