@@ -209,6 +209,9 @@ func (m *measurement) ofTarget(on string) (string, error) {
 	return "", usage("--event-on "+on+" is no target", "a target is "+targetForms())
 }
 
+// eventJournal stands in the ID of a journal of events between that of the run and a number.
+const eventJournal = "-event-"
+
 // openUpsets opens the targets of the run's events and their journals. What it returns gives them back, with what could not be undone.
 func (m *measurement) openUpsets(ctx context.Context) (func() error, error) {
 	var opened []target.Target
@@ -252,7 +255,7 @@ func (m *measurement) openUpset(ctx context.Context, u lab.Upset, known map[stri
 		return upset, nil
 	}
 	if journals[u.Target] == nil {
-		j, err := factor.Create(changesDir(m.store), fmt.Sprintf("%s-event-%d", m.run.ID, i+1), upset.Target)
+		j, err := factor.Create(changesDir(m.store), fmt.Sprintf("%s%s%d", m.run.ID, eventJournal, i+1), upset.Target)
 		if err != nil {
 			return upset, err
 		}

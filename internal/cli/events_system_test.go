@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -377,6 +378,65 @@ func TestEventFreezesAFileSystem(t *testing.T) {
 	}
 	if f.Recovery == nil || *f.Recovery < held || *f.Recovery > held+1 {
 		t.Errorf("back after %v", f.Recovery)
+	}
+	if pending, err := factor.Pending(filepath.Join(v.store, "changes")); err != nil || len(pending) != 0 {
+		t.Errorf("still to undo: %+v, %v", pending, err)
+	}
+}
+
+// What a load and its scratch file wait for is undone before they are looked after: who is killed while the file system is frozen gets all of it back.
+func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
+	v := newVictim(t)
+	mount := t.TempDir()
+	if out, err := exec.Command("mount", attachLoop(t, "ext4"), mount).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", mount).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Cleanup(func() { _ = exec.Command("fsfreeze", "--unfreeze", mount).Run() })
+	text := "version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, ioengine: psync, rate_iops: 2000, runtime: 60s, time_based: 1}\n"
+	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	frozen := filepath.Join(t.TempDir(), "frozen")
+	freeze := filepath.Join(t.TempDir(), "freeze.sh")
+	writeScript(t, freeze, "fsfreeze --freeze "+mount, "touch "+frozen)
+	killed := v.command("run", v.suite, mount, "--size", "32m", "--event", "6s: sh "+freeze, "--undo", "fsfreeze --unfreeze "+mount, "--event-for", "50s")
+	var said bytes.Buffer
+	killed.Stderr = &said
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := os.Stat(frozen); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it is never frozen\n%s", &said)
+		}
+	}
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	restore := v.command("restore")
+	out, err := exec.CommandContext(ctx, restore.Path, restore.Args[1:]...).CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("sh "+freeze)) {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(mount, "*headroom*"))
+	if err != nil || len(files) > 0 {
+		t.Errorf("left: %v, %v", files, err)
 	}
 	if pending, err := factor.Pending(filepath.Join(v.store, "changes")); err != nil || len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)

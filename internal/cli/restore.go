@@ -20,20 +20,23 @@ import (
 )
 
 // recoverAbandoned ends and removes what a killed headroom left behind on targets that are wanted, puts back the settings that it had
-// changed there, and says what it was. Loads are ended before settings are put back under them, and boots come last. Targets that are
-// allowed may be started anew.
+// changed there, and says what it was. Events are undone first: while a link is cut or a file system frozen, a load may not end and a scratch file not be
+// removed. Loads are ended before other settings are put back under them, and boots come last. Targets that are allowed may be started anew.
 func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, allowed []string, foreign factor.Foreign) (int, error) {
-	abandoned, err := s.Abandoned()
+	ofEvent := func(left factor.Left) bool { return strings.Contains(left.ID, eventJournal) }
+	upset, err := p.undoAbandoned(ctx, s, wanted, foreign, ofEvent)
 	errs := []error{err}
+	abandoned, err := s.Abandoned()
+	errs = append(errs, err)
 	for _, a := range abandoned {
 		errs = append(errs, p.clear(ctx, s, a, wanted))
 	}
 	built, err := p.tidyBuilds(ctx, s)
 	errs = append(errs, err)
-	changed, err := p.undoAbandoned(ctx, s, wanted, foreign)
+	changed, err := p.undoAbandoned(ctx, s, wanted, foreign, func(left factor.Left) bool { return !ofEvent(left) })
 	errs = append(errs, err)
 	booted, err := p.bootLeft(ctx, s, wanted, allowed, foreign)
-	return len(abandoned) + built + changed + booted, errors.Join(append(errs, err)...)
+	return len(abandoned) + upset + built + changed + booted, errors.Join(append(errs, err)...)
 }
 
 // tidy recovers what can be recovered on this machine and on targets, one that is empty for all of them, and says what can't: that is no
@@ -179,9 +182,10 @@ func (p *program) clearThere(ctx context.Context, t target.Target, id string, le
 // changesDir is where the journals of changed settings are kept.
 func changesDir(s *store.Store) string { return filepath.Join(s.Dir(), "changes") }
 
-// undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended.
-func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, foreign factor.Foreign) (int, error) {
+// undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended, of those journals that are which.
+func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, foreign factor.Foreign, which func(factor.Left) bool) (int, error) {
 	pending, err := factor.Pending(changesDir(s))
+	pending = slices.DeleteFunc(pending, func(left factor.Left) bool { return !which(left) })
 	errs := []error{err}
 	for _, left := range pending {
 		if fleeting(left.Target) { // the guest that was changed is gone
