@@ -33,6 +33,8 @@ type EventLoad struct {
 	Findings []outage.Finding `json:"findings"`
 	// Retransmits of the whole test, where its sender tells.
 	Retransmits *float64 `json:"retransmits,omitempty"`
+	// Slowest is how many seconds the slowest operation of the load took, where it tells. Others may have gone on meanwhile, so that the rate does not show it.
+	Slowest *float64 `json:"slowest,omitempty"`
 	// Errors that the load itself told of.
 	Errors []string `json:"errors,omitempty"`
 }
@@ -49,6 +51,11 @@ func eventLoad(rep lab.Repetition) EventLoad {
 			*e.Retransmits += n
 		}
 	}
+	for _, direction := range []string{lab.Read, lab.Write, lab.Trim} {
+		if took, told := rep.Values[lab.Latency(direction, "max")]; told && (e.Slowest == nil || took > *e.Slowest) {
+			e.Slowest = &took
+		}
+	}
 	for _, w := range rep.Warnings {
 		if w.Code == "errors" || w.Code == "no-result" {
 			e.Errors = append(e.Errors, w.Text)
@@ -56,6 +63,9 @@ func eventLoad(rep lab.Repetition) EventLoad {
 	}
 	return e
 }
+
+// waitedLonger is how many seconds an operation must have taken beyond the time in which nothing came through, to be told.
+const waitedLonger = 1.0
 
 // mostEventLoads are those that the table tells of one by one.
 const mostEventLoads = 12
@@ -132,6 +142,9 @@ func eventText(load EventLoad, u lab.Upset, h lab.Happened, f outage.Finding) st
 	}
 	if load.Retransmits != nil && len(load.Findings) == 1 {
 		parts = append(parts, count(int(math.Round(*load.Retransmits)), "retransmit")+" in the whole test")
+	}
+	if load.Slowest != nil && *load.Slowest > f.Stall+waitedLonger {
+		parts = append(parts, "the slowest I/O of the load took "+briefSeconds(*load.Slowest)+", while others went on")
 	}
 	text := strings.Join(parts, "; ") + "."
 	if len(load.Errors) > 0 {

@@ -28,7 +28,7 @@ func upsetRun(t *testing.T) Summary {
 			}
 			rate.Values = append(rate.Values, v)
 		}
-		reps = append(reps, lab.Repetition{Cell: "c", Number: n + 1, Values: map[string]float64{"read.iops": 800},
+		reps = append(reps, lab.Repetition{Cell: "c", Number: n + 1, Values: map[string]float64{"read.iops": 800, "read.latency.max": []float64{2.1, 12.4}[n]},
 			Upsets: &lab.Upsets{Rate: rate, Each: []lab.Happened{{At: 20, Took: 0.1, Undone: 30, UndoTook: 0.1, Unsure: 0.01}}}})
 	}
 	reps = append(reps, lab.Repetition{Cell: "c", Number: 3, Values: map[string]float64{}, Upsets: &lab.Upsets{Each: []lab.Happened{{Failed: "no such link"}}}})
@@ -51,7 +51,7 @@ func TestEventsInWords(t *testing.T) {
 	for _, words := range []string{
 		"Event: sh cut.sh (reads, repetition 1, 20 s into it): after it the rate fell within 0.1 s to 0% of 1.00k, and nothing came through for 2 s; meanwhile the rate settled at 50% (50% to 50%), where 50% should be left; " +
 			"0.1 s after it was undone the rate was back; back to 95% of what it was 10 s after the event.",
-		"repetition 2, 20 s into it): after it the rate fell", "after it was undone the rate stayed low; the rate was not back to 95% of what it was when the load ended.",
+		"repetition 2, 20 s into it): after it the rate fell", "after it was undone the rate stayed low; the rate was not back to 95% of what it was when the load ended; the slowest I/O of the load took 12.4 s, while others went on.",
 		"repetition 3, 20 s into it): it was not carried out as it was meant: no such link.",
 	} {
 		if !strings.Contains(text, words) {
@@ -74,7 +74,7 @@ func TestEventsPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, words := range []string{`"events":{"schema":"headroom/event/v1"`, `"recovery":null`, `"stall":2`, `"rate":{"metric":"iops","interval":0.1`, `"left":0.5`} {
+	for _, words := range []string{`"events":{"schema":"headroom/event/v1"`, `"recovery":null`, `"stall":2`, `"rate":{"metric":"iops","interval":0.1`, `"left":0.5`, `"slowest":12.4`} {
 		if !strings.Contains(string(text), words) {
 			t.Errorf("no %s in %.2000s", words, text)
 		}
