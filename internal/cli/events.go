@@ -171,11 +171,20 @@ func wordsOf(flag, command string) ([]string, error) {
 	return strings.Fields(command), nil
 }
 
-// planUpsets takes up the events of a new run, and refuses those that a load is too short for.
+// planUpsets takes up the events that the command line names, on targets that where tells.
 func (m *measurement) planUpsets(where func(string) (string, error)) error {
-	var err error
-	if m.run.Upsets, err = m.options.events.upsets(where); err != nil || len(m.run.Upsets) == 0 {
+	events, err := m.options.events.upsets(where)
+	if err != nil {
 		return err
+	}
+	return m.takeUpsets(events)
+}
+
+// takeUpsets makes these the events of a new run, and refuses those that a load is too short for.
+func (m *measurement) takeUpsets(events []lab.Upset) error {
+	m.run.Upsets = events
+	if len(events) == 0 {
+		return nil
 	}
 	last := m.run.Upsets[len(m.run.Upsets)-1].At
 	for _, c := range m.run.Cells {
@@ -212,8 +221,9 @@ func (m *measurement) ofTarget(on string) (string, error) {
 // eventJournal stands in the ID of a journal of events between that of the run and a number.
 const eventJournal = "-event-"
 
-// openUpsets opens the targets of the run's events and their journals. What it returns gives them back, with what could not be undone.
-func (m *measurement) openUpsets(ctx context.Context) (func() error, error) {
+// openUpsets opens the targets of the run's events, but for those that are open, and their journals. What it returns gives them back, with what could not
+// be undone.
+func (m *measurement) openUpsets(ctx context.Context, open ...target.Target) (func() error, error) {
 	var opened []target.Target
 	journals := map[string]*factor.Journal{}
 	closing := func() error {
@@ -229,6 +239,9 @@ func (m *measurement) openUpsets(ctx context.Context) (func() error, error) {
 	known := map[string]target.Target{m.target.Name(): m.target}
 	if m.server != nil {
 		known[m.server.Target.Name()] = m.server.Target
+	}
+	for _, t := range open {
+		known[t.Name()] = t
 	}
 	for i, u := range m.run.Upsets {
 		upset, err := m.openUpset(ctx, u, known, journals, i, &opened)

@@ -53,19 +53,23 @@ a virtual machine whose disk lies on it is measured beside it: the table shows w
 is refused where no virtual machine on the client has a file of the mount open, and what the mount carried is
 held against what the loads in the guest have read and written.
 
-O_DIRECT passes the client's cache; --as-published does what the suite's source did, which did not.`,
+O_DIRECT passes the client's cache; --as-published does what the suite's source did, which did not.
+
+With --event something is done on purpose while each load on a mount goes on, on the client unless
+--event-on says where. The server's own storage has no events.`,
 		Example: `  headroom nfs --on client=ssh://pve1 --on server=ssh://nas --export /srv --address 10.0.1.1 --address 10.0.2.1
   headroom nfs --address 10.0.1.1 --export /srv --transport tcp --options nconnect=4
   headroom nfs --on client=ssh://pve1 --address 10.0.1.1 --export /srv --as-published
   headroom nfs --on client=qemu:client.yaml --on server=qemu:server.yaml --export /export --path / --address 10.0.1.1
   headroom nfs --on client=ssh://pve1 --mounted /mnt/pve/rdma --guest ssh://vm1 --guest-place /srv
   headroom nfs --resume last
-  headroom nfs --address 10.0.1.1 --export /srv --set runtime=5 --set size=64m --set offset_increment=64m --size 512m`,
+  headroom nfs --address 10.0.1.1 --export /srv --set runtime=5 --set size=64m --set offset_increment=64m --size 512m
+  headroom nfs --on client=ssh://pve1 --address 10.0.1.1 --address 10.0.2.1 --export /srv --set runtime=60s --event '20s: ip link set eth2 down' --undo 'ip link set eth2 up' --event-left 50%`,
 		Args:              between(0, 1, "a suite"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
-			for _, name := range []string{"on", "export", "path", "address", "nfs-version", "options", "transport", "rdma-port", "mounted", "guest", "guest-place", "label", "repeat", "order",
-				"seed", "size", "set", "as-published"} {
+			for _, name := range append(eventFlags(), "on", "export", "path", "address", "nfs-version", "options", "transport", "rdma-port", "mounted", "guest", "guest-place", "label", "repeat", "order",
+				"seed", "size", "set", "as-published") {
 				if o.resume != "" && c.Flags().Changed(name) {
 					return usage("--"+name+" can't be changed when an experiment is resumed", "headroom nfs --resume "+o.resume)
 				}
@@ -93,9 +97,11 @@ O_DIRECT passes the client's cache; --as-published does what the suite's source 
 	f.StringVar(&o.Size, "size", "", "of the scratch file, like 4g (default: as the suite says)")
 	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.BoolVar(&o.asPublished, "as-published", false, "do what the suite's source did, faults included: through the client's cache")
+	o.events.define(f, "where events are: client (default), server or a target; once for all, or for each")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "guest", targetNames)
+	completeFlag(c, "event-on", targetNames)
 	p.jsonFlag(c)
 	return c
 }
@@ -142,6 +148,11 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 	}
 	if x.loads.Place == suite.Network {
 		return usage("the suite "+x.loads.Name+" measures no storage", "headroom net "+x.suite)
+	}
+	if o.resume == "" {
+		if x.options.Events, err = o.events.upsets(x.eventTarget); err != nil {
+			return err
+		}
 	}
 	defer x.close()
 	if err := x.open(ctx); err != nil {
@@ -247,11 +258,23 @@ func (x *nfsStages) name() error {
 		}
 		x.addresses = append(x.addresses, a)
 	}
-	_, err := factor.ParseNFSMount(x.mount(overTCP, x.addresses).String())
-	if err != nil {
+	if _, err := factor.ParseNFSMount(x.mount(overTCP, x.addresses).String()); err != nil {
 		return usage(err.Error())
 	}
 	return nil
+}
+
+// eventTarget is what --event-on may say: an end or a target, and where it says nothing the client.
+func (x *nfsStages) eventTarget(on string) (string, error) {
+	switch {
+	case on == "" || on == clientRole:
+		return x.options.Client, nil
+	case on == serverRole && x.options.Server != "":
+		return x.options.Server, nil
+	case isTarget(on):
+		return on, nil
+	}
+	return "", usage("--event-on "+on+" is no target of this measurement", "--event-on "+clientRole, "--event-on "+serverRole+", with --on "+serverRole+"=TARGET", "a target is "+targetForms())
 }
 
 // nameMounted is name for a mount that is there already.

@@ -232,6 +232,11 @@ func (x *nfsStages) prepare(ctx context.Context, m *measurement, s nfsStage) err
 	if len(x.bundles) == 0 {
 		m.run.ID = x.id
 	}
+	if s.point != "" {
+		if err := m.takeUpsets(x.eventsOf(s)); err != nil {
+			return err
+		}
+	}
 	m.run.Pair = x.id
 	settled := x.options.NFS
 	settled.Asked = s.asked
@@ -249,6 +254,17 @@ func (x *nfsStages) prepare(ctx context.Context, m *measurement, s nfsStage) err
 	}
 	x.bundles = append(x.bundles, m.run.ID)
 	return nil
+}
+
+// eventsOf are the events of a stage on a mount. Where it has one address of several, nothing is known of what they should leave.
+func (x *nfsStages) eventsOf(s nfsStage) []lab.Upset {
+	events := slices.Clone(x.options.Events)
+	if s.addresses() == 1 {
+		for i := range events {
+			events[i].Left = 0
+		}
+	}
+	return events
 }
 
 // sharedFile is the scratch file that the server's own stage has laid out, as a client sees it; nil where there is none that the client may write to.
@@ -273,7 +289,7 @@ func (x *nfsStages) sharedFile(ctx context.Context, m *measurement) (*runner.Lai
 }
 
 // load measures a stage that is prepared.
-func (x *nfsStages) load(ctx context.Context, m *measurement, s nfsStage, rest func()) error {
+func (x *nfsStages) load(ctx context.Context, m *measurement, s nfsStage, rest func()) (failed error) {
 	var before *nfsTraffic
 	stage := serverStage(m.place())
 	if s.point != "" {
@@ -290,6 +306,11 @@ func (x *nfsStages) load(ctx context.Context, m *measurement, s nfsStage, rest f
 		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("run %s measured %s, and it is %s now", m.run.ID, was, stage), Hints: []string{"start a new experiment"}}
 	}
 	m.run.Arms[0].Levels = map[string]string{stageLevel: stage}
+	giveBack, err := m.openUpsets(ctx, slices.Collect(maps.Values(x.opened))...)
+	if err != nil {
+		return err
+	}
+	defer func() { failed = errors.Join(failed, giveBack()) }()
 	x.say("", stage)
 	m.preface(ctx)
 	outcome, err := m.measure(ctx, func(laid runner.Laid) error {

@@ -268,6 +268,8 @@ type NFS struct {
 	Size   string   `json:"size,omitempty"`
 	Repeat int      `json:"repeat,omitempty"`
 	Order  string   `json:"order,omitempty"`
+	// Events of each load on a mount. What each should leave of the rate is said of all addresses.
+	Events []Upset `json:"events,omitempty"`
 }
 
 // NetworkPair is a client and a server, by their roles. The server listens on a port of an address, which is one of its own.
