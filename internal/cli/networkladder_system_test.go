@@ -3,10 +3,13 @@
 package cli
 
 import (
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"headroom/internal/ladder"
+	"headroom/internal/store"
 )
 
 // climbed is a ladder of some ports, to the server.
@@ -57,4 +60,102 @@ func TestALadderOfANetworkNamesWhatIsPlanted(t *testing.T) {
 		t.Errorf("the loopback: %+v", c)
 	}
 	h.nothingLeft()
+}
+
+// setUp is how both hosts are set up: their adapters, addresses, routes and queues, and who listens. Addresses of links are left out, because the kernel
+// makes those by itself, and takes a second for it.
+func (h twoHosts) setUp() string {
+	h.t.Helper()
+	var all strings.Builder
+	for _, ns := range []string{h.client, h.server} {
+		for _, show := range [][]string{
+			{"ip", "-n", ns, "-oneline", "link", "show"}, {"ip", "-n", ns, "-oneline", "address", "show", "scope", "global"},
+			{"ip", "-4", "-n", ns, "route", "show", "table", "all"}, {"ip", "-n", ns, "rule", "show"}, {"tc", "-n", ns, "class", "show", "dev", "headroom0"},
+		} {
+			out, err := exec.Command(show[0], show[1:]...).Output()
+			if err != nil {
+				h.t.Fatalf("%v: %v", show, err)
+			}
+			all.Write(out)
+		}
+		// The state 0A is that of a listener; every other socket may still be closing.
+		out, err := exec.Command("ip", "netns", "exec", ns, "awk", "$4 == \"0A\" { print FILENAME, $2 }", "/proc/net/tcp", "/proc/net/tcp6").Output()
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		all.Write(out)
+	}
+	return all.String()
+}
+
+// What a ladder of a network does, whichever of its rungs it is stopped or killed on, and when it fails, leaves the hosts as they were; what was stopped goes on, and
+// measures nothing twice.
+func TestALadderOfANetworkStoppedAndKilled(t *testing.T) {
+	t.Parallel()
+	h := newPorts(t, 75, port{"198.18.8.1", 60}, port{"198.18.8.2", 60})
+	before := h.setUp()
+	if !strings.Contains(before, "198.18.8.2/32") || !strings.Contains(before, "htb") || strings.Contains(before, "/proc/net/tcp") {
+		t.Fatalf("the hosts are not set up, or somebody listens on them:\n%s", before)
+	}
+	asBefore := func(when string) {
+		t.Helper()
+		h.nothingLeft()
+		if after := h.setUp(); after != before {
+			t.Errorf("%s: before\n%s\nafter\n%s", when, before, after)
+		}
+	}
+	begin := func(seconds string, addresses ...string) *exec.Cmd {
+		args := []string{"ladder", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--set", "time=" + seconds, "--set", "parallel=2", "--passes", "2", "--direction", "send", "--seed", "4"}
+		for _, a := range addresses {
+			args = append(args, "--address", a)
+		}
+		return h.command(args...)
+	}
+	both := []string{"198.18.8.1", "198.18.8.2"}
+
+	stopped := begin("1s", both...)
+	h.begun(stopped, `(?m)^2/\d+ `)
+	if code := h.stopped(stopped, syscall.SIGINT); code != 130 {
+		t.Errorf("stopped: %d", code)
+	}
+	asBefore("stopped")
+	d := documentOf[ladder.Document](h, h.command("ladder", "--resume", "last", "--json"))
+	b, err := store.Open(h.store).Find(d.Rungs[0].Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[rep.Cell]++
+	}
+	for _, c := range b.Run.Cells {
+		if counts[c.ID] != 2 {
+			t.Errorf("%s was measured %d times of two", c.ID, counts[c.ID])
+		}
+	}
+	asBefore("succeeded")
+
+	// On the first of its rungs, and on one that comes after others.
+	for _, until := range []string{`(?m)loopback`, `(?m)^2/\d+ `} {
+		killed := begin("2s", both...)
+		h.begun(killed, until)
+		h.stopped(killed, syscall.SIGKILL)
+		if len(h.running()) == 0 {
+			t.Errorf("killed at %s: nothing was left to be mended", until)
+		}
+		if out, err := h.command("restore").CombinedOutput(); err != nil || !strings.Contains(string(out), "headroom ladder --resume") {
+			t.Errorf("restore: %v\n%s", err, out)
+		}
+		asBefore("killed at " + until)
+	}
+
+	// The first address can be listened on, and the second is nobody's.
+	out, err := begin("1s", "198.18.8.1", "198.18.8.9").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "iperf3 can't listen on 198.18.8.9") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	asBefore("failed")
 }
