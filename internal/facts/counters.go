@@ -27,6 +27,10 @@ type Gauges struct {
 	all               []string
 	// mount is a point of NFS whose traffic is counted; empty for none.
 	mount string
+	// ports says that those of the machine are counted, meant is the one that a network's tests should take, and pauseless says that it counts no pause frames.
+	ports     bool
+	meant     string
+	pauseless bool
 }
 
 // The files that every kernel has, or that are simply left out where it does not.
@@ -109,6 +113,9 @@ func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
 	}
 	if s := parseMountStats(files[mountStatsPath].Data)[g.mount]; g.mount != "" && s.moved {
 		c.Server = &validity.ServerBytes{Read: s.read, Written: s.written}
+	}
+	if err := g.readPorts(ctx, files, &c); err != nil {
+		return c, err
 	}
 	for _, p := range g.throttles {
 		if n, ok := numberIn(files[p]); ok {

@@ -105,6 +105,7 @@ type gathering struct {
 	values   map[string][]Value
 	latency  map[string]lab.Histogram
 	series   []Series
+	ports    []PortTraffic
 	command  []string
 	warnings []Warning
 	ceilings []ceiling.Ceiling
@@ -136,6 +137,9 @@ func (g *gathering) add(rep lab.Repetition) error {
 		for _, series := range rep.Series {
 			g.series = append(g.series, Series{Repetition: rep.Number, Series: series})
 		}
+	}
+	for _, p := range rep.Ports {
+		g.ports = append(g.ports, PortTraffic{Repetition: rep.Number, PortTraffic: p})
 	}
 	if rep.Upsets != nil && rep.Upsets.Each != nil {
 		g.upset = append(g.upset, eventLoad(rep))
@@ -201,7 +205,7 @@ func firstOf(w lab.Warning) Warning {
 func (g *gathering) cell(cell lab.Cell, arm lab.Arm, run lab.Run) Cell {
 	c := Cell{
 		ID: cell.ID, Job: cell.Job, Engine: cell.Engine, Runs: cell.Command, Params: cell.Params, Levels: arm.Levels, Role: arm.Role,
-		Steps: cell.Steps, Planned: cell.Repetitions, N: g.n, Command: g.command, Series: g.series, Warnings: g.warnings,
+		Steps: cell.Steps, Planned: cell.Repetitions, N: g.n, Command: g.command, Series: g.series, Ports: g.ports, Warnings: g.warnings,
 		Metrics: make(map[string]Metric, len(g.values)),
 	}
 	if run.Experiment != nil {

@@ -80,9 +80,17 @@ type Cell struct {
 	Latency map[string]lab.Histogram `json:"latency,omitempty"`
 	// Series of the first repetitions, at most maxSeriesRepetitions of them.
 	Series []Series `json:"series,omitempty"`
+	// Ports are what went through those of both ends of a network, by repetition.
+	Ports []PortTraffic `json:"ports,omitempty"`
 	// Command of the first repetition. Later ones differ in file names only.
 	Command  []string  `json:"command,omitempty"`
 	Warnings []Warning `json:"warnings"`
+}
+
+// PortTraffic is what went through a port during a repetition.
+type PortTraffic struct {
+	Repetition int `json:"repetition"`
+	lab.PortTraffic
 }
 
 // Metric is one metric of a cell.

@@ -61,6 +61,7 @@ func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evi
 		return true
 	}
 	rep.Values, rep.Seconds = r.Values(), r.Ran()
+	evidence.Claims = claimsOf(r, evidence.Cell.Params)
 	for _, s := range r.Series() {
 		rep.Series = append(rep.Series, bySecond(s))
 	}

@@ -23,9 +23,10 @@ type attempt struct {
 	// began is when its preparation did.
 	began  time.Time
 	before validity.Counters
-	// server has the counters of the server of a network's test.
+	// server has the counters of the server of a network's test, and passed what went through the ports of both ends.
 	server *validity.ServerCounters
 	behind []validity.EndCounters
+	passed []passed
 	tally  facts.Tally
 	done   ended
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
@@ -138,6 +139,9 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 	evidence.Repetition = a.rep
 	evidence.Repetition.Series = s.untilUpset(a.rep.Series)
 	a.rep.Warnings = append(a.rep.Warnings, validity.Repetition(evidence)...)
+	if a.passed = s.passedBy(evidence.Claims, a.before, after, a.server); !s.joint {
+		checkPorts([]*attempt{a})
+	}
 	a.rep.Warnings = append(a.rep.Warnings, s.endBeside(ctx, a.cell)...)
 	a.rep.Took = (time.Since(a.began) - s.once).Seconds()
 	return nil

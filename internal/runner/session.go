@@ -29,6 +29,9 @@ type Session struct {
 	oneMachine bool
 	// behind are the gauges of the machines behind the place, in their order.
 	behind []*facts.Gauges
+	// clientPorts and serverPorts are those of the two ends. joint says that others measure at the same time, so that what ports counted is only known of all together.
+	clientPorts, serverPorts facts.Ports
+	joint                    bool
 	// meter is that of the host.
 	meter   *facts.Meter
 	atStart validity.Counters

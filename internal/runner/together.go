@@ -70,6 +70,7 @@ func (t *together) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.joint = true
 		t.sessions = append(t.sessions, s)
 	}
 	return nil
@@ -186,6 +187,7 @@ func (a *attempt) lost(err error) {
 func (t *together) save(next plan.Repetition, cell *Cell, j *joint) error {
 	var errs []error
 	sum := t.sum(next, cell, j)
+	sum.Warnings = append(sum.Warnings, checkPorts(j.attempts)...)
 	sums := append(t.ofGroups(next, j), sum)
 	for i, s := range j.sessions {
 		errs = append(errs, s.record(j.attempts[i]))

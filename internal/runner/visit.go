@@ -98,6 +98,9 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 			return err
 		}
 		s.oneMachine = s.boot != "" && strings.TrimSpace(string(there[bootID].Data)) == s.boot
+		if err := s.findPorts(ctx); err != nil {
+			return err
+		}
 	}
 	s.behind = nil
 	for _, b := range s.Behind {

@@ -40,6 +40,9 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 		e.Float64(r.Took)
 	}
 	optionalTexts(e, "command", r.Command)
+	if len(r.Ports) > 0 {
+		encodePorts(e, r.Ports)
+	}
 	encodeByName(e, "values", r.Values)
 	if len(r.Samples) > 0 {
 		encodeSamples(e, r.Samples)
@@ -88,6 +91,35 @@ func encodeByName(e *jx.Encoder, field string, values map[string]float64) {
 		e.Float64(values[name])
 	}
 	e.ObjEnd()
+}
+
+func encodePorts(e *jx.Encoder, ports []lab.PortTraffic) {
+	e.FieldStart("ports")
+	e.ArrStart()
+	for _, p := range ports {
+		e.ObjStart()
+		text(e, "end", p.End)
+		text(e, "port", p.Port)
+		if p.Meant {
+			e.FieldStart("meant")
+			e.Bool(true)
+		}
+		for _, f := range []struct {
+			name string
+			lab.PortFlow
+		}{{"received", p.Received}, {"sent", p.Sent}} {
+			e.FieldStart(f.name)
+			e.ObjStart()
+			number(e, "bytes", int(f.Bytes))
+			number(e, "packets", int(f.Packets))
+			optionalNumber(e, "errors", int(f.Errors))
+			optionalNumber(e, "dropped", int(f.Dropped))
+			optionalNumber(e, "paused", int(f.Paused))
+			e.ObjEnd()
+		}
+		e.ObjEnd()
+	}
+	e.ArrEnd()
 }
 
 func encodeSamples(e *jx.Encoder, samples map[string]lab.Samples) {

@@ -20,6 +20,7 @@ func TestRecordsReadBack(t *testing.T) {
 		Seconds: 1.5,
 		Took:    2.25,
 		Command: []string{"fio", "--name=<ü>\n"},
+		Ports:   []lab.PortTraffic{{End: "client", Port: "eth0", Meant: true, Received: lab.PortFlow{Bytes: 1 << 40, Packets: 5, Errors: 1, Dropped: 2, Paused: 3}}, {End: "server", Port: "lo"}},
 		Values:  map[string]float64{"read.iops": 1e21, "read.latency.mean": 1.25e-7, "cpu.user": 0},
 		Samples: map[string]lab.Samples{"read.bandwidth": {Min: 1, Max: 2.5, Count: 3, Jobs: 4}, "read.iops": {Max: 1, Jobs: 1}},
 		Tally:   map[string]float64{"seconds": 5.5, "interrupts.TLB": 812},

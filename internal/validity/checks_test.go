@@ -514,6 +514,59 @@ func cases() map[string][]one {
 				e.Behind = []EndCounters{{Name: "server", Before: Counters{Cores: []CPUTimes{{User: 1, Idle: 100}}}, After: Counters{Cores: []CPUTimes{{User: 3, Idle: 108}}}}}
 			}), ""},
 		},
+		"another-way": {
+			{"a route", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "eth1") }), "eth0 of the client (198.51.100.2) sent 38.1 KiB of the 1.00 GiB that iperf3 counted, eth1 sent 1.04 GiB; eth0 of the server"},
+			{"the loopback", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "lo") }), "it never left the machine"},
+			{"nothing", throughPorts(func(p *Passage) { p.move(1<<30, "eth0", "") }), "that iperf3 counted, no other port did"},
+			{"half of it", throughPorts(func(p *Passage) { p.move(1<<29, "eth0", "eth1") }), "eth1 sent"},
+			{"a VLAN counts once", throughPorts(func(p *Passage) {
+				p.move(1<<30, "eth0", "eth1")
+				p.Client.After["eth1.5"], p.Client.Before["eth1.5"] = p.Client.After["eth1"], PortCounters{}
+				p.Client.Over = map[string][]string{"eth1": {"eth1.5"}}
+			}), "iperf3 counted, eth1.5 sent 1.04 GiB; eth0 of the server"},
+			{"both are one", throughPorts(func(p *Passage) {
+				p.move(1<<30, "eth0", "lo")
+				p.Same = true
+			}), "eth0 of the machine (198.51.100.2) sent"},
+			{"as meant", throughPorts(func(*Passage) {}), ""},
+			{"below a bond", throughPorts(func(p *Passage) {
+				p.Client.After["eth9"], p.Client.Before["eth9"] = p.Client.After["eth0"], p.Client.Before["eth0"]
+				p.Client.Over = map[string][]string{"eth9": {"eth0"}}
+			}), ""},
+			{"not known which", throughPorts(func(p *Passage) {
+				p.move(1<<30, "eth0", "eth1")
+				p.Client.Meant, p.Server.Meant = "", ""
+			}), ""},
+			{"a voice", throughPorts(func(p *Passage) {
+				p.move(1<<30, "eth0", "eth1")
+				p.Client.Sent.Arrived, p.Server.Received.Arrived = 1<<20, 1<<20
+			}), ""},
+			{"no counters", throughPorts(func(p *Passage) { p.Client.Before, p.Server.Before = nil, nil }), ""},
+		},
+		"shared-port": {
+			{"a tenth more", throughPorts(func(p *Passage) { p.count(&p.Client, func(c *PortCounters) { c.Sent.Bytes += 200 << 20 }) }), "eth0 of the client sent 1.23 GiB, and the test accounts for 1.06 GiB at most"},
+			{"the other direction", throughPorts(func(p *Passage) { p.count(&p.Client, func(c *PortCounters) { c.Received.Bytes += 200 << 20 }) }), ""},
+			{"what was still on its way", throughPorts(func(p *Passage) {
+				p.Client.Sent.Handed += 200 << 20
+				p.count(&p.Client, func(c *PortCounters) { c.Sent.Bytes += 200 << 20 })
+			}), ""},
+			{"headers", throughPorts(func(*Passage) {}), ""},
+		},
+		"port-errors": {
+			{"drops", throughPorts(func(p *Passage) { p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 900 }) }), "of 740000 packets that eth0 of the server received: dropped 900"},
+			{"errors and pauses", throughPorts(func(p *Passage) {
+				p.count(&p.Client, func(c *PortCounters) { c.Sent.Errors++; c.Sent.Paused += 7 })
+			}), "errors 1, pause frames 7"},
+			{"what switches say to each other", throughPorts(func(p *Passage) { p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 9 }) }), ""},
+			{"few of many", throughPorts(func(p *Passage) { p.count(&p.Server, func(c *PortCounters) { c.Received.Dropped += 70 }) }), ""},
+			{"from before", throughPorts(func(p *Passage) {
+				for _, of := range []map[string]PortCounters{p.Server.Before, p.Server.After} {
+					c := of["eth0"]
+					c.Received.Dropped += 1e6
+					of["eth0"] = c
+				}
+			}), ""},
+		},
 		"cpu-steal": {
 			{"5%", change(reads(), func(e *Evidence) { e.After.CPU.Steal += 12 }), "4.8%"},
 			{"a tick", change(reads(), func(e *Evidence) { e.After.CPU.Steal += 0.1 }), ""},
@@ -552,6 +605,49 @@ func throughNetwork(and func(*Evidence)) Evidence {
 	e := Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3}, Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Before: idle(0), After: idle(10), Server: &ServerCounters{Before: idle(0), After: idle(10)}}
 	and(&e)
 	return e
+}
+
+// throughPorts is a test that sends a GiB from eth0 to eth0 in 740000 packets.
+func throughPorts(and func(*Passage)) Evidence {
+	end := func() PassageEnd {
+		return PassageEnd{Meant: "eth0", Address: "198.51.100.2",
+			Before: map[string]PortCounters{"eth0": {Received: lab.PortFlow{Bytes: 5000}}, "eth1": {}, "lo": {}},
+			After:  map[string]PortCounters{"eth0": {Received: lab.PortFlow{Bytes: 5000}}, "eth1": {}, "lo": {}}}
+	}
+	p := &Passage{Client: end(), Server: end()}
+	p.Client.Sent, p.Client.Received = WithHeaders(Claim{Arrived: 1 << 30, Handed: 1 << 30}, Claim{}, 1500)
+	p.Server.Received, p.Server.Sent = p.Client.Sent, p.Client.Received
+	const onTheWire = 1<<30 + 740000*52
+	p.count(&p.Client, func(c *PortCounters) { c.Sent = lab.PortFlow{Bytes: onTheWire, Packets: 740000} })
+	p.count(&p.Server, func(c *PortCounters) {
+		c.Received.Bytes, c.Received.Packets = c.Received.Bytes+onTheWire, 740000
+	})
+	and(p)
+	return Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3}, Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Passage: p}
+}
+
+// count changes what the port under test has counted in the end.
+func (p *Passage) count(end *PassageEnd, with func(*PortCounters)) {
+	c := end.After["eth0"]
+	with(&c)
+	end.After["eth0"] = c
+}
+
+// move has another port count so many of the bytes at both ends, with all headers but a few, or none where it has no name.
+func (p *Passage) move(payload int64, from, to string) {
+	for _, end := range []*PassageEnd{&p.Client, &p.Server} {
+		a, b := end.After[from], end.After[to]
+		for _, f := range []struct{ from, to *lab.PortFlow }{{&a.Received, &b.Received}, {&a.Sent, &b.Sent}} {
+			if f.from.Packets > 0 {
+				moved := payload + 740000*52 - 39000
+				f.from.Bytes, f.to.Bytes = f.from.Bytes-moved, f.to.Bytes+moved
+			}
+		}
+		end.After[from] = a
+		if to != "" {
+			end.After[to] = b
+		}
+	}
 }
 
 // served is a load over NFS whose server has sent a share of what was read.

@@ -38,6 +38,10 @@ type Evidence struct {
 	Server *ServerCounters
 	// Behind have the counters of the machines that the data of the place comes from or through.
 	Behind []EndCounters
+	// Claims are what the load generator says went through a network, by direction; nil where it measures none.
+	Claims map[string]Claim
+	// Passage is what the ports of both ends counted; nil where nobody looked.
+	Passage *Passage
 	// Machine is what does not change while a run goes on.
 	Machine Machine
 }
@@ -50,6 +54,9 @@ type Counters struct {
 	Disks map[string]DiskCounters
 	// Server is what went between the mount of the place and its NFS server; nil where the place is on none.
 	Server *ServerBytes
+	// Ports by name, where a network is measured, and MTU that of the one that the tests should take; 0 where it is not known.
+	Ports map[string]PortCounters
+	MTU   int
 	// CPU seconds since boot, from /proc/stat, all cores together, and by core.
 	CPU   CPUTimes
 	Cores []CPUTimes
@@ -129,6 +136,8 @@ type Check struct {
 	// AnyLoad says that the check looks at the machine alone, so that it holds for a command as for fio. The other checks of
 	// repetitions read what fio says and was asked for, of which a command has nothing.
 	AnyLoad bool
+	// OfPorts says that the check looks at the passage alone, which is known of tests together where they go on at the same time.
+	OfPorts bool
 }
 
 // History is all repetitions of a run by cell, in the order in which they were given, without their histograms and

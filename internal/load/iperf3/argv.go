@@ -45,6 +45,19 @@ func Takes(params map[string]string) time.Duration {
 	return run + omit
 }
 
+// Payload is the least that a packet of a test has, in bytes, as far as its options say; 0 where packets are as large as they can be.
+func Payload(params map[string]string) int64 {
+	var least int64
+	for _, name := range []string{"set-mss", "length"} {
+		small := name == "set-mss" || params["protocol"] == "udp" || params["no-delay"] == "1"
+		n, err := unit.ParseBytes(params[name])
+		if err == nil && n > 0 && small && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
 // Port is iperf3's own.
 const Port = 5201
 

@@ -45,6 +45,8 @@ type Flow struct {
 	Bytes   int64
 	Seconds float64
 	Sent    int64
+	// Arrived and Handed are the same with what did not count.
+	Arrived, Handed int64
 	// Retransmits of all streams; below 0 where the sender's kernel does not tell.
 	Retransmits int64
 	// RTT is the mean of all streams, in seconds; 0 where it is not known.
@@ -307,6 +309,8 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 			f.Bytes = int64(float64(f.Sent) * float64(max(0, f.Packets-f.Lost)) / float64(f.Packets))
 		}
 	}
+	before, arrived := d.omitted(forward, of)
+	f.Arrived, f.Handed = f.Bytes+arrived, max(f.Sent, f.Bytes)+before
 	n := 0.0
 	for _, s := range d.End.Streams {
 		if s.Sender != nil && s.Sender.MeanRTT > 0 && (s.Sender.Sender == nil || *s.Sender.Sender == forward) {
@@ -329,6 +333,34 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 		f.Intervals = intervals(d.Intervals, of)
 	}
 	return f
+}
+
+// omitted is what was handed over, and what arrived, before the time that counts, as the two ends saw it. What one of them does not say is taken from the other.
+func (d *document) omitted(forward bool, of func(interval) *sum) (handed, arrived int64) {
+	add := func(list []interval, of func(interval) *sum) (all int64) {
+		for _, i := range intervals(list, of) {
+			if i.Omitted {
+				all += i.Bytes
+			}
+		}
+		return all
+	}
+	client := add(d.Intervals, of)
+	server := client
+	if d.Server != nil {
+		server = add(d.Server.Intervals, func(i interval) *sum {
+			for _, s := range []*sum{&i.Sum, i.SumReverse} {
+				if s != nil && s.Sender != nil && *s.Sender != forward {
+					return s
+				}
+			}
+			return nil
+		})
+	}
+	if forward {
+		return max(client, server), server
+	}
+	return max(client, server), client
 }
 
 func intervals(of []interval, sumOf func(interval) *sum) []Interval {

@@ -1,0 +1,182 @@
+//go:build system
+
+package cli
+
+import (
+	"fmt"
+	"math"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/target/sshtest"
+)
+
+// portsChecked are the warnings that come of holding ports against claims.
+var portsChecked = []string{"another-way", "shared-port", "port-errors"}
+
+// ported is a cell with those of its warnings, by code.
+func (h twoHosts) ported(cmd *exec.Cmd) (report.Summary, map[string]string) {
+	h.t.Helper()
+	d := documentOf[report.Summary](h, cmd)
+	said := map[string]string{}
+	for _, c := range d.Cells {
+		for _, w := range c.Warnings {
+			if slices.Contains(portsChecked, w.Code) {
+				said[w.Code] += w.Text + "\n"
+			}
+		}
+	}
+	return d, said
+}
+
+// through is a port of an end in the only repetition of a cell.
+func through(t *testing.T, c report.Cell, end, port string) lab.PortTraffic {
+	t.Helper()
+	i := slices.IndexFunc(c.Ports, func(p report.PortTraffic) bool { return p.End == end && p.Port == port })
+	if i < 0 {
+		t.Errorf("nothing of %s of the %s: %+v", port, end, c.Ports)
+		return lab.PortTraffic{}
+	}
+	return c.Ports[i].PortTraffic
+}
+
+// second gives both hosts a second link, 198.18.9.1 and 198.18.9.2.
+func (h twoHosts) second() {
+	h.t.Helper()
+	h.must("ip", "-n", h.client, "link", "add", "headroom1", "type", "veth", "peer", "name", "headroom1", "netns", h.server)
+	for ns, address := range map[string]string{h.client: "198.18.9.1", h.server: "198.18.9.2"} {
+		h.must("ip", "-n", ns, "address", "add", address+"/30", "dev", "headroom1")
+		h.must("ip", "-n", ns, "link", "set", "headroom1", "up")
+	}
+}
+
+// What iperf3 claims is what the ports of both ends counted, but for headers, in either direction, of one pair and of several, and through a bridge that has the address.
+func TestPortsCountWhatIperf3Claims(t *testing.T) {
+	t.Parallel()
+	h := newTwoHosts(t, 200)
+	check := func(port string, args ...string) {
+		t.Helper()
+		d, said := h.ported(h.net(bothWays+"  - {name: both, iperf3: {time: 2s, bidir: 1}}\n", append(args, "--json")...))
+		if len(said) > 0 {
+			t.Errorf("through %s, %v: %v", port, args, said)
+		}
+		for _, c := range d.Cells {
+			if c.Role == "all" {
+				continue
+			}
+			seconds := 2 + map[bool]float64{true: 1}[c.Params["omit"] != ""]
+			for _, direction := range []string{lab.Send, lab.Receive} {
+				claimed := c.Metrics[lab.Bitrate(direction)].Center / 8 * seconds
+				if claimed == 0 || len(args) > 0 && slices.Contains(args, "--pairs") {
+					continue
+				}
+				from, to := through(t, c, "client", port).Sent.Bytes, through(t, c, "server", "headroom0").Received.Bytes
+				if direction == lab.Receive {
+					from, to = through(t, c, "server", "headroom0").Sent.Bytes, through(t, c, "client", port).Received.Bytes
+				}
+				t.Logf("figure: %s %s through %s: iperf3 claims %.1f MB in %.0f s, the sender's port counted %.1f and the receiver's %.1f", c.Job, direction, port, claimed/1e6, seconds, float64(from)/1e6, float64(to)/1e6)
+				for _, counted := range []int64{from, to} {
+					if float64(counted) < 0.95*claimed || float64(counted) > 1.2*claimed {
+						t.Errorf("%s %s: %d B counted, %.0f claimed", c.Job, direction, counted, claimed)
+					}
+				}
+			}
+		}
+	}
+	check("headroom0")
+	check("headroom0", "--pairs", "2")
+	h.must("ip", "-n", h.client, "link", "add", "bridge0", "type", "bridge")
+	h.must("ip", "-n", h.client, "address", "del", clientAddress+"/30", "dev", "headroom0")
+	h.must("ip", "-n", h.client, "link", "set", "headroom0", "master", "bridge0")
+	h.must("ip", "-n", h.client, "link", "set", "bridge0", "up")
+	h.must("ip", "-n", h.client, "address", "add", clientAddress+"/30", "dev", "bridge0")
+	check("bridge0")
+	h.nothingLeft()
+}
+
+// A loopback carries each byte twice, once out and once in, and it is meant to.
+func TestPortsOfALoopback(t *testing.T) {
+	t.Parallel()
+	h := twoNamespaces(t)
+	for _, args := range [][]string{nil, {"--pairs", "2"}} {
+		cmd := h.net("  - {name: both, iperf3: {time: 1s, bidir: 1, bitrate: 100m}}\n", append(args, "--json")...)
+		cmd.Args = append(cmd.Args[:3], append([]string{"--on", "client=ssh://net-b", "--on", "server=ssh://net-b", "--address", "127.0.0.1", "--store", h.store, "--json"}, args...)...)
+		if _, said := h.ported(cmd); len(said) > 0 {
+			t.Errorf("%v: %v", args, said)
+		}
+	}
+}
+
+// Traffic that takes another port than the one that has the address is found at both ends, with the port that it took: by a route, and because both addresses are of one machine.
+func TestPortsFindTrafficThatWentAnotherWay(t *testing.T) {
+	t.Parallel()
+	h := newTwoHosts(t, 200)
+	h.second()
+	one := "  - {name: send, iperf3: {time: 2s, bitrate: 100m}}\n"
+	h.must("ip", "-n", h.client, "route", "add", serverAddress+"/32", "via", "198.18.9.2", "dev", "headroom1")
+	d, said := h.ported(h.net(one, "--json"))
+	t.Logf("figure: %s", strings.TrimSpace(said["another-way"]))
+	if text := said["another-way"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the client") || !strings.Contains(text, "headroom1 sent") || !strings.Contains(text, "headroom0 of the server (198.18.7.2) received") || !strings.Contains(text, "headroom1 received") || !strings.Contains(text, "ip route get") {
+		t.Errorf("%v", said)
+	}
+	if p := through(t, d.Cells[0], "client", "headroom1"); p.Meant || p.Sent.Bytes < 20e6 {
+		t.Errorf("%+v", p)
+	}
+	// Both ends are the server's machine: its own address is reached through its loopback.
+	cmd := h.net(one, "--json")
+	cmd.Args[slices.Index(cmd.Args, "client=ssh://net-a")] = "client=ssh://net-b"
+	_, said = h.ported(cmd)
+	t.Logf("figure: %s", strings.TrimSpace(said["another-way"]))
+	if text := said["another-way"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the machine") || strings.Contains(text, "of the server") || !strings.Contains(text, "it never left the machine, which has both addresses") {
+		t.Errorf("%v", said)
+	}
+}
+
+// Others' traffic on the port under test is found, and so are packets that a port drops.
+func TestPortsFindOthersTrafficAndDrops(t *testing.T) {
+	t.Parallel()
+	h := newTwoHosts(t, 200)
+	sshtest.Tool(t, "python3")
+	one := "  - {name: send, iperf3: {time: 3s, bitrate: 100m}}\n"
+	beside := func(ns string, argv ...string) func() {
+		cmd := exec.Command("ip", append([]string{"netns", "exec", ns}, argv...)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+	}
+	stopServer := beside(h.server, "iperf3", "--server", "--port", "5999", "--one-off")
+	defer stopServer()
+	time.Sleep(time.Second)
+	stop := beside(h.client, "iperf3", "--client", serverAddress, "--port", "5999", "--udp", "--bitrate", "20m", "--time", "60")
+	_, said := h.ported(h.net(one, "--json"))
+	stop()
+	t.Logf("figure: %s", strings.TrimSpace(said["shared-port"]))
+	if text := said["shared-port"]; len(said) != 1 || !strings.Contains(text, "headroom0 of the client sent") || !strings.Contains(text, "were others'") {
+		t.Errorf("%v", said)
+	}
+
+	// Frames of a protocol that nobody knows (0x88b5 is for experiments) are dropped by whoever receives them.
+	const frames = `import socket, time
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(("headroom0", 0))
+frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + b"\x88\xb5" + b"\0" * 46
+while True:
+    for i in range(5):
+        s.send(frame)
+    time.sleep(0.005)
+`
+	stop = beside(h.client, "python3", "-c", frames)
+	d, said := h.ported(h.net(one, "--json"))
+	stop()
+	t.Logf("figure: %s", strings.TrimSpace(said["port-errors"]))
+	dropped := through(t, d.Cells[0], "server", "headroom0").Received.Dropped
+	if text := said["port-errors"]; len(said) != 1 || !strings.Contains(text, fmt.Sprintf("headroom0 of the server received: dropped %d", dropped)) || math.Abs(float64(dropped)-3000) > 2500 {
+		t.Errorf("%d dropped, %v", dropped, said)
+	}
+}

@@ -1,0 +1,28 @@
+package lab
+
+// PortTraffic is what went through a port of one end during a test of a network, as the kernel counted it there.
+type PortTraffic struct {
+	// End is the role of the machine, "client" or "server".
+	End  string `json:"end"`
+	Port string `json:"port"`
+	// Meant says that the address under test, or the way to it, is this port's.
+	Meant    bool     `json:"meant,omitempty"`
+	Received PortFlow `json:"received"`
+	Sent     PortFlow `json:"sent"`
+}
+
+// PortFlow is one direction of a port. Bytes have the headers of Ethernet in them.
+type PortFlow struct {
+	Bytes   int64 `json:"bytes"`
+	Packets int64 `json:"packets"`
+	Errors  int64 `json:"errors,omitempty"`
+	Dropped int64 `json:"dropped,omitempty"`
+	// Paused are pause frames, where the driver counts them.
+	Paused int64 `json:"paused,omitempty"`
+}
+
+// Less is what was counted since an earlier reading.
+func (f PortFlow) Less(before PortFlow) PortFlow {
+	return PortFlow{Bytes: f.Bytes - before.Bytes, Packets: f.Packets - before.Packets, Errors: f.Errors - before.Errors,
+		Dropped: f.Dropped - before.Dropped, Paused: f.Paused - before.Paused}
+}

@@ -1,0 +1,110 @@
+package runner
+
+import (
+	"context"
+	"slices"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/load/iperf3"
+	"headroom/internal/validity"
+)
+
+// findPorts looks at the ports that a network's tests should take, once for each boot, and has their counters read from then on.
+func (s *Session) findPorts(ctx context.Context) error {
+	var err error
+	if s.clientPorts, err = facts.FindPorts(ctx, s.Target, s.Server.Address, false); err != nil {
+		return err
+	}
+	if s.serverPorts, err = facts.FindPorts(ctx, s.Server.Target, s.Server.Address, true); err != nil {
+		return err
+	}
+	s.gauges.CountPorts(s.clientPorts.Meant)
+	s.served.CountPorts(s.serverPorts.Meant)
+	return nil
+}
+
+// claimsOf is what iperf3 says went through the network.
+func claimsOf(r iperf3.Result, params map[string]string) map[string]validity.Claim {
+	claims := map[string]validity.Claim{}
+	for direction, f := range map[string]*iperf3.Flow{lab.Send: r.Forward, lab.Receive: r.Reverse} {
+		if f != nil {
+			claims[direction] = validity.Claim{Arrived: f.Arrived, Handed: f.Handed, Payload: iperf3.Payload(params), Again: max(0, f.Retransmits)}
+		}
+	}
+	return claims
+}
+
+// passed is one end of a test on its way through a port: the claims of the test there, and the counters around it.
+type passed struct {
+	ports          facts.Ports
+	before, after  validity.Counters
+	sent, received validity.Claim
+}
+
+// passedBy are the two ends of a test, client first; nil where nothing is claimed.
+func (s *Session) passedBy(claims map[string]validity.Claim, before, after validity.Counters, server *validity.ServerCounters) []passed {
+	if len(claims) == 0 || server == nil {
+		return nil
+	}
+	mtu := before.MTU
+	if n := server.Before.MTU; n > 0 && (mtu == 0 || n < mtu) {
+		mtu = n
+	}
+	send, receive := validity.WithHeaders(claims[lab.Send], claims[lab.Receive], mtu)
+	return []passed{
+		{ports: s.clientPorts, before: before, after: after, sent: send, received: receive},
+		{ports: s.serverPorts, before: server.Before, after: server.After, sent: receive, received: send},
+	}
+}
+
+// checkPorts holds what tests that went on at the same time claim together against what the ports counted meanwhile: where several take one port, none by itself
+// tells, and through a loopback each passes twice. The counters are those from before the first of them began to after the last had ended. It adds what it finds to
+// the repetitions, and returns it.
+func checkPorts(attempts []*attempt) []lab.Warning {
+	var ends []passed
+	claimed := true
+	for _, a := range attempts {
+		ends = append(ends, a.passed...)
+		claimed = claimed && !a.failed
+	}
+	var said []lab.Warning
+	for _, a := range attempts {
+		if a.passed == nil {
+			continue
+		}
+		p := validity.Passage{Client: through(ends, a.passed[0].ports), Server: through(ends, a.passed[1].ports)}
+		p.Same = a.passed[0].ports.Network == a.passed[1].ports.Network && p.Client.Meant == p.Server.Meant
+		a.rep.Ports = p.Traffic()
+		if !claimed {
+			continue // what a test that failed has moved is not known
+		}
+		for _, w := range validity.Ports(validity.Evidence{Cell: a.cell.Cell, Repetition: a.rep, Passage: &p}) {
+			a.rep.Warnings = append(a.rep.Warnings, w)
+			if !slices.ContainsFunc(said, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
+				said = append(said, w)
+			}
+		}
+	}
+	return said
+}
+
+// through is all that is claimed of one port, with the counters around it.
+func through(ends []passed, at facts.Ports) validity.PassageEnd {
+	end := validity.PassageEnd{Meant: at.Meant, Address: at.Address, Over: at.Over}
+	var first, last validity.Counters
+	for _, e := range ends {
+		if e.ports.Network != at.Network || e.ports.Meant != at.Meant {
+			continue
+		}
+		end.Sent, end.Received = end.Sent.Plus(e.sent), end.Received.Plus(e.received)
+		if first.Time.IsZero() || e.before.Time.Before(first.Time) {
+			first = e.before
+		}
+		if e.after.Time.After(last.Time) {
+			last = e.after
+		}
+	}
+	end.Before, end.After = first.Ports, last.Ports
+	return end
+}
