@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -151,6 +153,49 @@ func TestNFSFromEndToEnd(t *testing.T) {
 		}
 		if codes := codesOf(t, b); slices.Contains(codes, "path-unused") || slices.Contains(codes, "page-cache") {
 			t.Errorf("%s: %v", stages[len(stages)-1], codes)
+		}
+	}
+	if want := []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path", "RDMA multipath"}; !slices.Equal(stages, want) {
+		t.Errorf("stages %q, want %q\n%s", stages, want, out)
+	}
+	v.nothingLeft("after the experiment")
+}
+
+// The built-in suite itself, nothing of it smaller or shorter: 8 GiB on the server, three repetitions of six loads in five stages.
+func TestNFSWholeSuite(t *testing.T) {
+	guestSearches(t)
+	var machine unix.Sysinfo_t
+	if err := unix.Sysinfo(&machine); err != nil || machine.Totalram*uint64(machine.Unit) < 16<<30 {
+		t.Skip("not measured: a server with 8 GiB of files in memory takes a machine with 16 GiB")
+	}
+	v := newVictim(t)
+	client, server := nfsGuests(t)
+	for file, changes := range map[string][]string{client: {"memory: 640m", "memory: 1500m\nlimit: 20m"}, server: {"memory: 640m", "memory: 10g\nlimit: 20m", "size=200m", "size=9g"}} {
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(file, []byte(strings.NewReplacer(changes...).Replace(string(text))), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	out, err := v.command("nfs", "--on", "client=qemu:"+client, "--on", "server=qemu:"+server, "--export", "/export", "--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("figure: the whole suite nfs between two emulated guests, %s\n%s", time.Since(began).Round(time.Second), out)
+	var stages []string
+	for _, b := range v.measuredStages() {
+		stages = append(stages, b.Run.Arms[0].Levels[stageLevel])
+		n := 0
+		for r, err := range b.Repetitions() {
+			if n++; err != nil || r.Values["read.iops"]+r.Values["write.iops"] <= 0 || r.Layout.Bytes != 8<<30 {
+				t.Errorf("%s: %+v, %v", stages[len(stages)-1], r.Values, err)
+			}
+		}
+		if codes := codesOf(t, b); b.Run.Status != lab.Complete || n != 18 || slices.Contains(codes, "path-unused") || slices.Contains(codes, "page-cache") {
+			t.Errorf("%s is %s, with %d repetitions: %v", stages[len(stages)-1], b.Run.Status, n, codes)
 		}
 	}
 	if want := []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path", "RDMA multipath"}; !slices.Equal(stages, want) {
@@ -375,7 +420,7 @@ func (p nfsPair) killed() {
 	restored("a load")
 }
 
-// loading starts the experiment, and returns when a load works on the mount.
+// loading starts the experiment, and returns when a load works on the mount; the stage of the server comes before.
 func (p nfsPair) loading(v victim, args []string) *exec.Cmd {
 	p.t.Helper()
 	cmd := v.command(args...)
@@ -384,7 +429,7 @@ func (p nfsPair) loading(v victim, args []string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		load, mounts := p.run(p.client, "ps | grep '[f]io --'; true"), p.run(p.client, "grep -c /run/headroom /proc/mounts; true")
 		if load != "" && mounts != "0" && p.run(p.server, "ls /export") != "" {
 			return cmd
@@ -407,6 +452,20 @@ func TestNFSIsResumed(t *testing.T) {
 	args := []string{"nfs", v.suite, "--on", "client=ssh://nfs-client", "--on", "server=ssh://nfs-server", "--export", "/export", "--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1",
 		"--transport", "tcp"}
 	cmd := p.loading(v, args)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	if out, err := v.command("restore").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	p.clean("after a crash while the server's file lies there")
+	first := v.measuredStages()
+	if len(first) != 2 || first[0].Run.Status != lab.Interrupted || first[1].Run.Status != lab.Interrupted {
+		t.Fatalf("%d runs", len(first))
+	}
+	resume := []string{"nfs", "--resume", first[1].Run.ID}
+	cmd = p.loading(v, resume)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Error(err)
 	}
@@ -414,16 +473,6 @@ func TestNFSIsResumed(t *testing.T) {
 		t.Errorf("interrupted: %v", err)
 	}
 	p.clean("after an interruption")
-	first := v.measuredStages()
-	if len(first) != 2 || first[1].Run.Status != lab.Interrupted {
-		t.Fatalf("%d runs", len(first))
-	}
-	resume := []string{"nfs", "--resume", first[1].Run.ID}
-	cmd = p.loading(v, resume)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Error(err)
-	}
-	_ = cmd.Wait()
 	out, err := v.command(resume...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

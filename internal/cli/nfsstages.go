@@ -76,7 +76,11 @@ func (x *nfsStages) stages(ctx context.Context) ([]nfsStage, error) {
 	if point := x.options.Mounted; point != "" {
 		all = append(all, nfsStage{asked: "the mount on " + point, target: client, folder: point, point: point})
 		if guest := x.opened[x.options.Guest]; guest != nil {
-			all = append(all, nfsStage{asked: "the guest " + guest.Name(), target: guest, folder: x.options.GuestPlace, point: point, inside: true})
+			inside := nfsStage{asked: "the guest " + guest.Name(), target: guest, folder: x.options.GuestPlace, point: point, inside: true}
+			if err := x.checkGuest(ctx, inside); err != nil {
+				return nil, err
+			}
+			all = append(all, inside)
 		}
 		return all, nil
 	}
@@ -195,9 +199,6 @@ func (x *nfsStages) measure(ctx context.Context, s nfsStage, rest func()) (err e
 		defer func() { err = errors.Join(err, x.journal.Undo(ctx)) }()
 	}
 	if s.inside {
-		if err := x.checkGuest(ctx, s); err != nil {
-			return err
-		}
 		m.behind = append(m.behind, runner.Behind{Role: clientRole, Target: x.opened[x.options.Client], Mount: s.point})
 	}
 	if server := x.opened[x.options.Server]; s.point != "" && server != nil {

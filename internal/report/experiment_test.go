@@ -85,6 +85,17 @@ func TestComparableArms(t *testing.T) {
 	}
 }
 
+// Of mounts that are levels every address is hidden, also those that no fact names.
+func TestRedactedMounts(t *testing.T) {
+	const level = "10.0.1.1,10.0.2.1:/srv vers=4.2,proto=rdma,max_connect=2"
+	run := lab.Run{Experiment: &lab.Experiment{Factors: []lab.Varied{{Factor: "mount:nfs", Levels: []string{level}}}}, Arms: []lab.Arm{{Levels: map[string]string{"mount:nfs": level}}}}
+	clean, _ := Redacted(run, nil)
+	got := clean.Arms[0].Levels["mount:nfs"]
+	if strings.Contains(got, "10.0.") || !strings.HasSuffix(got, ":/srv vers=4.2,proto=rdma,max_connect=2") || got != clean.Experiment.Factors[0].Levels[0] {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestRedactedExperiment(t *testing.T) {
 	run, _ := ablated()
 	clean, _ := Redacted(run, nil)

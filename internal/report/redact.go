@@ -4,19 +4,41 @@ import (
 	"maps"
 	"slices"
 
+	factors "headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 )
+
+// identifying are the facts of a run by which it is known what names hardware and hosts. The servers of mounts that are levels are among them: only the first is found on a target.
+func identifying(targets []lab.RunTarget, e *lab.Experiment) []lab.Fact {
+	var all []lab.Fact
+	for _, t := range targets {
+		all = append(all, t.Facts...)
+	}
+	if e == nil {
+		return all
+	}
+	for _, v := range e.Factors {
+		for _, level := range v.Levels {
+			if v.Factor != factors.NFSFactor {
+				continue
+			}
+			m, err := factors.ParseNFSMount(level)
+			for _, a := range m.Addresses {
+				if err == nil {
+					all = append(all, lab.Fact{Key: "mount.nfs.server", Value: a.String()})
+				}
+			}
+		}
+	}
+	return all
+}
 
 // redact returns the run without what names one piece of hardware or one host: not in its facts, and not where a path,
 // a command or a warning repeats it (/dev/disk/by-id/nvme-MODEL_SERIAL does). What that is, package facts knows. The run
 // given is left as it is.
 func redact(s Summary) Summary {
-	var all []lab.Fact
-	for _, t := range s.Targets {
-		all = append(all, t.Facts...)
-	}
-	redactor := facts.NewRedactor(all)
+	redactor := facts.NewRedactor(identifying(s.Targets, s.Experiment))
 	clean := redactor.Text
 
 	s.Label, s.SuiteText, s.Command = clean(s.Label), clean(s.SuiteText), cleanAll(s.Command, clean)

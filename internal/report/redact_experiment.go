@@ -12,11 +12,7 @@ import (
 // Redacted is a run with several arms and its repetitions as an experiment's report reads them, without what names one piece of
 // hardware or one host in warnings, levels and the user's own commands. The facts stay: ceilings are made of them.
 func Redacted(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (lab.Run, iter.Seq2[lab.Repetition, error]) {
-	var all []lab.Fact
-	for _, t := range run.Targets {
-		all = append(all, t.Facts...)
-	}
-	clean := facts.NewRedactor(all).Text
+	clean := facts.NewRedactor(identifying(run.Targets, run.Experiment)).Text
 	run.Label, run.Warnings, run.Experiment = clean(run.Label), cleanTexts(run.Warnings, clean), cleanExperiment(run.Experiment, clean)
 	run.Arms = slices.Clone(run.Arms)
 	for i, a := range run.Arms {
