@@ -29,7 +29,7 @@ func layers() [][]string {
 		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder", "internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage"},
 		{"internal/rule", "internal/diff", "internal/reference"},
 		{"internal/ceiling"},
-		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/command", "internal/validity", "internal/guard"},
+		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/command", "internal/validity", "internal/guard"},
 		{"internal/target"},
 		{"internal/yamlfile"},
 		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig", "internal/search"},
@@ -44,6 +44,7 @@ func siblings() map[string]string {
 		"internal/suite -> internal/load/iperf3":  "a suite's jobs are tests of a network, too",
 		"internal/validity -> internal/load/fio":  "the checks read what fio said",
 		"internal/facts -> internal/validity":     "facts reads the counters that the checks look at",
+		"internal/event -> internal/facts":        "by which addresses an NFS mount reaches its server is a fact like others",
 		"internal/factor -> internal/facts":       "what came of an NFS mount is a fact like others",
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"headroom/internal/event"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/outage"
@@ -33,7 +34,7 @@ func eventFlags() []string {
 }
 
 func (o *eventOptions) define(f *pflag.FlagSet, where string) {
-	f.StringArrayVar(&o.events, "event", nil, "what to do while each load goes on: 'TIME: COMMAND', 'TIME: FACTOR=LEVEL' or 'TIME: undo'; may be repeated")
+	f.StringArrayVar(&o.events, "event", nil, "what to do while each load goes on: 'TIME: COMMAND', 'TIME: EVENT' that is known by its name, 'TIME: FACTOR=LEVEL' or 'TIME: undo'; may be repeated")
 	f.StringArrayVar(&o.undo, "undo", nil, "the command that undoes an event; once for each that is a command")
 	f.BoolVar(&o.noUndo, "no-undo", false, "events without --undo end by themselves")
 	f.StringArrayVar(&o.on, "event-on", nil, where)
@@ -84,7 +85,14 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 		if u.Factor, u.Level, err = factorOf(what); err != nil {
 			return nil, err
 		}
-		if u.Factor == "" {
+		if u.Named, err = namedEvent(what); err != nil {
+			return nil, err
+		}
+		if len(u.Named) > 0 {
+			if k, _ := event.Find(u.Named[0]); !k.Undone {
+				u.For = 0
+			}
+		} else if u.Factor == "" {
 			if u.Command, err = wordsOf("--event", what); err != nil {
 				return nil, err
 			}
@@ -118,6 +126,28 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 	}
 	slices.SortStableFunc(all, func(a, b lab.Upset) int { return int(math.Copysign(1, a.At-b.At)) })
 	return all, nil
+}
+
+// namedEvent are the words of an event that is known by its name; none where a text is something else.
+func namedEvent(what string) ([]string, error) {
+	words := strings.Fields(what)
+	k, known := event.Find(words[0])
+	if !known {
+		return nil, nil
+	}
+	if err := k.Check(words); err != nil {
+		return nil, usage("--event "+what+": "+err.Error(), "--event '30s: "+k.Name+" "+k.Arguments+"'")
+	}
+	return words, nil
+}
+
+// eventNames are those that a shell completes, with what they do.
+func eventNames() []string {
+	var all []string
+	for _, k := range event.Kinds() {
+		all = append(all, "20s: "+k.Name+" "+k.Arguments+"\t"+k.Does)
+	}
+	return all
 }
 
 // undoAt undoes all events so far at a moment of the load.
@@ -264,6 +294,12 @@ func (m *measurement) openUpset(ctx context.Context, u lab.Upset, known map[stri
 		known[u.Target] = upset.Target
 		*opened = append(*opened, upset.Target)
 	}
+	if len(u.Named) > 0 {
+		if upset.Upset, err = m.planNamed(ctx, u, upset.Target); err != nil {
+			return upset, err
+		}
+		m.run.Upsets[i] = upset.Upset
+	}
 	if !u.Undone() {
 		return upset, nil
 	}
@@ -282,6 +318,24 @@ func (m *measurement) openUpset(ctx context.Context, u lab.Upset, known map[stri
 		upset.Setting, err = factor.Bind(ctx, factor.Where{Target: upset.Target, Place: m.place()}, u.Factor)
 	}
 	return upset, err
+}
+
+// planNamed says what an event that is known by its name comes to on its target, as that is now.
+func (m *measurement) planNamed(ctx context.Context, u lab.Upset, t target.Target) (lab.Upset, error) {
+	w := event.Where{Target: t}
+	if t.Name() == m.target.Name() {
+		w.Place = m.place()
+	}
+	k, known := event.Find(u.Named[0])
+	if !known {
+		return u, usage("no event has the name " + u.Named[0])
+	}
+	p, err := k.Plan(ctx, w, u.Named)
+	u.Command, u.Undo = p.Command, p.Undo
+	if u.Left == 0 {
+		u.Left = p.Left
+	}
+	return u, err
 }
 
 // sayUpsets says what will be done on purpose.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -292,6 +293,97 @@ func (p twoPaths) nothingChanged() {
 	}
 }
 
+// A port that is lost by its name comes back with all that went with it: routes, in other tables too, and addresses of IPv6, also of a bridge over it.
+func TestEventLosesAPort(t *testing.T) {
+	t.Parallel()
+	p := newTwoPaths(t, 200)
+	ns := func(args ...string) { p.must(append([]string{"ip", "-n", p.client}, args...)...) }
+	ns("address", "add", "fd00:18::1/64", "dev", "headroom0", "nodad")
+	ns("link", "add", "headroom7", "type", "veth", "peer", "name", "headroom7", "netns", p.server)
+	ns("link", "add", "bridge7", "type", "bridge")
+	ns("link", "set", "headroom7", "up", "master", "bridge7")
+	p.must("ip", "-n", p.server, "link", "set", "headroom7", "up")
+	ns("link", "set", "bridge7", "up")
+	ns("address", "add", "198.18.17.1/24", "dev", "bridge7")
+	for _, route := range []string{"198.18.20.0/24 via " + serverAddress, "198.18.21.0/24 via " + serverAddress + " table 7 metric 5", "198.18.22.0/24 via 198.18.17.2",
+		"198.18.23.0/24 dev headroom0 scope link"} {
+		ns(append([]string{"route", "add"}, strings.Fields(route)...)...)
+	}
+	ns("-6", "route", "add", "fd00:19::/64", "via", "fd00:18::2")
+	state := func() string {
+		t.Helper()
+		all := ""
+		for _, args := range [][]string{{"-4", "route", "show", "table", "all"}, {"-6", "route", "show", "table", "all"}, {"-o", "address"}} {
+			out, err := exec.Command("ip", append([]string{"-n", p.client}, args...)...).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out)), "\n"), func(l string) bool { return strings.Contains(l, "fe80") || strings.Contains(l, "ff00") })
+			slices.Sort(lines)
+			all += strings.Join(lines, "\n") + "\n"
+		}
+		return all
+	}
+	before := state()
+	lose := func(seconds int, args ...string) *exec.Cmd {
+		cmd := p.twoHosts.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds), append([]string{"--event-on", "client"}, args...)...)
+		return cmd
+	}
+	s := eventsOf(t, lose(22, "--event", "7s: lose-port headroom0", "--event-for", "5s", "--json"))
+	f, h := s.Events.Loads[0].Findings[0], s.Events.Loads[0].Happened[0]
+	if f.Unknown != "" || h.Failed != "" || f.Stall < 4 || f.Recovery == nil {
+		t.Errorf("%+v, %+v", f, h)
+	}
+	if after := state(); after != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+	p.nothingChanged()
+
+	killed := lose(60, "--event", "6s: lose-port headroom0", "--event-for", "50s")
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); p.isUp(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the port is never lost")
+		}
+	}
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	if out, err := p.command("restore").CombinedOutput(); err != nil || !bytes.Contains(out, []byte("lose-port headroom0")) {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+	if after := state(); after != before {
+		t.Errorf("after restore it was\n%s\nand is\n%s", before, after)
+	}
+
+	// Whoever is logged in from the other end of the link would lose it.
+	reached := func(from, port string) string {
+		t.Helper()
+		run := p.victim.command("run", "quick", p.place, "--set", "runtime=60s", "--event", "10s: lose-port "+port)
+		cmd := exec.Command("ip", append([]string{"netns", "exec", p.client, run.Path}, run.Args[1:]...)...)
+		cmd.Env = append(os.Environ(), "SSH_CONNECTION="+from+" 40000 198.18.7.1 22")
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			t.Errorf("%s by %s is not refused\n%s", port, from, out)
+		}
+		return string(out)
+	}
+	ns("link", "add", "down0", "type", "bridge")
+	for _, c := range []struct{ from, port, words string }{
+		{serverAddress, "headroom0", "nobody could put it up again"},
+		{"198.18.17.9", "headroom7", "nobody could put it up again"}, // by the bridge over the port
+		{"198.18.17.9", "down0", "is down already"},
+	} {
+		if out := reached(c.from, c.port); !strings.Contains(out, c.words) {
+			t.Errorf("%s from %s: %s", c.port, c.from, out)
+		}
+	}
+	p.nothingChanged()
+}
+
 // Whoever stops or kills it while the link is down gets the link back: at once, or by restore.
 func TestEventStoppedAndKilled(t *testing.T) {
 	t.Parallel()
@@ -506,6 +598,14 @@ func TestEventRefusals(t *testing.T) {
 		{[]string{"--set", "runtime=60s", "--event", "10s: sh -c 'x; y'", "--no-undo"}, 2, "no shell reads it"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: true", "--undo", "true", "--undo", "true"}, 2, "belongs to no event"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: undo"}, 2, "undoes nothing"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: lose-port"}, 2, "lose-port takes PORT"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: lose-port nothing0"}, 4, "there is no port nothing0"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: lose-port ../net/lo"}, 4, "there is no port"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: lose-trunk 198.18.7.2"}, 4, "no NFS"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: lose-path nothing0"}, 4, "no SCSI disk"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: restart headroom-nothing"}, 4, "not active"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: qm-migrate 4000 nowhere"}, 4, "no guest 4000 runs there"},
+		{[]string{"--set", "runtime=60s", "--event", "10s: virsh-migrate nobody nowhere"}, 4, "no guest nobody runs there"},
 		{[]string{"--undo", "true"}, 2, "there is no event"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: true", "--no-undo", "--event-on", "elsewhere"}, 2, "no target"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: cmdline:mitigations=off"}, 2, "can't be set while a load goes on"},

@@ -94,6 +94,8 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	o.events.define(f, "where events are: client, server or a target; once for all, or for each")
 	completeFlag(c, "on", targetNames)
+	completeFlag(c, "event-on", targetNames)
+	completeFlag(c, "event", eventNames)
 	p.jsonFlag(c)
 	c.AddCommand(p.interferenceCommand())
 	return c

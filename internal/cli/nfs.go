@@ -102,6 +102,7 @@ With --event something is done on purpose while each load on a mount goes on, on
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "guest", targetNames)
 	completeFlag(c, "event-on", targetNames)
+	completeFlag(c, "event", eventNames)
 	p.jsonFlag(c)
 	return c
 }

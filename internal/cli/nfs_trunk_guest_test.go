@@ -97,7 +97,7 @@ setup: |
 		dumps += fmt.Sprintf(" -object filter-dump,id=dump%d,netdev=link-%d,maxlen=64,file=%s", i, i, k.dump(i))
 	}
 	k.client = guest("client", "2", dumps, `modules: [nfsv4]
-programs: [`+nfs+`/sbin/mount.nfs]
+programs: [`+nfs+`/sbin/mount.nfs, /usr/sbin/ip]
 beside: [server.yaml]
 setup: |
   set -e
@@ -346,17 +346,19 @@ func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 	}
 }
 
-// Each stage on a mount has the events: the one over both links keeps half of its rate, the one over the other link all of it.
+// Each stage on a mount has the events that concern it: while the second link is lost, by its name and at a switch, the one over both links keeps half of its
+// rate, and the one over the first link all of it.
 func TestNFSStagesHaveEvents(t *testing.T) {
 	guestSearches(t)
 	k := newTrunk(t, "")
 	text := "version: 1\nname: trunk\nplace: directory\nsize: 4m\nrepetitions: 1\n" +
-		"defaults: {rw: randread, bs: 8k, ioengine: psync, direct: 1, runtime: 38s, time_based: 1, size: 4m}\njobs:\n  - {name: eight, fio: {numjobs: 8}}\n"
+		"defaults: {rw: randread, bs: 8k, ioengine: psync, direct: 1, runtime: 66s, time_based: 1, size: 4m}\njobs:\n  - {name: eight, fio: {numjobs: 8}}\n"
 	if err := os.WriteFile(k.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	out, err := k.command("nfs", k.suite, "--on", "client=qemu:"+k.client, "--export", "/export", "--path", "/", "--address", "10.0.11.1", "--address", "10.0.12.1",
-		"--transport", "tcp", "--event", "16s: sh "+k.cut, "--undo", "sh "+k.put, "--event-on", "local", "--event-for", "8s", "--event-left", "50%").CombinedOutput()
+		"--transport", "tcp", "--event", "16s: lose-trunk 10.0.12.1", "--event", "44s: sh "+k.cut, "--undo", "sh "+k.put, "--event-on", "client", "--event-on", "local",
+		"--event-for", "6s").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -364,24 +366,29 @@ func TestNFSStagesHaveEvents(t *testing.T) {
 	if len(bundles) != 2 {
 		t.Fatalf("%d stages\n%s", len(bundles), out)
 	}
-	for i, want := range []float64{1, 0.5} {
+	for i, want := range [][]float64{{1}, {0.5, 0.5}} {
 		stage := bundles[i].Run.Arms[0].Levels[stageLevel]
 		for r, err := range bundles[i].Repetitions() {
 			if err != nil || r.Upsets == nil {
 				t.Fatalf("%s: %+v, %v", stage, r.Values, err)
 			}
-			f := outage.Of(*r.Upsets)[0]
-			if f.Unknown != "" || f.Event.Level == nil {
-				t.Fatalf("%s: %+v", stage, f)
+			all := outage.Of(*r.Upsets)
+			if len(all) != len(want) {
+				t.Fatalf("%s: %d events", stage, len(all))
 			}
-			t.Logf("figure: %s, while the second link is cut: %.1f%% left", stage, 100*f.Event.Level.Center)
-			if math.Abs(f.Event.Level.Center-want) > 0.06 {
-				t.Errorf("%s keeps %.3f", stage, f.Event.Level.Center)
+			for n, f := range all {
+				if f.Unknown != "" || f.Event.Level == nil || r.Upsets.Each[n].Failed != "" {
+					t.Fatalf("%s: %+v, %+v", stage, f, r.Upsets.Each[n])
+				}
+				t.Logf("figure: %s, %s: %.1f%% left", stage, bundles[i].Run.Upsets[n].Text(), 100*f.Event.Level.Center)
+				if math.Abs(f.Event.Level.Center-want[n]) > 0.06 {
+					t.Errorf("%s, %s: %.3f is left", stage, bundles[i].Run.Upsets[n].Text(), f.Event.Level.Center)
+				}
 			}
 		}
 	}
-	if n := strings.Count(string(out), "50% should be left"); n != 1 {
-		t.Errorf("what should be left is said %d times, and is so of the stage with two paths\n%s", n, out)
+	if n := strings.Count(strings.Join(strings.Fields(string(out)), " "), "50% should be left"); n != 1 {
+		t.Errorf("what should be left is said %d times, and known of one event of the stage with two paths\n%s", n, out)
 	}
 	if pending, err := factor.Pending(filepath.Join(k.store, "changes")); err != nil || len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)

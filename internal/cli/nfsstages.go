@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
+	"headroom/internal/event"
 	"headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
@@ -234,7 +236,7 @@ func (x *nfsStages) prepare(ctx context.Context, m *measurement, s nfsStage) err
 		m.run.ID = x.id
 	}
 	if s.point != "" {
-		if err := m.takeUpsets(x.eventsOf(s)); err != nil {
+		if err := m.takeUpsets(s.upsets(x.options.Events)); err != nil {
 			return err
 		}
 	}
@@ -257,15 +259,25 @@ func (x *nfsStages) prepare(ctx context.Context, m *measurement, s nfsStage) err
 	return nil
 }
 
-// eventsOf are the events of a stage on a mount. Where it has one address of several, nothing is known of what they should leave.
-func (x *nfsStages) eventsOf(s nfsStage) []lab.Upset {
-	events := slices.Clone(x.options.Events)
-	if s.addresses() == 1 {
-		for i := range events {
-			events[i].Left = 0
+// upsets are the events that a stage on a mount can have: no loss of an address that it does not use.
+func (s nfsStage) upsets(all []lab.Upset) []lab.Upset {
+	var own []lab.Upset
+	for _, u := range all {
+		if s.mount != nil && len(u.Named) == 2 && u.Named[0] == event.LoseTrunk && !slices.Contains(s.mount.Addresses, addressOf(u.Named[1])) {
+			continue
 		}
+		if s.addresses() == 1 {
+			u.Left = 0 // which is said of all addresses
+		}
+		own = append(own, u)
 	}
-	return events
+	return own
+}
+
+// addressOf a text; the zero one where it is none.
+func addressOf(text string) netip.Addr {
+	a, _ := netip.ParseAddr(text)
+	return a
 }
 
 // sharedFile is the scratch file that the server's own stage has laid out, as a client sees it; nil where there is none that the client may write to.

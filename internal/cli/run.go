@@ -108,6 +108,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	o.events.define(f, "where events are: a target (default: the one under test); once for all, or for each")
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "event-on", targetNames)
+	completeFlag(c, "event", eventNames)
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	p.jsonFlag(c)
 	return c

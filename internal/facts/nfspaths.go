@@ -58,6 +58,16 @@ func PathsOfNFS(ctx context.Context, t target.Target, point string) (NFSPaths, e
 	return p, ctx.Err()
 }
 
+// PathsOfNFSUnder reads what came of the mount that a folder of a target lies on.
+func PathsOfNFSUnder(ctx context.Context, t target.Target, folder string) (NFSPaths, error) {
+	files, err := t.ReadFiles(ctx, mountInfoPath)
+	if err != nil {
+		return NFSPaths{}, err
+	}
+	m, _ := mountOf(parseMountInfo(files[mountInfoPath].Data), folder)
+	return PathsOfNFS(ctx, t, m.point)
+}
+
 // nfsPathsAt reads what the files of a process's mounts say of a point.
 func nfsPathsAt(point string, mountInfo, statistics []byte) (NFSPaths, error) {
 	var p NFSPaths

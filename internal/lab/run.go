@@ -318,7 +318,9 @@ type Upset struct {
 	At  float64 `json:"at"`
 	For float64 `json:"for,omitempty"`
 	// Target that it is done on, by its name.
-	Target  string   `json:"target"`
+	Target string `json:"target"`
+	// Named are the words of an event that is known by its name; Command and Undo are what it came to on the target.
+	Named   []string `json:"named,omitempty"`
 	Command []string `json:"command,omitempty"`
 	Undo    []string `json:"undo,omitempty"`
 	Factor  string   `json:"factor,omitempty"`
@@ -329,14 +331,17 @@ type Upset struct {
 
 // Text is what is done, as one would type it.
 func (u Upset) Text() string {
-	if u.Factor != "" {
+	switch {
+	case u.Factor != "":
 		return u.Factor + "=" + u.Level
+	case len(u.Named) > 0:
+		return ShellQuote(u.Named)
 	}
 	return ShellQuote(u.Command)
 }
 
 // Undone says whether it is undone, and does not end by itself.
-func (u Upset) Undone() bool { return u.Factor != "" || len(u.Undo) > 0 }
+func (u Upset) Undone() bool { return u.Factor != "" || len(u.Undo) > 0 || u.For > 0 }
 
 // Upsets are what became of the events of a load, with its rate in fine steps.
 type Upsets struct {

@@ -1,0 +1,138 @@
+// Package event knows what breaks, or moves, by its name: the commands that do it and undo it on a machine, and why it is better not done there.
+package event
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Where is where an event is to happen.
+type Where struct {
+	Target target.Target
+	// Place under test, on the machine that is measured; without a kind where the event is on another one, or a network is measured.
+	Place lab.Place
+}
+
+// Plan is how an event is carried out on a machine, as it is now.
+type Plan struct {
+	// Command does it. Undo puts back what was there when it was planned, and does no harm twice; empty where the event ends by itself.
+	Command, Undo []string
+	// Left is the share of the rate that it should leave; 0 where that can't be said.
+	Left float64
+}
+
+// Kind is an event that is known by its name.
+type Kind struct {
+	Name string
+	// Arguments as they are written in a help text, and how many words they are.
+	Arguments string
+	Words     int
+	// Does says what it is, Checks when it is refused.
+	Does, Checks string
+	// Undone says that it has a way back of its own.
+	Undone bool
+	plan   func(ctx context.Context, w Where, words []string) (Plan, error)
+}
+
+// LoseTrunk is the name of the event that takes an address away from an NFS mount.
+const LoseTrunk = "lose-trunk"
+
+// Kinds are all of them, in the order in which they are shown.
+func Kinds() []Kind {
+	return []Kind{
+		{Name: "lose-port", Arguments: "PORT", Words: 1, Undone: true, plan: losePort,
+			Does:   "ip link set dev PORT down, and up again with the routes and addresses that went with it",
+			Checks: "a port that is down, or has no link; the one by which headroom, or whoever is logged in, reaches the machine"},
+		{Name: LoseTrunk, Arguments: "ADDRESS", Words: 1, Undone: true, plan: loseTrunk,
+			Does:   "the same with the port by which the NFS mount under test reaches that address of its server",
+			Checks: "an address that the mount does not use; a port by which it reaches its other addresses, too"},
+		{Name: "lose-path", Arguments: "DISK", Words: 1, Undone: true, plan: losePath,
+			Does:   "a SCSI disk that is one path of a multipath: offline in /sys/block/DISK/device/state, and running again",
+			Checks: "a disk that is no path of a multipath, is not running, or is the only one that is"},
+		{Name: "restart", Arguments: "SERVICE", Words: 1, plan: restart,
+			Does:   "systemctl restart SERVICE, for example nfs-server",
+			Checks: "a service that is not active"},
+		{Name: "qm-migrate", Arguments: "VMID NODE", Words: 2, plan: qmMigrate,
+			Does:   "qm migrate VMID NODE --online, on the Proxmox VE node where the guest is",
+			Checks: "a guest that does not run there"},
+		{Name: "virsh-migrate", Arguments: "DOMAIN URI", Words: 2, plan: virshMigrate,
+			Does:   "virsh migrate --live DOMAIN URI",
+			Checks: "a guest that does not run there"},
+	}
+}
+
+// Find is the kind with a name.
+func Find(name string) (Kind, bool) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// Check says what is wrong with the words of an event, its name first.
+func (k Kind) Check(words []string) error {
+	for _, w := range words[1:] {
+		if strings.HasPrefix(w, "-") {
+			return fmt.Errorf("%s can't be %q", k.Arguments, w)
+		}
+	}
+	if len(words) != k.Words+1 {
+		return fmt.Errorf("%s takes %s", k.Name, k.Arguments)
+	}
+	return nil
+}
+
+// Plan looks at the machine and says how the event is carried out there. words are those of the event, its name first.
+func (k Kind) Plan(ctx context.Context, w Where, words []string) (Plan, error) {
+	if err := k.Check(words); err != nil {
+		return Plan{}, err
+	}
+	p, err := k.plan(ctx, w, words[1:])
+	var e *lab.Error
+	if errors.As(err, &e) && e.Target == "" && w.Target.Name() != "local" {
+		e.Target = w.Target.Name()
+	}
+	return p, err
+}
+
+// refused is why an event is not carried out on a machine.
+func refused(hint, format string, args ...any) error {
+	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf(format, args...), Hints: []string{hint}}
+}
+
+// said is what a command printed, and whether it succeeded. The folders of system tools are added to the path, which a plain user's lacks.
+func said(ctx context.Context, t target.Target, argv ...string) (string, bool, error) {
+	out, err := t.Run(ctx, append([]string{"sh", "-c", `PATH="$PATH:/usr/sbin:/sbin"; exec "$@"`, "sh"}, argv...)...)
+	return string(out.Stdout), out.ExitCode == 0, err
+}
+
+func restart(ctx context.Context, w Where, words []string) (Plan, error) {
+	_, ok, err := said(ctx, w.Target, "systemctl", "is-active", words[0])
+	if err == nil && !ok {
+		err = refused("systemctl status "+words[0], "the service %s is not active, so that it can't be restarted", words[0])
+	}
+	return Plan{Command: []string{"systemctl", "restart", words[0]}}, err
+}
+
+func qmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
+	text, ok, err := said(ctx, w.Target, "qm", "status", words[0])
+	if err == nil && (!ok || !strings.Contains(text, "running")) {
+		err = refused("--event-on ssh://root@NODE names the node where it is; qm list shows its guests", "no guest %s runs there that could be moved", words[0])
+	}
+	return Plan{Command: []string{"qm", "migrate", words[0], words[1], "--online"}}, err
+}
+
+func virshMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
+	text, ok, err := said(ctx, w.Target, "virsh", "domstate", words[0])
+	if err == nil && (!ok || !strings.Contains(text, "running")) {
+		err = refused("--event-on ssh://root@HOST names the host where it is; virsh list shows its guests", "no guest %s runs there that could be moved", words[0])
+	}
+	return Plan{Command: []string{"virsh", "migrate", "--live", words[0], words[1]}}, err
+}

@@ -1,0 +1,69 @@
+package event
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"headroom/internal/target"
+)
+
+// stateScript writes the state of a SCSI disk. Source: the kernel's drivers/scsi/scsi_sysfs.c, where "offline" and "running" can be set.
+const stateScript = `echo "$2" > "/sys/block/$1/device/state"`
+
+// losePath takes one path of a multipath away, as a disk that does not answer any more.
+func losePath(ctx context.Context, w Where, words []string) (Plan, error) {
+	disk := words[0]
+	state, err := stateOf(ctx, w.Target, disk)
+	if err != nil {
+		return Plan{}, err
+	}
+	switch {
+	case strings.HasPrefix(disk, "nvme"):
+		return Plan{}, refused("lose-port takes the port that it goes over", "a path of NVMe can't be put offline and back")
+	case state == "" || disk != path.Base(disk):
+		return Plan{}, refused("multipath -l, or ls /sys/block, shows the disks that are paths: lose-path sdb", "%s is no SCSI disk", disk)
+	case state != "running":
+		return Plan{}, refused("multipath -l shows the paths", "%s is %s already", disk, state)
+	}
+	maps, err := names(ctx, w.Target, "/sys/block/"+disk+"/holders")
+	if err != nil {
+		return Plan{}, err
+	}
+	for _, m := range maps {
+		uuid := "/sys/block/" + m + "/dm/uuid"
+		files, err := w.Target.ReadFiles(ctx, uuid)
+		if err != nil {
+			return Plan{}, err
+		}
+		if !strings.HasPrefix(string(files[uuid].Data), "mpath-") {
+			continue
+		}
+		paths, err := names(ctx, w.Target, "/sys/block/"+m+"/slaves")
+		if err != nil {
+			return Plan{}, err
+		}
+		for _, other := range paths {
+			if state, err := stateOf(ctx, w.Target, other); err != nil {
+				return Plan{}, err
+			} else if other != disk && state == "running" {
+				return Plan{Command: []string{"sh", "-c", stateScript, "headroom", disk, "offline"}, Undo: []string{"sh", "-c", stateScript, "headroom", disk, "running"}}, nil
+			}
+		}
+		return Plan{}, refused("multipath -l shows the paths", "%s is the only path of %s that is running", disk, m)
+	}
+	return Plan{}, refused("multipath -l, or /sys/block/dm-*/slaves, shows the disks that are paths", "%s is no path of a multipath: all of its I/O would fail", disk)
+}
+
+// stateOf a SCSI disk: "running", "offline", "blocked"; empty where it is none.
+func stateOf(ctx context.Context, t target.Target, disk string) (string, error) {
+	name := "/sys/block/" + disk + "/device/state"
+	files, err := t.ReadFiles(ctx, name)
+	return strings.TrimSpace(string(files[name].Data)), err
+}
+
+// names in a folder; none where it is not there.
+func names(ctx context.Context, t target.Target, folder string) ([]string, error) {
+	text, _, err := said(ctx, t, "ls", folder)
+	return strings.Fields(text), err
+}
