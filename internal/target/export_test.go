@@ -10,7 +10,7 @@ func (s *SSH) Master() int {
 	if s.link == nil {
 		return 0
 	}
-	return s.link.cmd.Process.Pid
+	return s.link.Connection.(*sshConnection).cmd.Process.Pid
 }
 
 // SocketFolder makes a folder for control sockets in the first of some places.

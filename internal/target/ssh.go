@@ -1,12 +1,8 @@
 package target
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/url"
 	"strings"
 	"time"
@@ -29,38 +25,14 @@ type SSHOptions struct {
 }
 
 // SSH is a host that is reached with the user's own OpenSSH client: with their configuration, keys, agent and jump hosts, none of
-// which is read here. Nothing is installed there. One connection is shared by all commands (ControlMaster); when it was lost
-// it is made again.
-type SSH struct {
-	options SSHOptions
-	// turn is held while the connection is looked at or made.
-	turn chan struct{}
-	// link is the connection; nil before the first use. lost is since when it could not be made again.
-	link   *link
-	lost   time.Time
-	closed bool
-	// sessions has room for as many commands as may go on at the same time.
-	sessions chan struct{}
-	// done ends the followers of jobs.
-	done chan struct{}
-	// brought are the folders there that hold received files. Guarded by turn.
-	brought []string
-	// plain is set where files are to be read through the shell although there is SFTP; tests do.
-	plain bool
-}
-
-// sessionsAtOnce leaves room for the connection's own session, for SFTP and for ending a command: sshd allows 10 unless told otherwise
-// (MaxSessions in sshd_config(5)).
-const sessionsAtOnce = 6
-
-const defaultPatience = 2 * time.Minute
+// which is read here. Nothing is installed there. One connection is shared by all commands (ControlMaster).
+type SSH struct{ *Shell }
 
 // NewSSH returns a host as a target. Nothing is connected before the first use, or Connect.
 func NewSSH(o SSHOptions) *SSH {
-	if o.Patience == 0 {
-		o.Patience = defaultPatience
-	}
-	return &SSH{options: o, turn: make(chan struct{}, 1), sessions: make(chan struct{}, sessionsAtOnce), done: make(chan struct{})}
+	s := &SSH{NewShell(o.Name, nil, o.Patience)}
+	s.way, s.jobs = overSSH{o, s.Shell}, o.Jobs
+	return s
 }
 
 // ParseSSH reads "ssh://[user@]host[:port]".
@@ -95,142 +67,39 @@ func ParseSSH(name string) (SSHOptions, error) {
 	return o, nil
 }
 
-// Name is what the user calls the host.
-func (s *SSH) Name() string { return s.options.Name }
-
-// Connect makes the shared connection, unless there is one already. A guest that boots can be asked again and again.
-func (s *SSH) Connect(ctx context.Context) error {
-	_, err := s.connection(ctx)
-	return err
+// overSSH is the way to a host over ssh.
+type overSSH struct {
+	options SSHOptions
+	shell   *Shell
 }
 
-// connection is the shared one, made anew if it was lost. The first is tried for once; one that was there is tried for with patience.
-func (s *SSH) connection(ctx context.Context) (*link, error) {
-	if err := s.take(ctx); err != nil {
-		return nil, err
+func (w overSSH) Dial(ctx context.Context) (Connection, error) { return dial(ctx, w.options) }
+
+// Vanished is logind, where it ends what a user leaves behind.
+func (w overSSH) Vanished(ctx context.Context) string {
+	if w.shell.lingers(ctx) {
+		return "systemd-logind there ends everything at logout (KillUserProcesses=yes); as root there: loginctl enable-linger USER"
 	}
-	defer s.give()
-	if s.closed {
-		return nil, &lab.Error{What: "the target is closed", Target: s.Name(), Err: errors.ErrUnsupported}
-	}
-	if s.link != nil && s.link.alive() {
-		return s.link, nil
-	}
-	for {
-		l, err := dial(ctx, s.options)
-		if err == nil {
-			if s.link != nil {
-				s.link.forget()
-			}
-			s.link, s.lost = l, time.Time{}
-			return l, nil
-		}
-		if s.link == nil || ctx.Err() != nil {
-			return nil, err
-		}
-		if s.lost.IsZero() {
-			s.lost = time.Now()
-		}
-		if time.Since(s.lost) > s.options.Patience {
-			return nil, &lab.Error{What: fmt.Sprintf("the connection was lost, and could not be made again in %s", s.options.Patience), Target: s.Name(), Err: err}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-s.done:
-			return nil, err
-		case <-time.After(min(time.Second, s.options.Patience/4)):
-		}
-	}
+	return ""
 }
 
-func (s *SSH) take(ctx context.Context) error {
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// lingerScript prints "killed" where logind ends what a user leaves behind at the end of the session.
+const lingerScript = `[ "$(id -u)" = 0 ] && exit 0
+said=$(busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager KillUserProcesses 2>/dev/null)
+[ "$said" = "b true" ] && [ ! -e "/var/lib/systemd/linger/$(id -un)" ] && echo killed
+exit 0`
+
+// lingers says whether logind there would end a job with the connection.
+func (s *Shell) lingers(ctx context.Context) bool {
+	said, err := s.script(ctx, "can't ask logind", lingerScript)
+	return err == nil && said == "killed\n"
 }
 
-func (s *SSH) give() { <-s.turn }
-
-// Run carries out a short command with an empty standard input, in the C locale.
-func (s *SSH) Run(ctx context.Context, argv ...string) (Output, error) {
-	return s.run(ctx, nil, argv)
-}
-
-// run carries out a command; input is nil for none.
-func (s *SSH) run(ctx context.Context, input io.Reader, argv []string) (Output, error) {
-	l, err := s.connection(ctx)
-	if err != nil {
-		return Output{}, err
+// Caveats are what there is to know of jobs on this host before they are started.
+func (s *SSH) Caveats(ctx context.Context) []string {
+	said := s.Shell.Caveats(ctx)
+	if s.lingers(ctx) {
+		said = append([]string{"systemd-logind there ends everything at logout (KillUserProcesses=yes): a load does not survive a lost connection; as root there: loginctl enable-linger USER"}, said...)
 	}
-	select {
-	case s.sessions <- struct{}{}:
-		defer func() { <-s.sessions }()
-	case <-ctx.Done():
-		return Output{}, ctx.Err()
-	}
-	out, err := l.run(ctx, input, argv)
-	if e, ok := errors.AsType[*lab.Error](err); ok {
-		e.Target = s.Name()
-	}
-	return out, err
-}
-
-// script carries out a script of ours with arguments. Its exit status must be 0. It may be carried out twice.
-func (s *SSH) script(ctx context.Context, what, text string, args ...string) (string, error) {
-	out, err := s.again(ctx, nil, append([]string{"sh", "-c", text, "sh"}, args...))
-	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: what, Target: s.Name(), Output: tail(string(out.Stderr), 2000)}
-	}
-	return string(out.Stdout), err
-}
-
-// again carries out what may be carried out twice, anew when the connection was lost meanwhile. input is nil for none.
-func (s *SSH) again(ctx context.Context, input []byte, argv []string) (Output, error) {
-	for attempt := 0; ; attempt++ {
-		var from io.Reader
-		if input != nil {
-			from = bytes.NewReader(input)
-		}
-		out, err := s.run(ctx, from, argv)
-		if !errors.Is(err, errConnectionLost) || attempt == attempts {
-			return out, err
-		}
-	}
-}
-
-// attempts is how often what may be done twice is tried again on a new connection.
-const attempts = 3
-
-// FS is the host's file system.
-func (s *SSH) FS() fs.FS { return sshFS{s} }
-
-// Close ends the shared connection, and leaves nothing behind there but jobs that were not removed.
-func (s *SSH) Close() error {
-	s.turn <- struct{}{}
-	if s.closed {
-		s.give()
-		return nil
-	}
-	brought := s.brought
-	s.brought = nil
-	used := s.link != nil
-	s.give()
-	var err error
-	if used && len(brought) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		_, err = s.script(ctx, "can't remove what was copied there", removeScript, brought...)
-		cancel()
-	}
-	s.turn <- struct{}{}
-	defer s.give()
-	s.closed = true
-	close(s.done)
-	if s.link == nil {
-		return err
-	}
-	return errors.Join(err, s.link.close())
+	return said
 }

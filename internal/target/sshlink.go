@@ -21,28 +21,21 @@ import (
 	"headroom/internal/lab"
 )
 
-// link is one shared connection: an ssh process that is the master of a control socket, over which other ssh processes have
+// sshConnection is one shared connection: an ssh process that is the master of a control socket, over which other ssh processes have
 // their sessions.
 //
 // The master holds a session of its own, which waits there for the end of its input. So it is known when the connection
 // stands, and when headroom is killed the pipe closes, that session ends, and the master with it: nothing is left.
-type link struct {
+type sshConnection struct {
 	socket string
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stderr *lastWords
 	gone   chan struct{} // closed when the master has ended
-	// uid of the user there, home folder, and the kernel's boot_id.
-	uid        int
-	home, boot string
-
-	mu    sync.Mutex
-	files remoteFiles // nil before the first use
-	idle  []*worker
+	// uid of the user there, and home folder.
+	uid  int
+	home string
 }
-
-// errConnectionLost says that the connection ended while a command went on, so that nobody knows what became of it.
-var errConnectionLost = errors.New("the connection was lost")
 
 // connectLimit is how long making a connection may take in all: a guest that is emulated takes seconds to agree on keys.
 const connectLimit = time.Minute
@@ -54,12 +47,12 @@ const (
 	connectSeconds = 20
 )
 
-func dial(ctx context.Context, o SSHOptions) (*link, error) {
+func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	folder, err := socketFolder(socketBases())
 	if err != nil {
 		return nil, err
 	}
-	l := &link{socket: filepath.Join(folder, "socket"), stderr: &lastWords{}, gone: make(chan struct{})}
+	l := &sshConnection{socket: filepath.Join(folder, "socket"), stderr: &lastWords{}, gone: make(chan struct{})}
 	mark := randomHex(16)
 	// The first value of an option counts: what must be so, what the caller says, what would be good. -T, -x and -a: no terminal, no X11, no
 	// agent there. RemoteCommand and forwardings of the user's own configuration are for their own sessions.
@@ -101,14 +94,14 @@ func dial(ctx context.Context, o SSHOptions) (*link, error) {
 		_ = l.cmd.Wait() // what it said is in stderr
 		close(l.gone)
 	}()
-	_, _ = io.WriteString(l.stdin, "m="+mark+`;read -r b </proc/sys/kernel/random/boot_id;printf '\n%s %s %s %s\n' $m "$(id -u)" "$b" "$HOME";exec cat >/dev/null`+"\n")
+	_, _ = io.WriteString(l.stdin, "m="+mark+`;printf '\n%s %s %s\n' $m "$(id -u)" "$HOME";exec cat >/dev/null`+"\n")
 	timer := time.NewTimer(connectLimit)
 	defer timer.Stop()
 	select {
 	case text, ok := <-ready:
 		if !ok {
 			<-l.gone
-			return nil, errors.Join(failed("can't connect", nil), l.close())
+			return nil, errors.Join(failed("can't connect", nil), l.Close())
 		}
 		return l, l.take(text)
 	case <-timer.C:
@@ -116,18 +109,18 @@ func dial(ctx context.Context, o SSHOptions) (*link, error) {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	return nil, errors.Join(err, l.close())
+	return nil, errors.Join(err, l.Close())
 }
 
 // take reads what the host said of itself.
 //
-//	1000 0f3e4c9a-5d1f-4c59-a3d2-2f5d8a1c7e11 /home/ann
-func (l *link) take(text string) error {
-	uid, rest, _ := strings.Cut(text, " ")
-	l.boot, l.home, _ = strings.Cut(rest, " ")
+//	1000 /home/ann
+func (l *sshConnection) take(text string) error {
+	uid, home, _ := strings.Cut(text, " ")
+	l.home = home
 	var err error
 	if l.uid, err = strconv.Atoi(uid); err != nil {
-		return errors.Join(&lab.Error{What: fmt.Sprintf("the host's shell answers %q, where a user's number is due", text)}, l.close())
+		return errors.Join(&lab.Error{What: fmt.Sprintf("the host's shell answers %q, where a user's number is due", text)}, l.Close())
 	}
 	return nil
 }
@@ -167,17 +160,47 @@ func connectHints(said string, err error) []string {
 	return []string{"try by hand: the command above"}
 }
 
-func (l *link) alive() bool {
-	select {
-	case <-l.gone:
-		return false
-	default:
-		return true
+func (l *sshConnection) User() (uid int, home string) { return l.uid, l.home }
+func (l *sshConnection) Gone() <-chan struct{}        { return l.gone }
+
+// Refused knows sshd's limit of sessions.
+func (l *sshConnection) Refused(said string) string {
+	if strings.Contains(said, "Session open refused") || strings.Contains(said, "disabling multiplexing") {
+		return "sshd there allows too few sessions over one connection: MaxSessions in its sshd_config should be 10, the default"
 	}
+	return ""
+}
+
+// Shell starts a shell through the user's login shell.
+func (l *sshConnection) Shell(stdout, stderr io.Writer) (*Session, error) {
+	return l.start(stdout, stderr, "--", "shared", crossing)
+}
+
+// SFTP starts the subsystem, which sshd may have built in.
+func (l *sshConnection) SFTP(stdout, stderr io.Writer) (*Session, error) {
+	return l.start(stdout, stderr, "-s", "--", "shared", "sftp")
+}
+
+func (l *sshConnection) start(stdout, stderr io.Writer, arguments ...string) (*Session, error) {
+	cmd := l.session(arguments...)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, &lab.Error{What: "can't start ssh", Err: err}
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // what it said was printed
+		close(ended)
+	}()
+	return &Session{Stdin: stdin, Ended: ended, Kill: func() { _ = cmd.Process.Kill() }}, nil
 }
 
 // session is an ssh process that has a session over the shared connection. Without the socket it must fail, never connect by itself.
-func (l *link) session(arguments ...string) *exec.Cmd {
+func (l *sshConnection) session(arguments ...string) *exec.Cmd {
 	args := append([]string{"-F", "/dev/null", "-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o", "ControlPath=" + percent(l.socket),
 		"-o", "ProxyCommand=false", "-e", "none"}, arguments...)
 	cmd := exec.Command("ssh", args...)
@@ -185,20 +208,8 @@ func (l *link) session(arguments ...string) *exec.Cmd {
 	return cmd
 }
 
-// forget gives back what a lost connection holds here.
-func (l *link) forget() { _ = l.close() }
-
-// close ends the connection and removes the socket.
-func (l *link) close() error {
-	l.mu.Lock()
-	if l.files != nil {
-		l.files.close()
-	}
-	for _, w := range l.idle {
-		w.dismiss()
-	}
-	l.idle = nil
-	l.mu.Unlock()
+// Close ends the connection and removes the socket.
+func (l *sshConnection) Close() error {
 	_ = l.stdin.Close()
 	timer := time.NewTimer(5 * time.Second)
 	defer timer.Stop()

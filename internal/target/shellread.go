@@ -16,7 +16,7 @@ import (
 
 // shellFiles reads through the shell, for hosts without SFTP: small images with another server than OpenSSH's. Each call is a process and more
 // there, so a snapshot of facts takes many times as long; several files are read in one round trip.
-type shellFiles struct{ s *SSH }
+type shellFiles struct{ s *Shell }
 
 func (f *shellFiles) close() {}
 

@@ -18,9 +18,9 @@ import (
 
 // jobBases are the folders that can hold those of jobs, the best first: memory, so that nothing that a load prints goes to the disk that it
 // loads. They depend on the user alone: the next start must find what a killed one left.
-func (s *SSH) jobBases(l *link) []string {
-	if s.options.Jobs != "" {
-		return []string{s.options.Jobs}
+func (s *Shell) jobBases(l *link) []string {
+	if s.jobs != "" {
+		return []string{s.jobs}
 	}
 	bases := []string{fmt.Sprintf("/dev/shm/headroom-%d", l.uid), fmt.Sprintf("/run/user/%d/headroom", l.uid),
 		fmt.Sprintf("/tmp/headroom-%d", l.uid), fmt.Sprintf("/var/tmp/headroom-%d", l.uid)}
@@ -31,7 +31,7 @@ func (s *SSH) jobBases(l *link) []string {
 }
 
 // makeFolder has one of the scripts make a folder in the first base that will do.
-func (s *SSH) makeFolder(ctx context.Context, script, id string) (string, error) {
+func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, error) {
 	l, err := s.connection(ctx)
 	if err != nil {
 		return "", err
@@ -73,12 +73,12 @@ func outlasting(ctx context.Context, by time.Duration) (context.Context, context
 }
 
 // Start begins a detached job. It survives the connection.
-func (s *SSH) Start(ctx context.Context, spec JobSpec) (Job, error) {
+func (s *Shell) Start(ctx context.Context, spec JobSpec) (Job, error) {
 	dir, err := s.makeFolder(ctx, makeScript, spec.ID)
 	if err != nil {
 		return nil, err
 	}
-	j := &sshJob{s: s, id: spec.ID, dir: dir, done: make(chan struct{})}
+	j := &shellJob{s: s, id: spec.ID, dir: dir, done: make(chan struct{})}
 	if err := j.launch(ctx, spec); err != nil {
 		// It may have begun without our hearing of it.
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
@@ -89,7 +89,7 @@ func (s *SSH) Start(ctx context.Context, spec JobSpec) (Job, error) {
 	return j, nil
 }
 
-func (j *sshJob) launch(ctx context.Context, spec JobSpec) error {
+func (j *shellJob) launch(ctx context.Context, spec JobSpec) error {
 	for name, data := range spec.Files {
 		if err := j.s.write(ctx, path.Join(j.dir, name), data, 0o600); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (j *sshJob) launch(ctx context.Context, spec JobSpec) error {
 }
 
 // write makes a file there, whatever bytes it holds.
-func (s *SSH) write(ctx context.Context, name string, data []byte, mode fs.FileMode) error {
+func (s *Shell) write(ctx context.Context, name string, data []byte, mode fs.FileMode) error {
 	const script = `umask 077; rm -f -- "$1"; cat >"$1" && chmod "$2" "$1" && [ "$(wc -c <"$1")" -eq "$3" ]`
 	if data == nil {
 		data = []byte{} // a file without a byte has an input, too
@@ -135,7 +135,7 @@ func (s *SSH) write(ctx context.Context, name string, data []byte, mode fs.FileM
 
 // Receive copies a file into a folder whose files can be executed. The name's first part, if it has several, is the ID of the
 // folder among those of jobs, so that ClearJob finds it after a crash.
-func (s *SSH) Receive(ctx context.Context, name string, data []byte, mode fs.FileMode) (string, error) {
+func (s *Shell) Receive(ctx context.Context, name string, data []byte, mode fs.FileMode) (string, error) {
 	id, file, ok := strings.Cut(name, "/")
 	if !ok {
 		id, file = "received-"+randomHex(4), name
@@ -161,9 +161,9 @@ func (s *SSH) Receive(ctx context.Context, name string, data []byte, mode fs.Fil
 	return full, s.write(ctx, full, data, mode)
 }
 
-// sshJob is a job on another host.
-type sshJob struct {
-	s       *SSH
+// shellJob is a job on another host.
+type shellJob struct {
+	s       *Shell
 	id, dir string
 	start   started
 	done    chan struct{}
@@ -174,9 +174,9 @@ type sshJob struct {
 	fate  error
 }
 
-func (j *sshJob) ID() string            { return j.id }
-func (j *sshJob) Dir() string           { return j.dir }
-func (j *sshJob) Done() <-chan struct{} { return j.done }
+func (j *shellJob) ID() string            { return j.id }
+func (j *shellJob) Dir() string           { return j.dir }
+func (j *shellJob) Done() <-chan struct{} { return j.done }
 
 // The records in a job's folder.
 const (
@@ -269,7 +269,7 @@ func minutes(text string) float64 {
 func shorten(record []byte) string { return tail(string(record), 200) }
 
 // Poll says how far the job is. An error for a job that is done says why nobody knows how it ended.
-func (j *sshJob) Poll(ctx context.Context) (JobState, error) {
+func (j *shellJob) Poll(ctx context.Context) (JobState, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.final == nil {
@@ -283,7 +283,7 @@ func (j *sshJob) Poll(ctx context.Context) (JobState, error) {
 }
 
 // look reads the records and looks for the wrapper.
-func (j *sshJob) look(ctx context.Context) (JobState, error) {
+func (j *shellJob) look(ctx context.Context) (JobState, error) {
 	end, process := path.Join(j.dir, endRecord), fmt.Sprintf("/proc/%d/stat", j.start.wrapper)
 	before := time.Now()
 	files, err := j.s.ReadFiles(ctx, end, process, uptimePath, path.Join(j.dir, startRecord))
@@ -324,7 +324,7 @@ func (j *sshJob) look(ctx context.Context) (JobState, error) {
 const uptimePath = "/proc/uptime"
 
 // clock turns the machine's uptimes into times of ours, so that the two clocks need not agree.
-func (j *sshJob) clock(before time.Time, f File) (began time.Time, at func(up float64) time.Time, err error) {
+func (j *shellJob) clock(before time.Time, f File) (began time.Time, at func(up float64) time.Time, err error) {
 	first, _, _ := strings.Cut(string(f.Data), " ")
 	up, err := strconv.ParseFloat(first, 64)
 	if f.Err != nil || err != nil {
@@ -336,38 +336,28 @@ func (j *sshJob) clock(before time.Time, f File) (began time.Time, at func(up fl
 }
 
 // vanished is the error of a job that left no record of its end: all of its processes were killed, and the folder may be gone as well.
-func (j *sshJob) vanished(ctx context.Context, folder error) error {
+func (j *shellJob) vanished(ctx context.Context, folder error) error {
 	e := &lab.Error{What: "job " + j.id + " was ended from outside, and left no result", Target: j.s.Name()}
 	if errors.Is(folder, fs.ErrNotExist) {
 		e.Hints = []string{"its folder is gone too: was the machine started anew?"}
 		return e
 	}
-	if j.s.lingers(ctx) {
-		e.Hints = []string{"systemd-logind there ends everything at logout (KillUserProcesses=yes); as root there: loginctl enable-linger USER"}
+	if hint := j.s.way.Vanished(ctx); hint != "" {
+		e.Hints = []string{hint}
 		return e
 	}
 	e.Hints = []string{"the kernel's log there tells whether memory ran out (dmesg | grep -i 'killed process')"}
 	return e
 }
 
-// lingers says whether logind there would end a job with the connection.
-func (s *SSH) lingers(ctx context.Context) bool {
-	said, err := s.script(ctx, "can't ask logind", lingerScript)
-	return err == nil && said == "killed\n"
-}
-
-// Caveats are what there is to know of jobs on this host before they are started.
-func (s *SSH) Caveats(ctx context.Context) []string {
-	var said []string
-	if s.lingers(ctx) {
-		said = append(said, "systemd-logind there ends everything at logout (KillUserProcesses=yes): a load does not survive a lost connection; as root there: loginctl enable-linger USER")
-	}
+// Caveats are what there is to know of jobs on this machine before they are started.
+func (s *Shell) Caveats(ctx context.Context) []string {
 	if f, _, err := s.files(ctx); err == nil {
 		if _, slow := f.(*shellFiles); slow {
-			said = append(said, "there is no SFTP server, so reading facts takes long; install OpenSSH's (openssh-sftp-server), or give them time with --timeout")
+			return []string{"there is no SFTP server, so reading facts takes long; install OpenSSH's (openssh-sftp-server), or give them time with --timeout"}
 		}
 	}
-	return said
+	return nil
 }
 
 // How often a job is asked after: often in its first moments, so that a short one is not kept waiting.
@@ -377,7 +367,7 @@ const (
 )
 
 // follow asks after the job until it has ended. A connection that can't be made again in time is an end, too.
-func (j *sshJob) follow() {
+func (j *shellJob) follow() {
 	defer close(j.done)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -417,7 +407,7 @@ func (j *sshJob) follow() {
 }
 
 // Fetch reads a file of the job's folder.
-func (j *sshJob) Fetch(ctx context.Context, name string) ([]byte, error) {
+func (j *shellJob) Fetch(ctx context.Context, name string) ([]byte, error) {
 	files, err := j.s.ReadFiles(ctx, path.Join(j.dir, name))
 	if err != nil {
 		return nil, err
@@ -427,12 +417,12 @@ func (j *sshJob) Fetch(ctx context.Context, name string) ([]byte, error) {
 }
 
 // Tail reads the end of such a file.
-func (j *sshJob) Tail(ctx context.Context, name string, n int64) ([]byte, error) {
+func (j *shellJob) Tail(ctx context.Context, name string, n int64) ([]byte, error) {
 	return reading(ctx, j.s, func(f remoteFiles) ([]byte, error) { return f.tail(path.Join(j.dir, name), n) })
 }
 
 // Kill ends the job and everything that it started.
-func (j *sshJob) Kill(ctx context.Context, grace time.Duration) error {
+func (j *shellJob) Kill(ctx context.Context, grace time.Duration) error {
 	if err := j.s.kill(ctx, j.dir, j.start.wrapper, grace); err != nil {
 		return err
 	}
@@ -444,7 +434,7 @@ func (j *sshJob) Kill(ctx context.Context, grace time.Duration) error {
 	}
 }
 
-func (s *SSH) kill(ctx context.Context, dir string, wrapper int, grace time.Duration) error {
+func (s *Shell) kill(ctx context.Context, dir string, wrapper int, grace time.Duration) error {
 	tenths := int64((grace + 99*time.Millisecond) / (100 * time.Millisecond))
 	left, err := s.script(ctx, "can't end what works in "+dir, killScript, dir, strconv.Itoa(wrapper), strconv.FormatInt(tenths, 10))
 	if err == nil && left != "" {
@@ -455,13 +445,13 @@ func (s *SSH) kill(ctx context.Context, dir string, wrapper int, grace time.Dura
 }
 
 // Remove deletes the job's folder, and the folder of all jobs when it was the last.
-func (j *sshJob) Remove(ctx context.Context) error {
+func (j *shellJob) Remove(ctx context.Context) error {
 	_, err := j.s.script(ctx, "can't remove the folder of job "+j.id, removeScript, j.dir)
 	return err
 }
 
 // JobsBelow lists the IDs of the jobs whose folders are still there and begin with prefix.
-func (s *SSH) JobsBelow(ctx context.Context, prefix string) ([]string, error) {
+func (s *Shell) JobsBelow(ctx context.Context, prefix string) ([]string, error) {
 	folders, err := s.jobFolders(ctx)
 	var ids []string
 	for _, dir := range folders {
@@ -473,7 +463,7 @@ func (s *SSH) JobsBelow(ctx context.Context, prefix string) ([]string, error) {
 }
 
 // jobFolders are the folders of jobs in all places where there can be some.
-func (s *SSH) jobFolders(ctx context.Context) ([]string, error) {
+func (s *Shell) jobFolders(ctx context.Context) ([]string, error) {
 	l, err := s.connection(ctx)
 	if err != nil {
 		return nil, err
@@ -497,7 +487,7 @@ func (s *SSH) jobFolders(ctx context.Context) ([]string, error) {
 }
 
 // ClearJob ends whatever a crashed headroom left running under a job's ID, and deletes its folder.
-func (s *SSH) ClearJob(ctx context.Context, id string) error {
+func (s *Shell) ClearJob(ctx context.Context, id string) error {
 	folders, err := s.jobFolders(ctx)
 	if err != nil {
 		return err
@@ -518,7 +508,7 @@ func (s *SSH) ClearJob(ctx context.Context, id string) error {
 
 // ClockOffset estimates how far the host's clock is ahead of ours: from the quickest of several questions, the middle between
 // asking and hearing, and off by half of the time between at most.
-func (s *SSH) ClockOffset(ctx context.Context) (offset, uncertainty time.Duration, err error) {
+func (s *Shell) ClockOffset(ctx context.Context) (offset, uncertainty time.Duration, err error) {
 	for i := range 5 {
 		before := time.Now()
 		out, err := s.Run(ctx, "date", "+%s.%N")
@@ -554,10 +544,10 @@ func parseDate(text string) (at time.Time, step time.Duration, err error) {
 }
 
 var (
-	_ Leftovers     = (*SSH)(nil)
-	_ Receiver      = (*SSH)(nil)
-	_ Closer        = (*SSH)(nil)
-	_ Clock         = (*SSH)(nil)
-	_ Caveats       = (*SSH)(nil)
-	_ fs.ReadLinkFS = sshFS{}
+	_ Leftovers     = (*Shell)(nil)
+	_ Receiver      = (*Shell)(nil)
+	_ Closer        = (*Shell)(nil)
+	_ Clock         = (*Shell)(nil)
+	_ Caveats       = (*Shell)(nil)
+	_ fs.ReadLinkFS = shellFS{}
 )

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os/exec"
 	"path"
 	"sync"
 	"time"
@@ -20,8 +19,8 @@ import (
 // the same time. A snapshot of facts reads thousands of small files.
 type sftpFiles struct {
 	client *sftp.Client
-	cmd    *exec.Cmd
-	ended  chan struct{}
+	*Session
+	ended chan struct{}
 }
 
 // sftpServers is where distributions keep OpenSSH's server: Debian, Fedora, Arch and SUSE and Alpine, FreeBSD's layout.
@@ -35,36 +34,35 @@ const sftpLimit = 20 * time.Second
 func openSFTP(l *link) remoteFiles {
 	mark := randomHex(16)
 	line := "m=" + mark + ";for p in " + sftpServers + `;do if [ -x $p ];then printf '\n%s\n' $m;exec $p;fi;done` + "\n"
-	if f := handshake(l.session("--", "shared", crossing), line, mark); f != nil {
+	if f := handshake(l.Shell, line, mark); f != nil {
 		return f
 	}
-	if f := handshake(l.session("-s", "--", "shared", "sftp"), "", ""); f != nil {
+	if f := handshake(l.SFTP, "", ""); f != nil {
 		return f
 	}
 	return nil
 }
 
 // handshake starts a server and agrees with it on the protocol; nil when that does not come about.
-func handshake(cmd *exec.Cmd, line, mark string) remoteFiles {
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
+func handshake(start func(stdout, stderr io.Writer) (*Session, error), line, mark string) remoteFiles {
+	stdout, printed := io.Pipe()
+	session, err := start(printed, io.Discard)
+	if err != nil || session == nil {
 		return nil
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil
-	}
-	if err := cmd.Start(); err != nil {
-		return nil
-	}
-	late := time.AfterFunc(sftpLimit, func() { _ = cmd.Process.Kill() })
+	go func() {
+		<-session.Ended
+		_ = printed.Close()
+	}()
+	late := time.AfterFunc(sftpLimit, session.Kill)
 	defer late.Stop()
 	give := func() remoteFiles {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		session.Kill()
+		_ = stdout.Close() // what is still printed goes nowhere
+		<-session.Ended
 		return nil
 	}
-	if _, err := io.WriteString(stdin, line); err != nil {
+	if _, err := io.WriteString(session.Stdin, line); err != nil {
 		return give()
 	}
 	from := bufio.NewReaderSize(stdout, 1<<16)
@@ -77,22 +75,23 @@ func handshake(cmd *exec.Cmd, line, mark string) remoteFiles {
 			break
 		}
 	}
-	client, err := sftp.NewClientPipe(from, stdin)
+	client, err := sftp.NewClientPipe(from, session.Stdin)
 	if err != nil {
 		return give()
 	}
-	f := &sftpFiles{client: client, cmd: cmd, ended: make(chan struct{})}
+	f := &sftpFiles{client: client, Session: session, ended: make(chan struct{})}
 	go func() {
 		_ = client.Wait() // when it has read to the end of the output
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		session.Kill()
+		_ = stdout.Close()
+		<-session.Ended
 		close(f.ended)
 	}()
 	return f
 }
 
 func (f *sftpFiles) close() {
-	late := time.AfterFunc(2*time.Second, func() { _ = f.cmd.Process.Kill() })
+	late := time.AfterFunc(2*time.Second, f.Kill)
 	defer late.Stop()
 	_ = f.client.Close()
 	<-f.ended

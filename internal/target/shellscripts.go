@@ -97,9 +97,3 @@ for base; do
 	rmdir "$base" 2>/dev/null
 done
 echo "nowhere -"`
-
-// lingerScript prints "killed" where logind ends what a user leaves behind at the end of the session.
-const lingerScript = `[ "$(id -u)" = 0 ] && exit 0
-said=$(busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager KillUserProcesses 2>/dev/null)
-[ "$said" = "b true" ] && [ ! -e "/var/lib/systemd/linger/$(id -un)" ] && echo killed
-exit 0`

@@ -27,7 +27,7 @@ type remoteFiles interface {
 }
 
 // files is the way to the host's files: SFTP, or the shell where there is none.
-func (s *SSH) files(ctx context.Context) (remoteFiles, *link, error) {
+func (s *Shell) files(ctx context.Context) (remoteFiles, *link, error) {
 	l, err := s.connection(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func (l *link) drop(f remoteFiles) {
 }
 
 // reading carries out something that only reads, and does it again when the connection was lost meanwhile.
-func reading[T any](ctx context.Context, s *SSH, do func(remoteFiles) (T, error)) (T, error) {
+func reading[T any](ctx context.Context, s *Shell, do func(remoteFiles) (T, error)) (T, error) {
 	for attempt := 0; ; attempt++ {
 		f, l, err := s.files(ctx)
 		if err != nil {
@@ -72,14 +72,14 @@ func reading[T any](ctx context.Context, s *SSH, do func(remoteFiles) (T, error)
 }
 
 // ReadFiles reads many files at once.
-func (s *SSH) ReadFiles(ctx context.Context, paths ...string) (map[string]File, error) {
+func (s *Shell) ReadFiles(ctx context.Context, paths ...string) (map[string]File, error) {
 	return reading(ctx, s, func(f remoteFiles) (map[string]File, error) { return f.readMany(ctx, paths) })
 }
 
-// sshFS is the host's file system as Go's interfaces ask for it.
-type sshFS struct{ s *SSH }
+// shellFS is the host's file system as Go's interfaces ask for it.
+type shellFS struct{ s *Shell }
 
-func asked[T any](f sshFS, op, name string, do func(remoteFiles, string) (T, error)) (T, error) {
+func asked[T any](f shellFS, op, name string, do func(remoteFiles, string) (T, error)) (T, error) {
 	var none T
 	if !fs.ValidPath(name) {
 		return none, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -99,20 +99,20 @@ func bare(err error) error {
 	return err
 }
 
-func (f sshFS) Open(name string) (fs.File, error) { return asked(f, "open", name, remoteFiles.open) }
-func (f sshFS) ReadFile(name string) ([]byte, error) {
+func (f shellFS) Open(name string) (fs.File, error) { return asked(f, "open", name, remoteFiles.open) }
+func (f shellFS) ReadFile(name string) ([]byte, error) {
 	return asked(f, "open", name, remoteFiles.read)
 }
-func (f sshFS) ReadDir(name string) ([]fs.DirEntry, error) {
+func (f shellFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return asked(f, "open", name, remoteFiles.list)
 }
-func (f sshFS) Stat(name string) (fs.FileInfo, error) {
+func (f shellFS) Stat(name string) (fs.FileInfo, error) {
 	return asked(f, "stat", name, remoteFiles.stat)
 }
-func (f sshFS) Lstat(name string) (fs.FileInfo, error) {
+func (f shellFS) Lstat(name string) (fs.FileInfo, error) {
 	return asked(f, "lstat", name, remoteFiles.lstat)
 }
-func (f sshFS) ReadLink(name string) (string, error) {
+func (f shellFS) ReadLink(name string) (string, error) {
 	return asked(f, "readlink", name, remoteFiles.readLink)
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,10 +17,8 @@ import (
 
 // worker is a shell there that carries out one command after the other.
 type worker struct {
-	cmd            *exec.Cmd
-	stdin          io.WriteCloser
+	*Session
 	stdout, stderr *stream
-	ended          chan struct{} // closed when its session has ended
 }
 
 // worker takes one that is idle, or starts one.
@@ -31,7 +28,7 @@ func (l *link) worker() (*worker, error) {
 		w := l.idle[len(l.idle)-1]
 		l.idle = l.idle[:len(l.idle)-1]
 		select {
-		case <-w.ended:
+		case <-w.Ended:
 			continue
 		default:
 			l.mu.Unlock()
@@ -39,36 +36,28 @@ func (l *link) worker() (*worker, error) {
 		}
 	}
 	l.mu.Unlock()
-	w := &worker{cmd: l.session("--", "shared", crossing), stdout: &stream{}, stderr: &stream{}, ended: make(chan struct{})}
-	w.cmd.Stdout, w.cmd.Stderr = w.stdout, w.stderr
+	w := &worker{stdout: &stream{}, stderr: &stream{}}
 	var err error
-	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
+	if w.Session, err = l.Shell(w.stdout, w.stderr); err != nil {
 		return nil, err
 	}
-	if err := w.cmd.Start(); err != nil {
-		return nil, &lab.Error{What: "can't start ssh", Err: err}
-	}
-	go func() {
-		_ = w.cmd.Wait() // what it said is in its streams
-		close(w.ended)
-	}()
-	_, err = io.WriteString(w.stdin, loop)
+	_, err = io.WriteString(w.Stdin, loop)
 	return w, err
 }
 
 // dismiss has it end when it has nothing more to read.
 func (w *worker) dismiss() {
-	_ = w.stdin.Close()
+	_ = w.Stdin.Close()
 	select {
-	case <-w.ended:
+	case <-w.Ended:
 	case <-time.After(2 * time.Second):
 		w.discard()
 	}
 }
 
 func (w *worker) discard() {
-	_ = w.cmd.Process.Kill()
-	<-w.ended
+	w.Kill()
+	<-w.Ended
 }
 
 // run carries out a command. One that reads input has a worker of its own, because only an end of the session is an end of its input.
@@ -87,15 +76,15 @@ func (l *link) run(ctx context.Context, input io.Reader, argv []string) (Output,
 	whole := w.listen(mark)
 	go func() {
 		// A worker that ends meanwhile is noticed below.
-		_, _ = io.WriteString(w.stdin, commandLine(mark, argv, input != nil))
+		_, _ = io.WriteString(w.Stdin, commandLine(mark, argv, input != nil))
 		if input != nil {
-			_, _ = io.Copy(w.stdin, input)
-			_ = w.stdin.Close()
+			_, _ = io.Copy(w.Stdin, input)
+			_ = w.Stdin.Close()
 		}
 	}()
 	select {
 	case <-whole:
-	case <-w.ended:
+	case <-w.Ended:
 	case <-ctx.Done():
 		// Closing the session would leave the command running there. sshd makes each session's shell the leader of a process
 		// group, and the worker is that process.
@@ -136,7 +125,7 @@ func (w *worker) listen(mark string) <-chan struct{} {
 		for _, half := range []<-chan struct{}{stdout, stderr} {
 			select {
 			case <-half:
-			case <-w.ended:
+			case <-w.Ended:
 				return
 			}
 		}
@@ -176,7 +165,7 @@ func readAnswer(mark string, stdout, stderr []byte) (out Output, begun, ended bo
 // unfinished says why there is no exit status.
 func (l *link) unfinished(w *worker, begun bool, argv []string) error {
 	select {
-	case <-l.gone:
+	case <-l.Gone():
 	case <-time.After(200 * time.Millisecond): // the master may be a little later than its sessions
 	}
 	said := string(w.stderr.bytes())
@@ -184,8 +173,8 @@ func (l *link) unfinished(w *worker, begun bool, argv []string) error {
 	switch {
 	case !l.alive():
 		e.Err = errConnectionLost
-	case strings.Contains(said, "Session open refused") || strings.Contains(said, "disabling multiplexing"):
-		e.Hints = []string{"sshd there allows too few sessions over one connection: MaxSessions in its sshd_config should be 10, the default"}
+	case l.Refused(said) != "":
+		e.Hints = []string{l.Refused(said)}
 	case !begun:
 		e.Hints = []string{"the login shell there must be able to carry out: exec /bin/sh -c '…'; a restricted shell can't"}
 	default:
