@@ -25,6 +25,8 @@ type Gauges struct {
 	sensors           map[string]string
 	maxMHz            float64
 	all               []string
+	// quotas are the files cpu.stat of the load's control group and of those above it.
+	quotas []string
 	// mount is a point of NFS whose traffic is counted; empty for none.
 	mount string
 	// ports says that those of the machine are counted, meant is the one that a network's tests should take, and pauseless says that it counts no pause frames.
@@ -67,7 +69,8 @@ func FindGauges(ctx context.Context, t target.Target, disks []string) (*Gauges, 
 		}
 	}
 	g.all = []string{diskStatsPath, statPath, vmStatPath, loadPath, pressureIOPath}
-	g.all = slices.Concat(g.all, g.throttles, g.clocks)
+	g.quotas = quotaFiles(r)
+	g.all = slices.Concat(g.all, g.throttles, g.clocks, g.quotas)
 	for _, d := range disks {
 		if file, ok := g.sensors[d]; ok {
 			g.all = append(g.all, file)
@@ -121,6 +124,16 @@ func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
 		if n, ok := numberIn(files[p]); ok {
 			c.Throttles = max(c.Throttles, 0) + n
 		}
+	}
+	for _, p := range g.quotas {
+		q, ok := parseQuota(files[p].Data)
+		if !ok {
+			continue
+		}
+		if c.Quota == nil {
+			c.Quota = &validity.Quota{}
+		}
+		c.Quota.Periods, c.Quota.Throttled, c.Quota.Seconds = c.Quota.Periods+q.Periods, c.Quota.Throttled+q.Throttled, c.Quota.Seconds+q.Seconds
 	}
 	c.MHz = meanMHz(g.clocks, func(p string) (int64, error) { return strconv.ParseInt(trimmed(files[p]), 10, 64) })
 	for d, p := range g.sensors {

@@ -614,6 +614,16 @@ func Checks() []Check {
 			Source:     "the kernel's thermal_throttle counters (x86)",
 		},
 		{
+			Code:       "cpu-quota",
+			Title:      "A limit of CPU time held the load back",
+			Repetition: cpuQuota,
+			AnyLoad:    true,
+			Taints:     "everything",
+			When:       fmt.Sprintf("in more than %s of the periods in which it ran, the control group of the load, or one above it, had used up its time", share(quotaShare)),
+			Do:         "give it more CPU (a pod's cpu limit, a service's CPUQuota), or keep the limit for all",
+			Source:     "cpu.stat of the kernel's control groups: nr_periods, nr_throttled and throttled_usec (version 2) or throttled_time (version 1)",
+		},
+		{
 			Code:       "cpu-frequency",
 			Title:      "The CPU ran slowly under load",
 			Repetition: cpuFrequency,

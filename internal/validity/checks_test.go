@@ -576,6 +576,17 @@ func cases() map[string][]one {
 			{"hot", change(reads(), func(e *Evidence) { e.After.Throttles += 7 }), "7 times"},
 			{"no counters", change(reads(), func(e *Evidence) { e.Before.Throttles, e.After.Throttles = -1, 7 }), ""},
 		},
+		"cpu-quota": {
+			{"held back", change(reads(), func(e *Evidence) {
+				e.Before.Quota, e.After.Quota = &Quota{Periods: 100, Throttled: 7, Seconds: 1}, &Quota{Periods: 200, Throttled: 57, Seconds: 3.5}
+			}), "50 of 100 periods, for 2.5s"},
+			{"once, when it began", change(reads(), func(e *Evidence) {
+				e.Before.Quota, e.After.Quota = &Quota{}, &Quota{Periods: 100, Throttled: 1, Seconds: 0.01}
+			}), ""},
+			{"a limit that was not met", change(reads(), func(e *Evidence) { e.Before.Quota, e.After.Quota = &Quota{}, &Quota{Periods: 100} }), ""},
+			{"no limit", change(reads(), func(e *Evidence) { e.Before.Quota, e.After.Quota = &Quota{}, &Quota{} }), ""},
+			{"unknown", reads(), ""},
+		},
 		"cpu-frequency": {
 			{"held back", change(reads(), func(e *Evidence) {
 				e.During = Counters{Time: e.Before.Time.Add(time.Second), MHz: 1200, MaxMHz: 3900}

@@ -2,6 +2,7 @@ package validity
 
 import (
 	"slices"
+	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/unit"
@@ -15,6 +16,8 @@ const (
 	// stealShare is the part of CPU time that a hypervisor may give to others. Above one in a hundred the tail
 	// percentiles are its, because a stolen slice lasts milliseconds.
 	stealShare = 0.01
+	// quotaShare is the part of its periods in which a group may have used up its time: fewer are the bursts of starting and of telling results.
+	quotaShare = 0.02
 	// slowShare is how far below its highest clock a busy machine may run. All cores at work reach 60% to 80% of the
 	// highest clock, which is one core's turbo; busyShare is what counts as busy, since idle cores sleep.
 	slowShare = 0.5
@@ -86,6 +89,19 @@ func throttled(e *Evidence) []lab.Warning {
 		return nil
 	}
 	return warn(everything(), "the CPU slowed down %d times because it was too hot; see to its cooling and repeat", n)
+}
+
+func cpuQuota(e *Evidence) []lab.Warning {
+	before, after := e.Before.Quota, e.After.Quota
+	if before == nil || after == nil {
+		return nil
+	}
+	periods, held := after.Periods-before.Periods, after.Throttled-before.Throttled
+	if held <= 0 || periods <= 0 || float64(held) <= quotaShare*float64(periods) {
+		return nil
+	}
+	return warn(everything(), "the limit of CPU time held the load back in %d of %d periods, for %s in all: it measured the limit; give it more CPU, "+
+		"or keep the limit for every run that is compared", held, periods, unit.Duration(time.Duration((after.Seconds-before.Seconds)*float64(time.Second))))
 }
 
 func cpuFrequency(e *Evidence) []lab.Warning {

@@ -62,6 +62,8 @@ type Counters struct {
 	Cores []CPUTimes
 	// Throttles is the sum of thermal_throttle counters over the cores; -1 when there are none to read.
 	Throttles int64
+	// Quota is what a limit of CPU time on the load's control group, or on one above it, has done; nil where there is none to read.
+	Quota *Quota
 	// MHz is the mean of scaling_cur_freq over the cores, and MaxMHz of cpuinfo_max_freq; 0 when unreadable.
 	MHz, MaxMHz float64
 	// PagedIn and PagedOut are the bytes that the block layer was asked to read and write, from pgpgin and pgpgout of
@@ -73,6 +75,14 @@ type Counters struct {
 	Load float64
 	// PressureIO is the total stall time in seconds of /proc/pressure/io "some"; -1 when unreadable.
 	PressureIO float64
+}
+
+// Quota are the counters of a limit of CPU time, since the group was made.
+type Quota struct {
+	// Periods in which the group ran, and those of them in which it was held back.
+	Periods, Throttled int64
+	// Seconds that its threads were held back, added up.
+	Seconds float64
 }
 
 // ServerBytes are what a server has sent for reads and was sent by writes.
