@@ -3,16 +3,19 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"time"
 
+	"headroom/internal/guard"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/target"
 )
 
 // blankDevice is a device that was made for the target under test, and is gone with it: nobody keeps anything on it, so that it needs no
-// inspection. It is asked about anew before each write, because a guest can give its disks other names at its next boot.
+// inspection, but where others have made it. It is asked about anew before each write, because a guest can give its disks other names at its next boot.
 type blankDevice struct {
 	target target.Target
 	path   string
@@ -28,14 +31,49 @@ func (m *measurement) holdThere(ctx context.Context, place lab.Place) error {
 	b := &blankDevice{m.target, place.Resolved}
 	err := b.mayWrite(ctx)
 	if err == nil {
+		err = b.look(ctx, place.Size)
+	}
+	if err == nil {
 		m.blank = b
 		return nil
 	}
-	if lab.KindOf(err) != lab.Refused {
+	if _, data := errors.AsType[*notBlank](err); data || lab.KindOf(err) != lab.Refused {
 		return err
 	}
 	return &lab.Error{Kind: lab.Refused, What: m.run.Cells[i].ID + " writes to " + place.Path + ", and devices of another machine can't be proved to be empty", Target: m.target.Name(),
 		Hints: []string{"measure a directory there, or take a suite whose jobs only read what is there (steps: [load])", "or run headroom on that machine"}}
+}
+
+// notBlank is the refusal of a device that was made for the target and holds data all the same.
+type notBlank struct{ err error }
+
+func (e *notBlank) Error() string { return e.err.Error() }
+func (e *notBlank) Unwrap() error { return e.err }
+
+// look reads a device that others have made for the target, as closely as the guard reads one of this machine: what a class of storage
+// hands out may be what somebody gave back.
+func (b *blankDevice) look(ctx context.Context, size int64) error {
+	if d, ok := b.target.(target.Disposable); !ok || !d.Unseen() {
+		return nil
+	}
+	f, err := b.target.FS().Open(b.path[1:])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	device, ok := f.(io.ReaderAt)
+	if !ok {
+		return &lab.Error{What: b.path + " can't be read at any place", Target: b.target.Name()}
+	}
+	seen, err := guard.Look(ctx, device, size)
+	if err != nil {
+		return &notBlank{&lab.Error{Kind: lab.Refused, What: "can't see whether " + b.path + " is empty", Target: b.target.Name(), Err: err}}
+	}
+	if seen.Data {
+		return &notBlank{&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was made for this pod, and holds data at byte %d", b.path, seen.DataAt), Target: b.target.Name(),
+			Hints: []string{"the provisioner hands out volumes that were used before, and does not wipe them: find out whose data that is"}}}
+	}
+	return nil
 }
 
 // writes says whether a cell writes to a device.

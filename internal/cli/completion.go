@@ -8,6 +8,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/reference"
 	"headroom/internal/suite"
+	"headroom/internal/target/kube"
 )
 
 // completeRuns offers the runs of the store to the shell.
@@ -47,7 +48,8 @@ func (p *program) completeSubjects(most int) cobra.CompletionFunc {
 
 // targetNames are the beginnings of targets.
 func targetNames() []string {
-	return []string{here + "\tthis machine", "ssh://\ta host, as your ssh knows it", guestScheme + "\ta guest in QEMU, by the file that describes it"}
+	return []string{here + "\tthis machine", "ssh://\ta host, as your ssh knows it", guestScheme + "\ta guest in QEMU, by the file that describes it",
+		kube.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig"}
 }
 
 // completeFlag offers the values of a flag.

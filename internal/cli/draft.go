@@ -14,6 +14,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/suite"
+	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -131,6 +132,11 @@ func (m *measurement) resolvePlace(ctx context.Context, su suite.Suite, args []s
 		if !su.TouchesStorage() {
 			return lab.Place{Kind: lab.NoPlace}, nil
 		}
+		if t, ok := m.target.(target.Holder); ok {
+			path = t.Place()
+		}
+	}
+	if path == "" {
 		return lab.Place{}, usage("measure what? name a directory or a device", fmt.Sprintf("for example: headroom run %s .", su.Name))
 	}
 	if m.target.Name() != here && !filepath.IsAbs(path) {

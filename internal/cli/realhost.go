@@ -14,6 +14,7 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/target"
 	"headroom/internal/target/bootloader"
+	"headroom/internal/target/kube"
 	"headroom/internal/unit"
 )
 
@@ -66,6 +67,9 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 			Hints: []string{"measure from a machine that uses it, and vary the node's boot: --on ssh://CLIENT --boot-on " + x.target.Name()}}
 	}
 	name := x.bootedName()
+	if isPod(x.target.Name()) {
+		return x.checkPod()
+	}
 	switch {
 	case !x.boots() && (x.options.reboot != "" || x.options.bootOn != ""):
 		return usage("nothing that is varied takes a boot, so --reboot and --boot-on mean nothing", "headroom factors says what each factor needs")
@@ -76,7 +80,7 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 			return usage("a guest is headroom's own, and started anew without --reboot")
 		}
 		return nil
-	case fleeting(name) || name == here || !isTarget(name) || slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == "guest" }):
+	case fleeting(name) || name == here || !isTarget(name) || slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == "guest" || c.Scheme.Name == podScheme }):
 		return x.cantBoot()
 	case x.options.reboot == "":
 		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s starts %s anew at every visit, and nobody has allowed that", x.bootFactor(), name),
@@ -85,6 +89,32 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("--reboot names %s, and what would be started anew is %s", x.options.reboot, name)}
 	}
 	return x.openHost(ctx, name)
+}
+
+// podScheme is that of the limits of a pod.
+const podScheme = "pod"
+
+// checkPod refuses what a pod can't vary. Settings of its node are put back through another pod if headroom is killed, which must come to the
+// same node.
+func (x *experiment) checkPod() error {
+	o, err := kube.Parse(x.target.Name())
+	if err != nil {
+		return err
+	}
+	if x.options.reboot != "" || x.options.bootOn != "" {
+		return usage("a pod has no boot; its limits are varied without --reboot and --boot-on")
+	}
+	for _, c := range x.choices {
+		switch {
+		case c.Scheme.Class == factor.OfBoot && c.Scheme.Name != podScheme:
+			return &lab.Error{Kind: lab.Refused, What: "a pod can't start its node anew, which " + c.Factor() + " needs", Target: x.target.Name(),
+				Hints: []string{"measure the node itself: --on ssh://root@NODE --reboot ssh://root@NODE"}}
+		case c.Scheme.Class == factor.Live && o.Node == "":
+			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is a setting of the node, and no node is named", Target: x.target.Name(),
+				Hints: []string{"add node=NAME, so that it can be put back there if headroom is killed; it takes privileged, too"}}
+		}
+	}
+	return nil
 }
 
 func (x *experiment) cantBoot() error {

@@ -17,6 +17,7 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
+	"headroom/internal/target/kube"
 )
 
 // recoverAbandoned ends and removes what a killed headroom left behind on targets that are wanted, puts back the settings that it had
@@ -26,6 +27,8 @@ func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted f
 	ofEvent := func(left factor.Left) bool { return strings.Contains(left.ID, eventJournal) }
 	upset, err := p.undoAbandoned(ctx, s, wanted, foreign, ofEvent)
 	errs := []error{err}
+	taken, err := p.clearClusters(ctx, s, wanted)
+	errs = append(errs, err)
 	abandoned, err := s.Abandoned()
 	errs = append(errs, err)
 	for _, a := range abandoned {
@@ -36,7 +39,7 @@ func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted f
 	changed, err := p.undoAbandoned(ctx, s, wanted, foreign, func(left factor.Left) bool { return !ofEvent(left) })
 	errs = append(errs, err)
 	booted, err := p.bootLeft(ctx, s, wanted, allowed, foreign)
-	return len(abandoned) + upset + built + changed + booted, errors.Join(append(errs, err)...)
+	return upset + taken + len(abandoned) + built + changed + booted, errors.Join(append(errs, err)...)
 }
 
 // tidy recovers what can be recovered on this machine and on targets, one that is empty for all of them, and says what can't: that is no
@@ -68,6 +71,8 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 		switch {
 		case fleeting(left.Target):
 			did = append(did, "its guest "+left.Target+" went with it")
+		case kube.Goes(left.Target):
+			did = append(did, "all that it had there went with its pod "+left.Target)
 		case !wanted(left.Target):
 			later = append(later, left.Target)
 		default:

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/runner"
+	"headroom/internal/target/kube"
 )
 
 // stepsSchema is that of what a dry run prints as JSON.
@@ -124,9 +125,10 @@ func (m *measurement) preview(ctx context.Context, lines map[string]runner.Lines
 	return nil
 }
 
-// forgetful says whether a directory of the target is empty again after a boot: that of a guest which lives in memory.
+// forgetful says whether a directory of the target is empty again after a boot: that of a guest which lives in memory, or of a pod whose
+// volume goes with it.
 func (x *experiment) forgetful() bool {
-	return fleeting(x.target.Name()) && x.place().Kind == lab.Directory
+	return (fleeting(x.target.Name()) || kube.Forgets(x.target.Name())) && x.place().Kind == lab.Directory
 }
 
 func (m *measurement) filename() string {

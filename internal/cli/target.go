@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
+	"headroom/internal/target/kube"
 	"headroom/internal/target/qemu"
 )
 
@@ -35,6 +37,7 @@ func targetKinds() []targetKind {
 		{here, "local", func(_ context.Context, p *program, _ string) (target.Target, error) { return p.local(), nil }},
 		{"ssh:", "ssh://[user@]host[:port]", openSSH},
 		{guestScheme, "qemu:FILE", openGuest},
+		{kube.Scheme, kube.Form, openPod},
 		{talosScheme, "talos://NODE", openTalos},
 	}
 }
@@ -75,6 +78,32 @@ func (p *program) openGuestWith(ctx context.Context, name, images string) (targe
 	}
 	return g, nil
 }
+
+// podsDir is where it is written down what was made in clusters.
+func podsDir(s *store.Store) string { return filepath.Join(s.Dir(), "pods") }
+
+func openPod(ctx context.Context, p *program, name string) (target.Target, error) {
+	o, err := kube.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Image == "" {
+		o.Image = p.Env(kube.ImageVariable)
+	}
+	s, err := p.openStore()
+	if err != nil {
+		return nil, err
+	}
+	pod, err := kube.Open(ctx, o, kube.Host{Records: podsDir(s), Say: func(text string) { p.say("", text) }})
+	if err != nil {
+		return nil, err // and no pod that is nil in an interface which is not
+	}
+	p.say("", "the pod runs on node "+pod.Node())
+	return pod, nil
+}
+
+// isPod says whether a target is a pod that is made to be measured.
+func isPod(name string) bool { return strings.HasPrefix(name, kube.Scheme) }
 
 // withEmulation adds what QEMU knows of a guest and the guest itself may have been too slow to say: that its processor is a program. Every
 // report of it must say so.
@@ -182,6 +211,9 @@ const bootIDPath = "/proc/sys/kernel/random/boot_id"
 func onThisMachine(ctx context.Context, t target.Target) bool {
 	if t.Name() == here {
 		return true
+	}
+	if isPod(t.Name()) {
+		return false // whatever machine its node is, it sees other files, and may be taken away
 	}
 	own, err := os.ReadFile(bootIDPath)
 	if err != nil {

@@ -52,3 +52,19 @@ func checkGuest(name, _ string) error {
 	}
 	return nil
 }
+
+// podSettings are the limits of a pod that BootSpec.Machine knows.
+func podSettings() []string { return []string{"cpu", "memory"} }
+
+// amount is what Kubernetes takes for CPU and memory: "2", "500m", "1Gi", and two of them, of which the first is requested.
+var amount = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?[mkMGTKi]*)?(\.\.)?([0-9]+(\.[0-9]+)?[mkMGTKi]*)?$`)
+
+func checkPod(name, level string) error {
+	if !slices.Contains(podSettings(), name) {
+		return errors.New("pod: takes one of " + strings.Join(podSettings(), ", ") + ", not " + quoted(name))
+	}
+	if level != "" && level != Found && !amount.MatchString(level) {
+		return errors.New("an amount is like 2, 500m, 1Gi or 1..2, not " + quoted(level))
+	}
+	return nil
+}

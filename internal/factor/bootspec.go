@@ -30,7 +30,7 @@ func BootSpec(levels map[string]string) target.BootSpec {
 			}
 		case "kernel":
 			spec.Kernel = level
-		case "guest":
+		case "guest", "pod":
 			if spec.Machine == nil {
 				spec.Machine = map[string]string{}
 			}

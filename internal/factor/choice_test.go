@@ -109,7 +109,7 @@ func TestSchemesAreComplete(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 16 {
+	if len(seen) != 17 {
 		t.Errorf("%d schemes", len(seen))
 	}
 }

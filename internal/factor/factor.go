@@ -53,7 +53,7 @@ type Scheme struct {
 	Name  string // "sysctl"
 	Title string // in a sentence, for people
 	Class Class
-	// Needs is what it takes to change a level: "nothing", "remount", "reload", "reboot".
+	// Needs is what it takes to change a level: "nothing", "remount", "reload", "reboot", "new pod".
 	Needs string
 	// Syntax of the whole factor, and Examples with levels as typed after --factor.
 	Syntax   string

@@ -48,6 +48,12 @@ func (s Sample) String() string {
 // extent is a stretch of a device, in bytes.
 type extent struct{ at, length int64 }
 
+// Look reads a device of this size that is not on this machine until it finds data or has seen enough, as Inspect does with one that is. It
+// says nothing of who uses the device.
+func Look(ctx context.Context, device io.ReaderAt, size int64) (Sample, error) {
+	return sample(ctx, device, size, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+}
+
 // sample reads a device until it finds data or has seen enough. Up to 1 GiB it reads everything. Of a larger device it reads
 // both ends, where labels and tables are; then the landmarks, where a freshly made file system writes even when empty; then
 // one piece at random in each of 4096 equal strata, in an order that covers the device evenly wherever time cuts it off.

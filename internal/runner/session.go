@@ -53,6 +53,8 @@ type Session struct {
 	servers int
 	// upsets are how many jobs of events there were.
 	upsets int
+	// renewed is how often the target was lost, and another was had.
+	renewed int
 	// once is how long the current repetition waited for a layout that all the later ones share.
 	once time.Duration
 }
@@ -83,15 +85,21 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 
 // Repeat carries out one repetition of a cell and saves it. A load that fails is a result too: what it printed is kept, with a
 // warning that says so. An error says that going on is pointless, or that ctx was cancelled; the repetition is not kept then.
+//
+// A repetition whose target was lost meanwhile, and of which another can be had, is carried out anew on that one.
 func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
-	a, err := s.arrive(ctx, next)
-	if err == nil {
-		err = s.measure(ctx, a)
+	for {
+		a, err := s.arrive(ctx, next)
+		if err == nil {
+			err = s.measure(ctx, a)
+		}
+		if err == nil {
+			return a.rep, nil
+		}
+		if again := s.renew(ctx, next, err); again != nil {
+			return lab.Repetition{}, s.stoppedOr(ctx, again)
+		}
 	}
-	if err != nil {
-		return lab.Repetition{}, s.stoppedOr(ctx, err)
-	}
-	return a.rep, nil
 }
 
 // Close removes what the session made on the place, also after an error. It reports how the run went.

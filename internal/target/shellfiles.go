@@ -3,11 +3,15 @@ package target
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // remoteFiles reads files of another machine by absolute path. Errors are fs.ErrNotExist, fs.ErrPermission or others that concern the
@@ -106,9 +110,40 @@ func (f shellFS) ReadFile(name string) ([]byte, error) {
 func (f shellFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return asked(f, "open", name, remoteFiles.list)
 }
+
+// Stat tells of a device its number, too, in a *syscall.Stat_t, where stat(1) is there: by its name alone nobody knows what it is.
 func (f shellFS) Stat(name string) (fs.FileInfo, error) {
-	return asked(f, "stat", name, remoteFiles.stat)
+	info, err := asked(f, "stat", name, remoteFiles.stat)
+	if err != nil || info.Mode()&fs.ModeDevice == 0 {
+		return info, err
+	}
+	out, err := f.s.Run(context.Background(), "stat", "-L", "-c", "%t %T", "--", path.Join("/", name))
+	if number, ok := parseNumber(string(out.Stdout)); err == nil && ok {
+		return device{info, &syscall.Stat_t{Rdev: number}}, nil
+	}
+	return info, nil
 }
+
+// parseNumber reads the number of a device, major and minor in hexadecimal.
+//
+//	7 0
+//	103 1
+func parseNumber(said string) (number uint64, ok bool) {
+	var major, minor uint32
+	if n, err := fmt.Sscanf(said, "%x %x", &major, &minor); n != 2 || err != nil {
+		return 0, false
+	}
+	return unix.Mkdev(major, minor), true
+}
+
+// device is what is known of a device.
+type device struct {
+	fs.FileInfo
+	stat *syscall.Stat_t
+}
+
+func (d device) Sys() any { return d.stat }
+
 func (f shellFS) Lstat(name string) (fs.FileInfo, error) {
 	return asked(f, "lstat", name, remoteFiles.lstat)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"headroom/internal/lab"
 )
 
@@ -141,6 +143,19 @@ func TestStatusAndDate(t *testing.T) {
 	}
 }
 
+func TestNumberOfADevice(t *testing.T) {
+	for said, want := range map[string]uint64{"7 0\n": unix.Mkdev(7, 0), "103 1\n": unix.Mkdev(0x103, 1), "fd 1f\n": unix.Mkdev(253, 31)} {
+		if got, ok := parseNumber(said); !ok || got != want {
+			t.Errorf("%q: %d, %v, want %d", said, got, ok, want)
+		}
+	}
+	for _, said := range []string{"", "7\n", "x y\n", "?t ?T\n"} {
+		if got, ok := parseNumber(said); ok {
+			t.Errorf("%q: %d", said, got)
+		}
+	}
+}
+
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(startOfAJob))
 	f.Add([]byte("137 8343.90\n0m0.00s 0m0.00s\n1m1.02s 0m0.11s\n"))
@@ -162,5 +177,6 @@ func FuzzRecords(f *testing.F) {
 		}
 		_, _ = parseStatus("x", string(data))
 		_, _, _ = parseDate(string(data))
+		_, _ = parseNumber(string(data))
 	})
 }

@@ -239,6 +239,19 @@ func (f *shellFile) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// ReadAt reads at a place, whose bytes are counted: of a device none are skipped by reading them.
+func (f *shellFile) ReadAt(p []byte, at int64) (int, error) {
+	data, err := f.files.tell(`dd if="$1" bs=65536 iflag=skip_bytes,count_bytes skip="$2" count="$3" 2>/dev/null`, f.path, strconv.FormatInt(at, 10), strconv.Itoa(len(p)))
+	if err != nil {
+		return 0, err
+	}
+	n := copy(p, data)
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
 func (f *shellFiles) open(name string) (fs.File, error) {
 	info, err := f.stat(name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package target is where commands run: this machine, SSH hosts, and later QEMU guests and pods.
+// Package target is where commands run: this machine, SSH hosts, QEMU guests and pods.
 //
 // It is the only package (with its children) that starts processes. A command is always an argument vector;
 // a target that must cross a shell quotes each argument. Powers that only some targets have (boot with these
@@ -114,10 +114,26 @@ type Caveats interface {
 	Caveats(ctx context.Context) []string
 }
 
+// Holder is a target that was made with something to be measured.
+type Holder interface {
+	// Place is where that is: the path of a folder or a device there; empty where there is none.
+	Place() string
+}
+
+// Perishable is a target that can be gone for good while it is measured, with all that went on there, and of which another can be had: a pod.
+type Perishable interface {
+	// Lost says why it is gone for good; nil while it is there, and while nobody can tell.
+	Lost(ctx context.Context) error
+	// Renew makes another in its place, on the same machine and with the same volume where that is still there.
+	Renew(ctx context.Context) error
+}
+
 // Disposable is a target with devices that were made for it and go with it.
 type Disposable interface {
-	// MadeBlank says whether a device, by its path there, is one of them. It was blank at first; what is on it is headroom's own.
+	// MadeBlank says whether a device, by its path there, is one of them: what is on it is headroom's own.
 	MadeBlank(ctx context.Context, device string) (bool, error)
+	// Unseen says whether others have made it, so that it may hold what was there before, and is to be looked at before the first write.
+	Unseen() bool
 }
 
 // Closer is a target that holds something (a connection, a guest) which must be given back.

@@ -1,0 +1,347 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"headroom/internal/lab"
+)
+
+// Scheme begins the name of a pod as a target.
+const Scheme = "kube:"
+
+// Form is how such a name is written.
+const Form = "kube:pod?OPTIONS"
+
+// Options say which pod is made, and where.
+type Options struct {
+	// Name is what the user calls the target: "kube:pod?class=fast".
+	Name string
+	// Context and Kubeconfig of the user; empty for those that kubectl would take.
+	Context, Kubeconfig string
+	// Namespace that the pod is made in; empty for that of the context.
+	Namespace string
+	// Image of the container, empty where the name says none, and when it is pulled: Always, IfNotPresent, Never.
+	Image, Pull string
+	// PullSecret is the name of a secret with which the image is pulled.
+	PullSecret string
+	// Volume that the pod is made with.
+	Volume Volume
+	// Node that the pod is to run on, by name; NodeLabels that it must have.
+	Node       string
+	NodeLabels map[string]string
+	// Tolerate says that the pod may run on nodes with any taint.
+	Tolerate bool
+	// CPU and Memory that are requested, and that are the limit; empty for none.
+	CPU, Memory Range
+	// HostNetwork says that the pod has the node's network, Privileged that it may do what root of the node may, and Restricted that it
+	// keeps to the strictest of the Pod Security Standards.
+	HostNetwork, Privileged, Restricted bool
+	// Deadline ends the pod if headroom never comes back.
+	Deadline time.Duration
+	// Wait is how long the pod may take to start.
+	Wait time.Duration
+}
+
+// Range is what a container requests of a resource, and its limit.
+type Range struct{ Request, Limit string }
+
+func (r Range) none() bool { return r == Range{} }
+
+// Volume is what a pod is made with to be measured.
+type Volume struct {
+	Kind VolumeKind
+	// Class of storage, of a claim that is made; the path on the node; or the name of a claim that is there.
+	Of string
+	// Size of a claim that is made, and the limit of an emptyDir.
+	Size string
+	// Block says that the volume is given as a device, without a file system.
+	Block bool
+	// Memory says that an emptyDir is in memory.
+	Memory bool
+	// At is where it is in the container: a folder, or a device.
+	At string
+}
+
+// VolumeKind is one of the kinds below; empty for no volume.
+type VolumeKind string
+
+const (
+	// Claimed is a claim of a class of storage that is made for the pod, and removed with it.
+	Claimed VolumeKind = "class"
+	// Ephemeral is a claim that Kubernetes makes and removes with the pod.
+	Ephemeral VolumeKind = "ephemeral"
+	// Existing is a claim that is there, and stays.
+	Existing VolumeKind = "claim"
+	// EmptyDir is a folder of the node that is removed with the pod.
+	EmptyDir VolumeKind = "emptydir"
+	// HostPath is a folder, or a device, of the node that stays.
+	HostPath VolumeKind = "hostpath"
+)
+
+// The defaults.
+const (
+	defaultSize     = "10Gi"
+	defaultFolder   = "/data"
+	defaultDevice   = "/dev/headroom"
+	defaultDeadline = 24 * time.Hour
+	defaultWait     = 3 * time.Minute
+)
+
+// Parse reads the name of a pod as a target: "kube:pod?class=fast&size=20Gi&cpu=2". All faults are in one error.
+func Parse(name string) (Options, error) {
+	o := Options{Name: name, Pull: "IfNotPresent", Deadline: defaultDeadline, Wait: defaultWait, NodeLabels: map[string]string{}}
+	kind, query, _ := strings.Cut(strings.TrimPrefix(name, Scheme), "?")
+	var faults []string
+	if kind != "pod" {
+		faults = append(faults, fmt.Sprintf("after %s comes pod, not %q", Scheme, kind))
+	}
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(query, "&") {
+		if part == "" {
+			continue
+		}
+		key, value, has := strings.Cut(part, "=")
+		value, err := url.QueryUnescape(value)
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("%s: %s", part, err))
+			continue
+		}
+		if seen[key] && key != "selector" {
+			faults = append(faults, key+" is given twice")
+			continue
+		}
+		seen[key] = true
+		if err := o.set(key, value, has); err != nil {
+			faults = append(faults, err.Error())
+		}
+	}
+	faults = append(faults, o.contradictions(seen)...)
+	if len(faults) > 0 {
+		return Options{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is no target", name),
+			Hints: append(faults, "options are "+strings.Join(keys(), ", ")+"; kube:pod?class=fast&size=20Gi&cpu=2 is an example")}
+	}
+	return o, nil
+}
+
+func keys() []string {
+	var names []string
+	for _, k := range list() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// option is one option of a target's name.
+type option struct {
+	name string
+	// flag takes no value; both says that it may, too.
+	flag, both bool
+	set        func(o *Options, value string) error
+}
+
+// list is the list of options.
+func list() []option {
+	volume := func(kind VolumeKind) func(o *Options, value string) error {
+		return func(o *Options, value string) error {
+			if o.Volume.Kind != "" {
+				return fmt.Errorf("%s and %s are two volumes, and a pod is measured with one", o.Volume.Kind, kind)
+			}
+			o.Volume.Kind, o.Volume.Of = kind, value
+			return nil
+		}
+	}
+	text := func(field func(o *Options) *string, check func(string) []string) func(o *Options, value string) error {
+		return func(o *Options, value string) error {
+			if check != nil {
+				if wrong := check(value); len(wrong) > 0 {
+					return fmt.Errorf("%q is no name: %s", value, wrong[0])
+				}
+			}
+			*field(o) = value
+			return nil
+		}
+	}
+	duration := func(field func(o *Options) *time.Duration) func(o *Options, value string) error {
+		return func(o *Options, value string) error {
+			d, err := time.ParseDuration(value)
+			if err != nil || d < time.Second {
+				return fmt.Errorf("%q is no time of a second or more; write something like 30m", value)
+			}
+			*field(o) = d
+			return nil
+		}
+	}
+	set := func(field func(o *Options) *bool) func(o *Options, value string) error {
+		return func(o *Options, _ string) error { *field(o) = true; return nil }
+	}
+	return []option{
+		{name: "class", set: volume(Claimed)},
+		{name: "ephemeral", set: volume(Ephemeral)},
+		{name: "claim", set: volume(Existing)},
+		{name: "emptydir", both: true, set: func(o *Options, value string) error {
+			if value != "" && value != "memory" {
+				return fmt.Errorf("emptydir is alone, or emptydir=memory, not %q", value)
+			}
+			o.Volume.Memory = value == "memory"
+			return volume(EmptyDir)(o, "")
+		}},
+		{name: "hostpath", set: func(o *Options, value string) error {
+			if !strings.HasPrefix(value, "/") || strings.Contains(value, "..") {
+				return fmt.Errorf("hostpath is the whole path of a folder or device of the node, not %q", value)
+			}
+			return volume(HostPath)(o, value)
+		}},
+		{name: "size", set: func(o *Options, value string) error {
+			return quantity(value, func(text string) { o.Volume.Size = text })
+		}},
+		{name: "mode", set: func(o *Options, value string) error {
+			if value != "block" && value != "filesystem" {
+				return fmt.Errorf("mode is filesystem or block, not %q", value)
+			}
+			o.Volume.Block = value == "block"
+			return nil
+		}},
+		{name: "at", set: func(o *Options, value string) error {
+			if !strings.HasPrefix(value, "/") || value == "/" || strings.ContainsAny(value, ":") || strings.Contains(value, "..") {
+				return fmt.Errorf("at is the whole path in the container, not %q", value)
+			}
+			o.Volume.At = value
+			return nil
+		}},
+		{name: "context", set: text(func(o *Options) *string { return &o.Context }, nil)},
+		{name: "kubeconfig", set: text(func(o *Options) *string { return &o.Kubeconfig }, nil)},
+		{name: "namespace", set: text(func(o *Options) *string { return &o.Namespace }, validation.IsDNS1123Label)},
+		{name: "image", set: text(func(o *Options) *string { return &o.Image }, nil)},
+		{name: "pull", set: func(o *Options, value string) error {
+			policies := map[string]string{"always": "Always", "missing": "IfNotPresent", "never": "Never"}
+			if o.Pull = policies[value]; o.Pull == "" {
+				return fmt.Errorf("pull is always, missing or never, not %q", value)
+			}
+			return nil
+		}},
+		{name: "pullsecret", set: text(func(o *Options) *string { return &o.PullSecret }, validation.IsDNS1123Subdomain)},
+		{name: "node", set: text(func(o *Options) *string { return &o.Node }, validation.IsDNS1123Subdomain)},
+		{name: "selector", set: func(o *Options, value string) error {
+			for part := range strings.SplitSeq(value, ",") {
+				key, label, ok := strings.Cut(part, "=")
+				if !ok || len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(label)) > 0 {
+					return fmt.Errorf("selector is labels of nodes, like selector=disk=nvme,zone=a, not %q", part)
+				}
+				o.NodeLabels[key] = label
+			}
+			return nil
+		}},
+		{name: "tolerate", flag: true, set: set(func(o *Options) *bool { return &o.Tolerate })},
+		{name: "cpu", set: func(o *Options, value string) error { return amounts(value, &o.CPU) }},
+		{name: "memory", set: func(o *Options, value string) error { return amounts(value, &o.Memory) }},
+		{name: "hostnetwork", flag: true, set: set(func(o *Options) *bool { return &o.HostNetwork })},
+		{name: "privileged", flag: true, set: set(func(o *Options) *bool { return &o.Privileged })},
+		{name: "restricted", flag: true, set: set(func(o *Options) *bool { return &o.Restricted })},
+		{name: "deadline", set: duration(func(o *Options) *time.Duration { return &o.Deadline })},
+		{name: "wait", set: duration(func(o *Options) *time.Duration { return &o.Wait })},
+	}
+}
+
+func (o *Options) set(key, value string, has bool) error {
+	i := slices.IndexFunc(list(), func(k option) bool { return k.name == key })
+	if i < 0 {
+		return fmt.Errorf("there is no option %q", key)
+	}
+	k := list()[i]
+	switch {
+	case k.flag && has && value != "":
+		return fmt.Errorf("%s takes no value", key)
+	case !k.flag && !k.both && value == "":
+		return fmt.Errorf("%s needs a value", key)
+	}
+	if err := k.set(o, value); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// contradictions are what does not go together, and fills in what depends on other options.
+func (o *Options) contradictions(given map[string]bool) []string {
+	v := &o.Volume
+	var faults []string
+	made := v.Kind == Claimed || v.Kind == Ephemeral
+	if given["size"] && !made && v.Kind != EmptyDir {
+		faults = append(faults, "size is that of a volume which is made: with class, ephemeral or emptydir")
+	}
+	if given["mode"] && !made {
+		faults = append(faults, "mode is that of a volume which is made: with class or ephemeral")
+	}
+	if given["at"] && v.Kind == "" {
+		faults = append(faults, "at says where the volume is, and there is none: add class, ephemeral, claim, emptydir or hostpath")
+	}
+	if o.Privileged && o.Restricted {
+		faults = append(faults, "privileged and restricted contradict each other")
+	}
+	if o.Restricted && (o.HostNetwork || v.Kind == HostPath) {
+		faults = append(faults, "the restricted standard forbids hostnetwork and hostpath")
+	}
+	if made && v.Size == "" {
+		v.Size = defaultSize
+	}
+	if v.Kind != "" && v.At == "" {
+		v.At = map[bool]string{true: defaultDevice, false: defaultFolder}[v.Block]
+	}
+	return faults
+}
+
+func quantity(value string, set func(string)) error {
+	q, err := resource.ParseQuantity(value)
+	if err != nil || q.Sign() <= 0 {
+		return fmt.Errorf("%q is no amount; write something like 10Gi", value)
+	}
+	set(value)
+	return nil
+}
+
+// amounts reads "2", which is requested and the limit, "1..2", "1.." and "..2".
+func amounts(value string, r *Range) error {
+	from, to, both := strings.Cut(value, "..")
+	if !both {
+		from, to = value, value
+	}
+	if from == "" && to == "" {
+		return errors.New("write an amount, like 2, or two, like 1..2")
+	}
+	parsed := map[string]resource.Quantity{}
+	for _, text := range []string{from, to} {
+		if text == "" {
+			continue
+		}
+		q, err := resource.ParseQuantity(text)
+		if err != nil || q.Sign() <= 0 {
+			return fmt.Errorf("%q is no amount; write something like 2, 500m or 1Gi", text)
+		}
+		parsed[text] = q
+	}
+	if low, high := parsed[from], parsed[to]; from != "" && to != "" && low.Cmp(high) > 0 {
+		return fmt.Errorf("%s is more than %s", from, to)
+	}
+	*r = Range{from, to}
+	return nil
+}
+
+// Goes says whether all that a pod with this name is measured on goes with the pod, by its name: what was left there need not be looked
+// after.
+func Goes(name string) bool {
+	o, err := Parse(name)
+	return err == nil && o.Volume.Kind != Existing && o.Volume.Kind != HostPath
+}
+
+// Forgets says whether the volume of a pod with this name goes with the pod, so that the next one finds it empty.
+func Forgets(name string) bool {
+	o, err := Parse(name)
+	return err == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral || o.Volume.Kind == "")
+}

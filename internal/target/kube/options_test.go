@@ -1,0 +1,120 @@
+package kube
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+func TestParse(t *testing.T) {
+	o, err := Parse("kube:pod?class=fast&size=20Gi&mode=block&node=n1&namespace=perf&image=reg.lan/fio:3&cpu=1..2&memory=1Gi&hostnetwork&privileged&context=lab&selector=disk=nvme,zone=a&tolerate&deadline=2h&wait=30s&pull=never")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Volume{Kind: Claimed, Of: "fast", Size: "20Gi", Block: true, At: "/dev/headroom"}
+	if o.Volume != want || o.Node != "n1" || o.Namespace != "perf" || o.Image != "reg.lan/fio:3" || o.CPU != (Range{"1", "2"}) || o.Memory != (Range{"1Gi", "1Gi"}) ||
+		!o.HostNetwork || !o.Privileged || o.Restricted || !o.Tolerate || o.Context != "lab" || o.NodeLabels["disk"] != "nvme" || o.NodeLabels["zone"] != "a" ||
+		o.Deadline != 2*time.Hour || o.Wait != 30*time.Second || o.Pull != "Never" {
+		t.Errorf("%+v", o)
+	}
+	for name, want := range map[string]Volume{
+		"kube:pod":                            {},
+		"kube:pod?":                           {},
+		"kube:pod?class=fast":                 {Kind: Claimed, Of: "fast", Size: "10Gi", At: "/data"},
+		"kube:pod?ephemeral=fast&size=1Gi":    {Kind: Ephemeral, Of: "fast", Size: "1Gi", At: "/data"},
+		"kube:pod?emptydir":                   {Kind: EmptyDir, At: "/data"},
+		"kube:pod?emptydir=memory&size=64Mi":  {Kind: EmptyDir, Memory: true, Size: "64Mi", At: "/data"},
+		"kube:pod?hostpath=/srv/x&at=/x":      {Kind: HostPath, Of: "/srv/x", At: "/x"},
+		"kube:pod?claim=mine":                 {Kind: Existing, Of: "mine", At: "/data"},
+		"kube:pod?class=fast&mode=filesystem": {Kind: Claimed, Of: "fast", Size: "10Gi", At: "/data"},
+	} {
+		if o, err := Parse(name); err != nil || o.Volume != want {
+			t.Errorf("%s: %+v, %v", name, o.Volume, err)
+		}
+	}
+}
+
+// Every fault is told at once, not one at a time.
+func TestParseTellsAllFaults(t *testing.T) {
+	_, err := Parse("kube:deployment?class=a&emptydir&sise=1Gi&cpu=fast&privileged=yes&memory=2Gi..1Gi&restricted&node=UPPER&deadline=0&pull=often&class=b&mode=raw")
+	e, ok := err.(*lab.Error)
+	if !ok || e.Kind != lab.Usage {
+		t.Fatalf("%v", err)
+	}
+	said := strings.Join(e.Hints, "\n")
+	for _, fault := range []string{`comes pod, not "deployment"`, "class and emptydir are two volumes", `no option "sise"`, `cpu: "fast" is no amount`, "privileged takes no value",
+		"2Gi is more than 1Gi", `"UPPER" is no name`, `deadline: "0" is no time`, "pull is always, missing or never", "class is given twice", "mode is filesystem or block"} {
+		if !strings.Contains(said, fault) {
+			t.Errorf("nothing of %q in:\n%s", fault, said)
+		}
+	}
+}
+
+func TestContradictions(t *testing.T) {
+	for name, want := range map[string]string{
+		"kube:pod?size=1Gi":                         "size is that of a volume which is made",
+		"kube:pod?claim=x&size=1Gi":                 "size is that of a volume which is made",
+		"kube:pod?emptydir&mode=block":              "mode is that of a volume which is made",
+		"kube:pod?at=/x":                            "there is none",
+		"kube:pod?privileged&restricted":            "contradict each other",
+		"kube:pod?restricted&hostpath=/srv":         "forbids hostnetwork and hostpath",
+		"kube:pod?hostpath=srv":                     "whole path",
+		"kube:pod?hostpath=/srv/../etc":             "whole path",
+		"kube:pod?class=":                           "class needs a value",
+		"kube:pod?class=a&at=data":                  "whole path",
+		"kube:pod?cpu=":                             "cpu needs a value",
+		"kube:pod?cpu=..":                           "write an amount",
+		"kube:pod?cpu=-1":                           "no amount",
+		"kube:nodes":                                "comes pod",
+		"kube:pod?selector=disk":                    "labels of nodes",
+		"kube:pod?class=%zz":                        "invalid URL escape",
+		"kube:pod?emptydir=disk":                    "emptydir is alone",
+		"kube:pod?namespace=a/b":                    "no name",
+		"kube:pod?hostnetwork&restricted&emptydir=": "forbids hostnetwork",
+	} {
+		_, err := Parse(name)
+		e, ok := err.(*lab.Error)
+		if !ok || !strings.Contains(strings.Join(e.Hints, "\n"), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAmounts(t *testing.T) {
+	for text, want := range map[string]Range{"2": {"2", "2"}, "500m": {"500m", "500m"}, "1..2": {"1", "2"}, "1..": {"1", ""}, "..2": {"", "2"}} {
+		var r Range
+		if err := amounts(text, &r); err != nil || r != want {
+			t.Errorf("%s: %+v, %v", text, r, err)
+		}
+	}
+}
+
+func TestGoesAndForgets(t *testing.T) {
+	for name, want := range map[string][2]bool{"kube:pod?class=a": {true, false}, "kube:pod?emptydir": {true, true}, "kube:pod?ephemeral=a": {true, true},
+		"kube:pod?hostpath=/srv": {false, false}, "kube:pod?claim=a": {false, false}, "local": {false, false}, "kube:pod": {true, true}} {
+		if got := [2]bool{Goes(name), Forgets(name)}; got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("kube:pod?class=fast&size=20Gi&mode=block")
+	f.Add("kube:pod?cpu=1..2&memory=..1Gi&selector=a=b,c=d")
+	f.Add("kube:pod?emptydir=memory&at=/x&privileged")
+	f.Fuzz(func(t *testing.T, name string) {
+		o, err := Parse(name)
+		if err != nil {
+			if e, ok := err.(*lab.Error); !ok || len(e.Hints) < 2 {
+				t.Errorf("%q: %v", name, err)
+			}
+			return
+		}
+		if (o.Volume.Kind == "") != (o.Volume.At == "") || o.Volume.Block && !slices.Contains([]VolumeKind{Claimed, Ephemeral}, o.Volume.Kind) {
+			t.Errorf("%q: %+v", name, o.Volume)
+		}
+	})
+}

@@ -1,0 +1,375 @@
+// Package kube is pods of Kubernetes as targets: a pod is made for the time that it is measured, with a volume of the kind under test, and
+// removed with all that was made for it. The cluster needs nothing but an image with a shell and the load generator; it is reached with the
+// user's own kubeconfig, through the dynamic client.
+package kube
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Pod is a pod that was made to be measured. It is the shell in its container for everything but its life.
+type Pod struct {
+	*target.Shell
+	options Options
+	cluster *cluster
+	session string
+	journal *journal
+	record  Record
+	// binding and provisioner are those of the class of the volume, where they may be seen.
+	binding, provisioner string
+
+	mu sync.Mutex
+	// tries is how many pods there were, pod the name of the present one, node where it runs. limits are those it was started with.
+	tries     int
+	pod, node string
+	claimUID  types.UID
+}
+
+// ImageVariable names the image of pods whose names say none.
+const ImageVariable = "HEADROOM_KUBE_IMAGE"
+
+// Host is what is needed of this machine.
+type Host struct {
+	// Records is the folder that says what was made, so that it can be removed after a crash.
+	Records string
+	// Say is told what goes on; nil for nobody.
+	Say func(text string)
+}
+
+// Open makes a pod and returns when commands can be carried out in it. Nothing is made before the preflight has passed, and what was made
+// is removed when it does not start.
+func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
+	if o.Image == "" {
+		return nil, &lab.Error{Kind: lab.Usage, What: "no image is named for the pod", Target: o.Name,
+			Hints: []string{"name one that the cluster can pull, with a shell and fio: image=NAME, or once for all " + ImageVariable + "=NAME", "headroom's Containerfile makes one"}}
+	}
+	c, err := connect(o)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pod{options: o, cluster: c, session: newSession()}
+	p.Shell = target.NewShell(o.Name, overAPI{p}, 0)
+	if err := p.preflight(ctx); err != nil {
+		return nil, err
+	}
+	if p.journal, err = newJournal(on.Records, p.session); err != nil {
+		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}
+	}
+	p.record = Record{Target: o.Name, Session: p.session, Server: c.config.Host, Context: o.Context, Kubeconfig: o.Kubeconfig, Namespace: c.namespace}
+	if on.Say != nil {
+		on.Say(fmt.Sprintf("making a pod in namespace %s", c.namespace))
+	}
+	if err := p.start(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// newSession draws what tells the objects of one target from those of another.
+func newSession() string {
+	b := make([]byte, 5)
+	_, _ = rand.Read(b) // never fails, says its documentation
+	return hex.EncodeToString(b)
+}
+
+// objects are the names of what a try makes. The claim is the same for all.
+type objects struct{ pod, claim string }
+
+func (p *Pod) objects(try int) objects {
+	o := objects{pod: "headroom-" + p.session}
+	if try > 1 {
+		o.pod += fmt.Sprintf("-%d", try)
+	}
+	if p.options.Volume.Kind == Claimed {
+		o.claim = "headroom-" + p.session
+	}
+	return o
+}
+
+// claimNames are those of the claims that a pod may wait for.
+func (p *Pod) claimNames(pod string) []string {
+	switch p.options.Volume.Kind {
+	case Claimed:
+		return []string{p.objects(1).claim}
+	case Existing:
+		return []string{p.options.Volume.Of}
+	case Ephemeral:
+		return []string{pod + "-" + volumeName}
+	}
+	return nil
+}
+
+func (p *Pod) labels() map[string]string {
+	return map[string]string{managedBy: headroom, sessionLabel: p.session}
+}
+
+// start makes the next pod, and the claim before the first. What is about to be made is on disk before.
+func (p *Pod) start(ctx context.Context) error {
+	p.mu.Lock()
+	p.tries++
+	o := p.objects(p.tries)
+	p.mu.Unlock()
+	p.record.Pods = append(p.record.Pods, o.pod)
+	if o.claim != "" {
+		p.record.Claims = []string{o.claim}
+	}
+	if err := p.journal.keep(p.record); err != nil {
+		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: p.Name(), Err: err}
+	}
+	if o.claim != "" && p.claimUID == "" {
+		claim, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, o.claim, p.labels()), metav1.CreateOptions{})
+		if err != nil {
+			return p.refusal("the claim", err)
+		}
+		p.claimUID = claim.GetUID()
+	}
+	made, err := p.cluster.of(pods()).Create(ctx, podOf(p.options, o.pod, o.claim, p.labels()), metav1.CreateOptions{})
+	if err != nil {
+		return p.refusal("the pod", err)
+	}
+	if o.claim != "" {
+		if err := p.own(ctx, o, made.GetUID()); err != nil {
+			return err
+		}
+	}
+	running, err := p.awaitRunning(ctx, o.pod)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.pod, p.node = o.pod, statusOf(running.Object).node
+	p.mu.Unlock()
+	if err := p.Connect(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+// own has the claim go with the pod, whoever removes that.
+func (p *Pod) own(ctx context.Context, o objects, uid types.UID) error {
+	patch, err := (&unstructured.Unstructured{Object: ownedBy(o.pod, uid)}).MarshalJSON()
+	if err == nil {
+		_, err = p.cluster.of(claims()).Patch(ctx, o.claim, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
+		return &lab.Error{What: "can't have the claim go with the pod", Target: p.Name(), Err: err}
+	}
+	return nil
+}
+
+// Close removes the pod and all that was made for it, and returns when it is gone.
+func (p *Pod) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*goneLimit)
+	defer cancel()
+	err := p.Shell.Close()
+	_, clearing := p.cluster.clear(ctx, p.record)
+	if clearing != nil {
+		return errors.Join(err, clearing, p.journal.leave()) // headroom restore looks again
+	}
+	return errors.Join(err, p.journal.forget())
+}
+
+// Node is where the pod runs.
+func (p *Pod) Node() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.node
+}
+
+// Place is where in the container the volume under test is; empty without one.
+func (p *Pod) Place() string { return p.options.Volume.At }
+
+// MadeBlank says whether a device is a volume that was made for this pod, and goes with it. A class may hand out what was used before, so
+// that its content is still to be looked at.
+func (p *Pod) MadeBlank(_ context.Context, device string) (bool, error) {
+	v := p.options.Volume
+	return v.Block && (v.Kind == Claimed || v.Kind == Ephemeral) && device == v.At, nil
+}
+
+// Unseen is true: whoever provisions volumes of a class may hand out what was used before.
+func (p *Pod) Unseen() bool { return true }
+
+// overAPI is the way to the container over the API.
+type overAPI struct{ pod *Pod }
+
+func (w overAPI) Dial(ctx context.Context) (target.Connection, error) {
+	p := w.pod
+	p.mu.Lock()
+	name := p.pod
+	p.mu.Unlock()
+	if err := p.fate(ctx, name); err != nil {
+		return nil, err
+	}
+	c, err := dial(ctx, p.cluster, name)
+	if err != nil {
+		if fate := p.fate(ctx, name); fate != nil {
+			return nil, fate
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+// Vanished asks what became of the container.
+func (w overAPI) Vanished(ctx context.Context) string {
+	if err := w.pod.Lost(ctx); err != nil {
+		return err.Error()
+	}
+	return "memory may have run out: the pod's limit is " + limitText(w.pod.options.Memory) + "; kubectl describe pod shows what it was ended for"
+}
+
+func limitText(r Range) string {
+	if r.Limit == "" {
+		return "that of its node"
+	}
+	return r.Limit
+}
+
+// fate is an error that is target.ErrGone when a pod does not run any more; nil while it does, and while nobody can tell.
+func (p *Pod) fate(ctx context.Context, name string) error {
+	pod, err := p.cluster.get(ctx, pods(), name)
+	if absent(err) {
+		return p.gone(name, "it was deleted")
+	}
+	if err != nil {
+		return p.cluster.unreachable(err)
+	}
+	s := statusOf(pod.Object)
+	switch {
+	case s.over && s.reason == "DeadlineExceeded":
+		return p.gone(name, "its deadline of "+p.options.Deadline.String()+" has passed; deadline=72h gives it more")
+	case s.over:
+		return p.gone(name, strings.TrimSuffix(strings.TrimSpace(strings.Join([]string{s.reason, s.message}, ": ")), ":"))
+	case s.leaving && s.message != "":
+		return p.gone(name, s.message)
+	case s.leaving:
+		return p.gone(name, "it is being deleted")
+	}
+	return nil
+}
+
+func (p *Pod) gone(name, why string) error {
+	return &lab.Error{What: fmt.Sprintf("the pod %s on node %s is gone: %s", name, p.Node(), why), Target: p.Name(), Err: target.ErrGone}
+}
+
+// Lost says why the pod is gone for good; nil while it is there, or nobody can tell.
+func (p *Pod) Lost(ctx context.Context) error {
+	p.mu.Lock()
+	name := p.pod
+	p.mu.Unlock()
+	if err := p.fate(ctx, name); errors.Is(err, target.ErrGone) {
+		return err
+	}
+	return nil
+}
+
+// Renew makes another pod in place of one that is lost, on the same node: another one would be another machine. The claim is kept.
+func (p *Pod) Renew(ctx context.Context) error { return p.replace(ctx) }
+
+// Boot makes the pod anew with other limits, on the same node and with the same claim. The zero spec gives it those that it was asked for with.
+func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
+	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
+		return &lab.Error{Kind: lab.Usage, What: "a pod has the kernel of its node, and can't be started with another or with other arguments", Target: p.Name()}
+	}
+	asked, err := Parse(p.options.Name)
+	if err != nil {
+		return err
+	}
+	cpu, memory := asked.CPU, asked.Memory
+	for name, level := range spec.Machine {
+		var err error
+		switch name {
+		case "cpu":
+			err = amounts(level, &cpu)
+		case "memory":
+			err = amounts(level, &memory)
+		default:
+			err = fmt.Errorf("a pod has no setting %s; it has %s", name, strings.Join(Settings(), " and "))
+		}
+		if err != nil {
+			return &lab.Error{Kind: lab.Usage, What: err.Error(), Target: p.Name()}
+		}
+	}
+	if cpu == p.options.CPU && memory == p.options.Memory && p.Lost(ctx) == nil {
+		return nil
+	}
+	p.options.CPU, p.options.Memory = cpu, memory
+	return p.replace(ctx)
+}
+
+// Settings are what Boot can change.
+func Settings() []string { return []string{"cpu", "memory"} }
+
+// replace removes the pod and makes the next. The claim is given to the next one first, so that it does not go with the old.
+func (p *Pod) replace(ctx context.Context) error {
+	if err := p.Forget(); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	old, node := p.pod, p.node
+	p.mu.Unlock()
+	if p.options.Volume.Kind == Claimed {
+		patch := []byte(`{"metadata":{"ownerReferences":null}}`)
+		if _, err := p.cluster.of(claims()).Patch(ctx, p.objects(1).claim, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			if absent(err) {
+				return &lab.Error{What: "the volume went with the pod", Target: p.Name(), Err: target.ErrGone}
+			}
+			return &lab.Error{What: "can't keep the claim for the next pod", Target: p.Name(), Err: err}
+		}
+	}
+	if _, err := p.cluster.remove(ctx, pods(), old, p.session); err != nil {
+		return err
+	}
+	if err := p.cluster.awaitGone(ctx, pods(), "pod", old); err != nil {
+		return err
+	}
+	p.options.Node = node
+	return p.start(ctx)
+}
+
+// Caveats are what is to be said of every measurement in the pod.
+func (p *Pod) Caveats(ctx context.Context) []string {
+	said := p.Shell.Caveats(ctx)
+	if p.options.CPU.none() && p.options.Memory.none() {
+		said = append(said, "the pod requests no CPU and no memory (BestEffort), so that other pods of node "+p.Node()+" come first; cpu=2&memory=1Gi gives it its own")
+	}
+	if p.provisioner != "" && p.binding == "Immediate" && p.options.Node != "" {
+		said = append(said, "StorageClass "+p.options.Volume.Of+" binds Immediate: the volume was made before the node was known")
+	}
+	return said
+}
+
+// less compares two amounts; one that can't be read is no less.
+func less(a, b string) bool {
+	x, err1 := resource.ParseQuantity(a)
+	y, err2 := resource.ParseQuantity(b)
+	return err1 == nil && err2 == nil && x.Cmp(y) < 0
+}
+
+var (
+	_ target.Target     = (*Pod)(nil)
+	_ target.Leftovers  = (*Pod)(nil)
+	_ target.Receiver   = (*Pod)(nil)
+	_ target.Closer     = (*Pod)(nil)
+	_ target.Clock      = (*Pod)(nil)
+	_ target.Caveats    = (*Pod)(nil)
+	_ target.Booter     = (*Pod)(nil)
+	_ target.Disposable = (*Pod)(nil)
+	_ target.Holder     = (*Pod)(nil)
+	_ target.Perishable = (*Pod)(nil)
+	_ target.Connection = (*connection)(nil)
+)

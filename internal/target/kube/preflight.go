@@ -1,0 +1,252 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"headroom/internal/lab"
+)
+
+// preflight refuses what would fail later, before anything is made: permissions, the namespace, the class of storage and how it binds, the node,
+// and what admission has to say, which is asked by a dry run. All that it finds is in one error.
+func (p *Pod) preflight(ctx context.Context) error {
+	missing, err := p.cluster.missing(ctx, p.needs())
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return &lab.Error{Kind: lab.Refused, What: "you lack permissions in namespace " + p.cluster.namespace + ": " + strings.Join(missing, ", "), Target: p.Name(),
+			Hints: []string{"ask for a role with them, or name a namespace where you have them: namespace=NAME", "kubectl auth can-i --list -n " + p.cluster.namespace + " shows what you may"}}
+	}
+	refused := []error{p.cluster.lacksNamespace(ctx), p.lacksNode(ctx)}
+	for _, check := range []func(context.Context) error{p.lacksClass, p.lacksClaim} {
+		refused = append(refused, check(ctx))
+	}
+	if err := errors.Join(refused...); err != nil {
+		return err
+	}
+	return p.rehearse(ctx)
+}
+
+// permission is a verb on a kind of objects.
+type permission struct{ verb, resource, subresource string }
+
+func (p permission) String() string {
+	if p.subresource != "" {
+		return p.verb + " " + p.resource + "/" + p.subresource
+	}
+	return p.verb + " " + p.resource
+}
+
+// needs are the permissions that a target takes. A websocket is opened by a GET, an older stream by a POST; either is enough, so that only
+// the verb is asked for that every server honours.
+func (p *Pod) needs() []permission {
+	list := []permission{{"create", "pods", ""}, {"get", "pods", ""}, {"delete", "pods", ""}, {"create", "pods", "exec"}}
+	if p.options.Volume.Kind == Claimed {
+		list = append(list, permission{"create", "persistentvolumeclaims", ""}, permission{"get", "persistentvolumeclaims", ""},
+			permission{"patch", "persistentvolumeclaims", ""}, permission{"delete", "persistentvolumeclaims", ""})
+	}
+	if p.options.Volume.Kind == Existing {
+		list = append(list, permission{"get", "persistentvolumeclaims", ""})
+	}
+	return list
+}
+
+// missing asks the server which of some permissions the user lacks (SelfSubjectAccessReview, which every user may make).
+func (c *cluster) missing(ctx context.Context, needs []permission) ([]string, error) {
+	var lacking []string
+	for _, n := range needs {
+		review := &unstructured.Unstructured{Object: object{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": object{
+			"resourceAttributes": object{"namespace": c.namespace, "verb": n.verb, "resource": n.resource, "subresource": n.subresource}}}}
+		answer, err := c.client.Resource(reviews()).Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return nil, c.unreachable(err)
+		}
+		if allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed"); !allowed {
+			lacking = append(lacking, n.String())
+		}
+	}
+	return lacking, nil
+}
+
+// absent says that an object is not there; what may not be read says nothing.
+func absent(err error) bool { return apierrors.IsNotFound(err) }
+
+func (c *cluster) lacksNamespace(ctx context.Context) error {
+	if _, err := c.global(ctx, namespaces(), c.namespace); absent(err) {
+		return &lab.Error{Kind: lab.Usage, What: "there is no namespace " + c.namespace, Target: c.target, Hints: []string{"kubectl create namespace " + c.namespace, "or name another: namespace=NAME"}}
+	}
+	return nil
+}
+
+func (p *Pod) lacksNode(ctx context.Context) error {
+	if p.options.Node == "" {
+		return nil
+	}
+	node, err := p.cluster.global(ctx, nodes(), p.options.Node)
+	if absent(err) {
+		return &lab.Error{Kind: lab.Usage, What: "there is no node " + p.options.Node, Target: p.Name(), Hints: []string{"nodes are " + p.cluster.names(ctx, nodes())}}
+	}
+	if err != nil {
+		return nil // nodes may not be seen by everybody; the scheduler will say
+	}
+	if off, _, _ := unstructured.NestedBool(node.Object, "spec", "unschedulable"); off && !p.options.Tolerate {
+		return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " is cordoned: it takes no pods", Target: p.Name(),
+			Hints: []string{"kubectl uncordon " + p.options.Node, "or add tolerate, which has the pod run there all the same"}}
+	}
+	if !p.options.Tolerate {
+		if taint := hardTaint(node.Object); taint != "" {
+			return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " has the taint " + taint, Target: p.Name(),
+				Hints: []string{"add tolerate, which has the pod run there all the same"}}
+		}
+	}
+	return nil
+}
+
+// hardTaint is a taint that keeps pods away; empty where there is none.
+func hardTaint(node object) string {
+	taints, _, _ := unstructured.NestedSlice(node, "spec", "taints")
+	for _, t := range taints {
+		taint, ok := t.(object)
+		if !ok || taint["effect"] == "PreferNoSchedule" {
+			continue
+		}
+		return fmt.Sprintf("%v:%v", taint["key"], taint["effect"])
+	}
+	return ""
+}
+
+// The annotation that marks the class which is taken where none is named, and the provisioner of classes whose volumes people make.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+func (p *Pod) lacksClass(ctx context.Context) error {
+	v := p.options.Volume
+	if v.Kind != Claimed && v.Kind != Ephemeral {
+		return nil
+	}
+	class, err := p.cluster.global(ctx, classes(), v.Of)
+	if absent(err) {
+		return &lab.Error{Kind: lab.Usage, What: "there is no StorageClass " + v.Of, Target: p.Name(), Hints: []string{"classes are " + p.cluster.names(ctx, classes())}}
+	}
+	if err != nil {
+		return nil // as with nodes
+	}
+	p.binding, _, _ = unstructured.NestedString(class.Object, "volumeBindingMode")
+	p.provisioner, _, _ = unstructured.NestedString(class.Object, "provisioner")
+	if p.provisioner != noProvisioner {
+		return nil
+	}
+	list, err := p.cluster.globals(ctx, volumes())
+	if err != nil {
+		return nil // as above
+	}
+	mode := map[bool]string{true: "Block", false: "Filesystem"}[v.Block]
+	for _, pv := range list.Items {
+		if fits(pv.Object, v.Of, mode, v.Size) {
+			return nil
+		}
+	}
+	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("StorageClass %s makes no volumes (%s), and none of mode %s with %s is free", v.Of, noProvisioner, mode, v.Size), Target: p.Name(),
+		Hints: []string{"kubectl get pv shows the volumes there are; take a smaller size=, the other mode=, or make one", "a volume that is Released holds what was on it, and is not given out again"}}
+}
+
+// fits says whether a volume is free, of a class, of a mode and large enough.
+func fits(pv object, class, mode, size string) bool {
+	text := func(fields ...string) string {
+		s, _, _ := unstructured.NestedString(pv, fields...)
+		return s
+	}
+	is := text("spec", "volumeMode")
+	return text("status", "phase") == "Available" && text("spec", "storageClassName") == class && (is == mode || is == "" && mode == "Filesystem") &&
+		!less(text("spec", "capacity", "storage"), size)
+}
+
+// lacksClaim looks at a claim that is there already, and notes whether it is a device.
+func (p *Pod) lacksClaim(ctx context.Context) error {
+	v := &p.options.Volume
+	if v.Kind != Existing {
+		return nil
+	}
+	claim, err := p.cluster.get(ctx, claims(), v.Of)
+	if absent(err) {
+		return &lab.Error{Kind: lab.Usage, What: "there is no claim " + v.Of + " in namespace " + p.cluster.namespace, Target: p.Name(),
+			Hints: []string{"kubectl get pvc -n " + p.cluster.namespace + " lists them"}}
+	}
+	if err != nil {
+		return p.cluster.unreachable(err)
+	}
+	if mode, _, _ := unstructured.NestedString(claim.Object, "spec", "volumeMode"); mode == "Block" && !v.Block {
+		v.Block = true
+		if v.At == defaultFolder {
+			v.At = defaultDevice
+		}
+	}
+	return nil
+}
+
+func (c *cluster) names(ctx context.Context, kind schema.GroupVersionResource) string {
+	list, err := c.globals(ctx, kind)
+	if err != nil || len(list.Items) == 0 {
+		return "none, or none that you may see"
+	}
+	var all []string
+	for _, i := range list.Items {
+		all = append(all, i.GetName())
+	}
+	return strings.Join(all, ", ")
+}
+
+// rehearse has the server go through the making of everything without making it: what admission forbids, as PodSecurity and quotas do, it
+// forbids now.
+func (p *Pod) rehearse(ctx context.Context) error {
+	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	if p.options.Volume.Kind == Claimed {
+		if _, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, p.objects(0).claim, p.labels()), dry); err != nil {
+			return p.refusal("the claim", err)
+		}
+	}
+	o := p.objects(0)
+	if _, err := p.cluster.of(pods()).Create(ctx, podOf(p.options, o.pod, o.claim, p.labels()), dry); err != nil {
+		return p.refusal("the pod", err)
+	}
+	return nil
+}
+
+// refusal is the error of an object that the server does not take, with the way out.
+func (p *Pod) refusal(what string, err error) error {
+	if away(err) {
+		return p.cluster.unreachable(err)
+	}
+	e := &lab.Error{Kind: lab.Refused, What: "the cluster refuses " + what, Target: p.Name(), Err: err}
+	said := err.Error()
+	has := func(text string) bool { return strings.Contains(said, text) }
+	ns := p.cluster.namespace
+	switch {
+	case has("violates PodSecurity \"restricted"):
+		e.Hints = []string{"add restricted, which has the pod keep to that standard; files are measured, devices only where the user may open them",
+			"or take a namespace that allows more: kubectl label namespace " + ns + " pod-security.kubernetes.io/enforce=privileged --overwrite"}
+	case has("violates PodSecurity"):
+		e.Hints = []string{"leave out hostpath, hostnetwork and privileged, which the baseline standard forbids",
+			"or take a namespace that allows more: kubectl label namespace " + ns + " pod-security.kubernetes.io/enforce=privileged --overwrite"}
+	case has("exceeded quota"):
+		e.Hints = []string{"kubectl describe quota -n " + ns + " shows what is left; ask for less with size=, cpu= or memory=, or take another namespace"}
+	case has("failed quota"):
+		e.Hints = []string{"the quota of " + ns + " wants requests or limits to be said: add cpu= and memory="}
+	case has("must be less than or equal to"), has("usage per Container is"), has("usage per PersistentVolumeClaim is"):
+		e.Hints = []string{"kubectl describe limitrange -n " + ns + " shows the bounds"}
+	case apierrors.IsForbidden(err):
+		e.Hints = []string{"kubectl auth can-i --list -n " + ns + " shows what you may there"}
+	case apierrors.IsInvalid(err):
+		e.Hints = []string{"the message names the option that is wrong"}
+	default:
+		e.Hints = []string{"an admission webhook of the cluster may have a policy of its own; the message names it"}
+	}
+	return e
+}

@@ -1,0 +1,178 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Record is what was made in a cluster, or is about to be. It is on disk before.
+type Record struct {
+	// Target that it was made for, by its name.
+	Target string `json:"target"`
+	// Session is in the names and labels of all that was made.
+	Session string `json:"session"`
+	// Server is the address of the API, Context and Kubeconfig how it was reached.
+	Server     string `json:"server"`
+	Context    string `json:"context,omitempty"`
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	Namespace  string `json:"namespace"`
+	// Pods and Claims by name.
+	Pods   []string `json:"pods"`
+	Claims []string `json:"claims,omitempty"`
+}
+
+const recordSuffix = ".pod.json"
+
+// journal keeps the record of a target that is open. It is locked while its headroom lives.
+type journal struct {
+	path string
+	file *os.File
+}
+
+// newJournal makes the file of a record. Until something is written to it, it says that nothing was made.
+func newJournal(folder, session string) (*journal, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, session+recordSuffix)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{path, f}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, j.forget())
+	}
+	return j, nil
+}
+
+// keep returns when the record is on disk. It is written beside the old one, so that a crash leaves one of both; the lock goes with it.
+func (j *journal) keep(r Record) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(j.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Sync()); err == nil {
+		err = os.Rename(j.path+".new", j.path)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	old := j.file
+	j.file = f
+	return errors.Join(old.Close(), syncFolder(filepath.Dir(j.path)))
+}
+
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// forget removes the record: nothing of it is left in the cluster.
+func (j *journal) forget() error { return errors.Join(os.Remove(j.path), j.file.Close()) }
+
+// leave keeps the record for whoever looks after it later.
+func (j *journal) leave() error { return j.file.Close() }
+
+// Left is a record whose headroom is gone.
+type Left struct {
+	Record Record
+	file   *journal
+}
+
+// Pending takes the records of headrooms that were killed, or that could not clear up. Each must be given back: with Forget, or Keep.
+func Pending(folder string) ([]Left, error) {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var left []Left
+	var errs []error
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		if !strings.HasSuffix(path, recordSuffix) {
+			continue
+		}
+		l, err := takeUp(path)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if l != nil {
+			left = append(left, *l)
+		}
+	}
+	return left, errors.Join(errs...)
+}
+
+// takeUp is nil for a record that is in use, or of nothing.
+func takeUp(path string) (*Left, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{path, f}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = nil // its headroom lives
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if len(data) == 0 {
+		return nil, j.forget() // killed before anything was made
+	}
+	l := &Left{file: j}
+	if l.Record, err = readRecord(data); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return l, nil
+}
+
+// readRecord reads what keep wrote.
+//
+//	{
+//	  "target": "kube:pod?class=fast",
+//	  "session": "k3v9x2qa",
+//	  …
+func readRecord(data []byte) (Record, error) {
+	var r Record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Record{}, err
+	}
+	if r.Namespace == "" || r.Session == "" {
+		return Record{}, errors.New("it does not say what was made, and where")
+	}
+	return r, nil
+}
+
+// Forget removes the record.
+func (l Left) Forget() error { return l.file.forget() }
+
+// Keep leaves the record for later.
+func (l Left) Keep() error { return l.file.leave() }

@@ -1,0 +1,208 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"headroom/internal/lab"
+)
+
+// awaitRunning waits until the container of a pod runs. What can't become better by waiting is an error at once.
+func (p *Pod) awaitRunning(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+	begun := time.Now()
+	for {
+		pod, err := p.cluster.get(ctx, pods(), name)
+		if absent(err) {
+			return nil, &lab.Error{What: "the pod was removed while it started", Target: p.Name(), Hints: []string{"who or what removes pods in namespace " + p.cluster.namespace + "?"}}
+		}
+		if err != nil {
+			return nil, p.cluster.unreachable(err)
+		}
+		s := statusOf(pod.Object)
+		if s.running {
+			return pod, nil
+		}
+		if s.hopeless {
+			return nil, p.notStarted(ctx, name, s, "did not start")
+		}
+		if time.Since(begun) > p.options.Wait {
+			return nil, p.notStarted(ctx, name, s, "has not started after "+p.options.Wait.String())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// status is how far a pod is.
+type status struct {
+	running bool
+	// hopeless says that waiting changes nothing.
+	hopeless bool
+	// reason is a word of Kubernetes', message what it says.
+	reason, message string
+	// node that it was given to.
+	node string
+	// leaving says that it is being removed.
+	leaving bool
+	// over says that its containers have ended for good.
+	over bool
+}
+
+// hopelessReasons are those of a container that waits for something which does not come by itself. ErrImagePull may be a registry that is
+// slow; when it is tried again (ImagePullBackOff) the reason is known.
+func hopelessReasons() []string {
+	return []string{"ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+}
+
+// statusOf reads the status of a pod. Source: the API's reference, PodStatus.
+func statusOf(pod object) status {
+	text := func(fields ...string) string {
+		s, _, _ := unstructured.NestedString(pod, fields...)
+		return s
+	}
+	s := status{node: text("spec", "nodeName"), reason: text("status", "reason"), message: text("status", "message"), leaving: text("metadata", "deletionTimestamp") != ""}
+	switch text("status", "phase") {
+	case "Failed", "Succeeded":
+		s.over, s.hopeless = true, true
+	}
+	containers, _, _ := unstructured.NestedSlice(pod, "status", "containerStatuses")
+	for _, c := range containers {
+		one, ok := c.(object)
+		if !ok {
+			continue
+		}
+		if _, is, _ := unstructured.NestedMap(one, "state", "running"); is {
+			s.running = !s.over && !s.leaving
+		}
+		for _, state := range []string{"waiting", "terminated"} {
+			why, is, _ := unstructured.NestedMap(one, "state", state)
+			if !is {
+				continue
+			}
+			reason, _ := why["reason"].(string)
+			message, _ := why["message"].(string)
+			if s.reason == "" && reason != "ContainerCreating" {
+				s.reason, s.message = reason, message
+			}
+			s.hopeless = s.hopeless || slices.Contains(hopelessReasons(), reason)
+		}
+	}
+	conditions, _, _ := unstructured.NestedSlice(pod, "status", "conditions")
+	for _, c := range conditions {
+		one, ok := c.(object)
+		if !ok || one["status"] != "False" && one["type"] != "DisruptionTarget" {
+			continue
+		}
+		message, _ := one["message"].(string)
+		switch one["type"] {
+		case "PodScheduled":
+			s.reason, s.message = fmt.Sprint(one["reason"]), message
+		case "DisruptionTarget":
+			if s.message == "" {
+				s.message = message
+			}
+		}
+	}
+	return s
+}
+
+// notStarted is the error of a pod that does not start, with what Kubernetes says and the way out.
+func (p *Pod) notStarted(ctx context.Context, name string, s status, what string) error {
+	said := p.cluster.said(ctx, append([]string{name}, p.claimNames(name)...)...)
+	e := &lab.Error{What: "the pod " + what, Target: p.Name(), Output: strings.Join(said, "\n")}
+	if s.reason != "" {
+		e.What += ": " + s.reason
+	}
+	if s.message != "" && !strings.Contains(e.Output, s.message) {
+		e.What += ": " + s.message
+	}
+	e.Hints = p.hints(s, s.message+"\n"+e.Output)
+	return e
+}
+
+// hints are the ways out of what keeps a pod from starting.
+func (p *Pod) hints(s status, said string) []string {
+	o := p.options
+	has := func(text string) bool { return strings.Contains(said, text) }
+	switch {
+	case s.reason == "ErrImageNeverPull":
+		return []string{"the node has no image " + o.Image + " and pull=never forbids to pull it: load it there, or leave out pull"}
+	case s.reason == "ImagePullBackOff" || s.reason == "InvalidImageName":
+		return []string{"check the name of the image: image=" + o.Image, "a registry that asks who you are needs a secret of the namespace: pullsecret=NAME", "an image that was loaded into the node by hand: pull=never"}
+	case s.reason == "CreateContainerConfigError" && has("runAsNonRoot"):
+		return []string{"leave out restricted, or take an image whose user is a number"}
+	case has("no such file or directory") && has("/bin/sh"):
+		return []string{"the image has no /bin/sh; take one that has it, with coreutils or BusyBox, util-linux and fio: image=NAME"}
+	case has("ProvisioningFailed") || has("unbound immediate PersistentVolumeClaims") || has("didn't find available persistent volumes"):
+		return p.bindingHints()
+	case has("volume node affinity conflict"):
+		return []string{"the volume is on another node than the one that is asked for", p.bindingHints()[0]}
+	case has("Insufficient cpu") || has("Insufficient memory"):
+		return []string{"no node has that much left: ask for less with cpu= and memory=, or request less than the limit: cpu=100m..2", "kubectl describe nodes shows what is allocated"}
+	case has("untolerated taint"):
+		return []string{"add tolerate, which has the pod run on nodes with taints, too"}
+	case has("node affinity/selector"):
+		return []string{"no node is like that: check node= and selector=; kubectl get nodes --show-labels"}
+	case has("FailedAttachVolume") || has("FailedMount") || has("FailedMapVolume"):
+		return []string{"the message is of the volume's driver or of the node; kubectl describe pod shows it while the pod is there: add wait=30m"}
+	case s.reason == "Evicted":
+		return []string{"the node is short of what the message names; take another with node=, or ask for what is needed with memory="}
+	}
+	return []string{"a slow registry or a cluster that adds nodes needs more time: wait=10m"}
+}
+
+func (p *Pod) bindingHints() []string {
+	how := "StorageClass " + p.options.Volume.Of
+	if p.binding != "" {
+		how += " binds " + p.binding + ", and its provisioner is " + p.provisioner
+	}
+	hints := []string{how}
+	if p.binding == "Immediate" && (p.options.Node != "" || len(p.options.NodeLabels) > 0) {
+		hints = append(hints, "it makes the volume before the node is known; with node= or selector= take a class that binds WaitForFirstConsumer")
+	}
+	return append(hints, "does the provisioner run, and can it make "+p.options.Volume.Size+"? its log says")
+}
+
+// said is what the events of some objects say, the newest last, each once.
+//
+//	Warning FailedScheduling: 0/1 nodes are available: persistentvolumeclaim "x" not found.
+func (c *cluster) said(ctx context.Context, names ...string) []string {
+	list, err := asked(ctx, c, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+		return c.of(events()).List(ctx, metav1.ListOptions{})
+	})
+	if err != nil {
+		return nil // events may not be seen by everybody, and only explain
+	}
+	type event struct{ at, text string }
+	var all []event
+	for _, i := range list.Items {
+		about, _, _ := unstructured.NestedString(i.Object, "involvedObject", "name")
+		kind, _, _ := unstructured.NestedString(i.Object, "type")
+		if !slices.Contains(names, about) || kind == "Normal" && i.Object["reason"] != "WaitForFirstConsumer" {
+			continue
+		}
+		at, _, _ := unstructured.NestedString(i.Object, "lastTimestamp")
+		if at == "" {
+			at, _, _ = unstructured.NestedString(i.Object, "eventTime")
+		}
+		all = append(all, event{at, fmt.Sprintf("%s %v: %v", kind, i.Object["reason"], i.Object["message"])})
+	}
+	slices.SortStableFunc(all, func(a, b event) int { return strings.Compare(a.at, b.at) })
+	var texts []string
+	for _, e := range all {
+		if !slices.Contains(texts, e.text) {
+			texts = append(texts, e.text)
+		}
+	}
+	const enough = 6
+	return texts[max(0, len(texts)-enough):]
+}
