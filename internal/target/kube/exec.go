@@ -130,7 +130,9 @@ func (l *connection) start(argv []string, stdout, stderr io.Writer) (*target.Ses
 		err := stream.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: from, Stdout: stdout, Stderr: stderr})
 		_ = from.CloseWithError(io.ErrClosedPipe)
 		broke := err != nil && ctx.Err() == nil
-		if _, exited := errors.AsType[exec.CodeExitError](err); exited {
+		// A shell that was killed ended with its container, or was taken out of it: what it carried out has no answer, as with a stream that broke.
+		const killed = 128
+		if e, exited := errors.AsType[exec.CodeExitError](err); exited && e.Code < killed {
 			broke = false
 		}
 		l.mu.Lock()
