@@ -230,17 +230,21 @@ func (n *network) open(ctx context.Context) error {
 		n.tidy(ctx, n.store, names...)
 	}
 	for _, e := range n.ends {
-		if n.opened[e.name] == nil {
+		key := e.name
+		if isPod(e.name) {
+			key = e.role // two ends that are described alike are two pods
+		}
+		if n.opened[key] == nil {
 			t, err := n.openTarget(ctx, e.name)
 			if err != nil {
 				return err
 			}
-			n.opened[e.name] = t
+			n.opened[key] = t
 			if err := requireIperf3(ctx, t); err != nil && !n.options.dryRun {
 				return err
 			}
 		}
-		e.target = n.opened[e.name]
+		e.target = n.opened[key]
 	}
 	return nil
 }
@@ -292,7 +296,7 @@ func (n *network) pair(ctx context.Context) error {
 	return nil
 }
 
-// address that a server is to listen on: what the command line says, or the one by which it was reached.
+// address that a server is to listen on: what the command line says, the one that it was given, or the one by which it was reached.
 func (n *network) address(ctx context.Context, server int, from, to *networkEnd) (string, error) {
 	typed := ""
 	switch len(n.options.addresses) {
@@ -307,6 +311,9 @@ func (n *network) address(ctx context.Context, server int, from, to *networkEnd)
 			return "", usage("--address "+typed+" is no address", "write one of the server's own, which ip address shows: 10.0.0.7")
 		}
 		return typed, nil
+	}
+	if pod, ok := to.target.(target.Addressed); ok {
+		return pod.Address(ctx)
 	}
 	if from.name == to.name {
 		return "127.0.0.1", nil

@@ -120,6 +120,11 @@ type Holder interface {
 	Place() string
 }
 
+// Addressed is a target that was given an address in the network under test.
+type Addressed interface {
+	Address(ctx context.Context) (string, error)
+}
+
 // Perishable is a target that can be gone for good while it is measured, with all that went on there, and of which another can be had: a pod.
 type Perishable interface {
 	// Lost says why it is gone for good; nil while it is there, and while nobody can tell.

@@ -190,6 +190,22 @@ func (p *Pod) Node() string {
 	return p.node
 }
 
+// Address is the pod's in the network of the cluster, or its node's with hostnetwork.
+func (p *Pod) Address(ctx context.Context) (string, error) {
+	p.mu.Lock()
+	name := p.pod
+	p.mu.Unlock()
+	pod, err := p.cluster.get(ctx, pods(), name)
+	if err != nil {
+		return "", p.cluster.unreachable(err)
+	}
+	ip, _, _ := unstructured.NestedString(pod.Object, "status", "podIP")
+	if ip == "" {
+		return "", &lab.Error{What: "the pod has no address", Target: p.Name(), Hints: []string{"kubectl get pod -n " + p.cluster.namespace + " " + name + " -o wide"}}
+	}
+	return ip, nil
+}
+
 // Place is where in the container the volume under test is; empty without one.
 func (p *Pod) Place() string { return p.options.Volume.At }
 
@@ -371,5 +387,6 @@ var (
 	_ target.Disposable = (*Pod)(nil)
 	_ target.Holder     = (*Pod)(nil)
 	_ target.Perishable = (*Pod)(nil)
+	_ target.Addressed  = (*Pod)(nil)
 	_ target.Connection = (*connection)(nil)
 )
