@@ -340,6 +340,9 @@ func (m *measurement) planNamed(ctx context.Context, u lab.Upset, t target.Targe
 
 // sayUpsets says what will be done on purpose.
 func (m *measurement) sayUpsets() {
+	if m.bystander {
+		return
+	}
 	for _, u := range m.run.Upsets {
 		text := fmt.Sprintf("event: %s into each load, %s", unit.Duration(secondsToDuration(u.At)), u.Text())
 		if u.Target != m.target.Name() {

@@ -67,7 +67,7 @@ func newTwoPaths(t *testing.T, mbit int) twoPaths {
 		}
 	}
 	p.cut, p.put = filepath.Join(p.marks, "cut.sh"), filepath.Join(p.marks, "put.sh")
-	p.script(p.cut, "date +%s.%N > "+p.mark("cut"), "ip link set headroom0 down", fmt.Sprintf("sleep %g", goesOver),
+	p.script(p.cut, "date +%s.%N > "+p.mark("cut"), "echo cut >> "+p.mark("times"), "ip link set headroom0 down", fmt.Sprintf("sleep %g", goesOver),
 		"ip route replace "+sharedServer+" via 198.18.8.2 src "+sharedClient+" metric 20")
 	p.script(p.put, "ip link set headroom0 up", "ip route replace "+sharedServer+" via "+serverAddress+" src "+sharedClient+" metric 10",
 		"ip route delete "+sharedServer+" metric 20 2>/dev/null", "date +%s.%N > "+p.mark("put"))
@@ -267,6 +267,88 @@ func TestEventCutsOneOfTwoPaths(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	p.nothingChanged()
+}
+
+// An event that comes upon two pairs at once is carried out once, and each of them says what it did to it.
+func TestEventComesUponAllPairs(t *testing.T) {
+	t.Parallel()
+	p := newTwoPaths(t, 200)
+	cmd := p.net(24, "--pairs", "2", "--event", "10s: sh "+p.cut, "--event-for", "7s", "--json")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
+	}
+	var s report.Summary
+	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 2 {
+		t.Fatalf("%v\n%.3000s", err, out)
+	}
+	for _, load := range s.Events.Loads {
+		f, h := load.Findings[0], load.Happened[0]
+		if f.Unknown != "" || h.Failed != "" || f.Recovery == nil || f.Stall < goesOver-0.1 || f.Stall > goesOver+1.5 || *f.Recovery < h.Undone-h.At-0.2 {
+			t.Errorf("%s: %+v, %+v", load.Cell, f, h)
+		}
+	}
+	if a, b := s.Events.Loads[0], s.Events.Loads[1]; a.Cell == b.Cell || math.Abs(a.Happened[0].At-b.Happened[0].At) > 1 {
+		t.Errorf("%+v, %+v", a.Happened, b.Happened)
+	}
+	if text, err := os.ReadFile(p.mark("times")); err != nil || string(text) != "cut\n" {
+		t.Errorf("it was cut: %q, %v", text, err)
+	}
+	out, err = p.command("show", s.ID).Output()
+	if err != nil || !strings.Contains(string(out), "pair-1") || !strings.Contains(string(out), "pair-2") || strings.Count(string(out), "Event: ") != 2 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	p.nothingChanged()
+}
+
+// Of two targets that are loaded at once the one whose file system is frozen stalls, and the other does not, whichever of them the event counts from.
+func TestEventComesUponOneOfTwoTargets(t *testing.T) {
+	t.Parallel()
+	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
+	h := twoNamespaces(t)
+	mount := t.TempDir()
+	if out, err := exec.Command("mount", attachLoop(t, "ext4"), mount).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", mount).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Cleanup(func() { _ = exec.Command("fsfreeze", "--unfreeze", mount).Run() })
+	text := "version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, ioengine: psync, rate_iops: 500, runtime: 20s, time_based: 1}\n"
+	if err := os.WriteFile(h.suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"run", h.suite, h.place, mount, "--on", "a=ssh://net-a", "--on", "b=ssh://net-b", "--size", "16m", "--event", "9s: fsfreeze --freeze " + mount,
+		"--undo", "fsfreeze --unfreeze " + mount, "--event-for", "3s", "--json"}
+	if out, err := h.command(args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--event-on b") {
+		t.Errorf("it is not asked where: %v\n%s", err, out)
+	}
+	cmd := h.command(append(args, "--event-on", "b")...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
+	}
+	var s report.Summary
+	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 2 {
+		t.Fatalf("%v\n%.3000s", err, out)
+	}
+	for _, load := range s.Events.Loads {
+		f, h := load.Findings[0], load.Happened[0]
+		frozen := strings.HasSuffix(load.Cell, "@b")
+		held, most := h.Undone-h.At-h.Took, h.Undone+h.UndoTook-h.At
+		if f.Unknown != "" || h.Failed != "" || frozen && (f.Stall < held-0.2 || f.Stall > most+0.3 || held < 1) || !frozen && f.Stall > 1 {
+			t.Errorf("%s: %+v, %+v", load.Cell, f, h)
+		}
+	}
+	if pending, err := factor.Pending(filepath.Join(h.store, "changes")); err != nil || len(pending) != 0 {
+		t.Errorf("still to undo: %+v, %v", pending, err)
+	}
 }
 
 // nothingChanged says that the link is up, nothing is left to undo, and nothing runs.

@@ -53,8 +53,9 @@ type measurement struct {
 	laid *runner.Laid
 	// watched says that another part of the run keeps the snapshots of the target.
 	watched bool
-	// upsets are the events of the run, open.
-	upsets []runner.Upset
+	// upsets are the events of the run, open. bystander says that another part of the run carries them out.
+	upsets    []runner.Upset
+	bystander bool
 	// beside is a measurement that goes on at the same time and was planned before this one; nil for a run by itself.
 	beside *measurement
 }
@@ -201,9 +202,8 @@ func (m *measurement) experiment() runner.Experiment {
 	e := runner.Experiment{
 		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(), Machine: facts.Machine(m.run.Targets[0].Facts),
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
-		Upsets:  m.upsets,
-		Behind:  m.behind,
-		Laid:    m.laid,
+		Upsets: m.upsets, Bystander: m.bystander,
+		Behind: m.behind, Laid: m.laid,
 		Tallied: m.run.Experiment != nil && m.run.Experiment.Kind == bisecting,
 	}
 	if m.server != nil {

@@ -372,15 +372,9 @@ func (n *network) draft(ctx context.Context, args []string) error {
 	return n.planUpsets()
 }
 
-// planUpsets takes up the events. They come upon the test of one pair.
+// planUpsets takes up the events, which come upon the tests of all pairs.
 func (n *network) planUpsets() error {
-	if len(n.parts) > 1 && len(n.options.events.events) > 0 {
-		return usage("events come upon the test of one pair", "more streams of one: --set parallel=8")
-	}
-	if len(n.parts) > 1 {
-		return nil
-	}
-	return n.parts[0].planUpsets(func(on string) (string, error) {
+	err := n.parts[0].planUpsets(func(on string) (string, error) {
 		for _, e := range n.ends {
 			if e.role == on {
 				return e.name, nil
@@ -392,8 +386,16 @@ func (n *network) planUpsets() error {
 		case isTarget(on):
 			return on, nil
 		}
-		return "", usage("it is not said where the events are", "--event-on "+clientRole, "--event-on "+serverRole, "--event-on TARGET, which is "+targetForms())
+		var hints []string
+		for _, e := range n.ends[:min(len(n.ends), mostNamed)] {
+			hints = append(hints, "--event-on "+e.role)
+		}
+		return "", usage("it is not said where the events are", append(hints, "--event-on TARGET, which is "+targetForms())...)
 	})
+	for _, m := range n.parts[1:] {
+		m.run.Upsets = slices.Clone(n.parts[0].run.Upsets)
+	}
+	return err
 }
 
 // lookAtEnds takes down all machines as they are.
@@ -418,7 +420,7 @@ func (n *network) part(i int) *measurement {
 	}
 	m := &measurement{program: n.program, options: n.options.runOptions, store: n.store, target: client.target, before: client.facts, client: client.role,
 		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port}, role: server.role, before: server.facts}}
-	m.watched = !first(pair.Client)
+	m.watched, m.bystander = !first(pair.Client), i > 0
 	m.server.watched = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
 	if len(n.pairs) > 1 {
 		m.role = fmt.Sprintf("pair-%d", i+1)

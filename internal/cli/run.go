@@ -105,7 +105,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run; with a finished one if more is asked for")
 	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+targetForms()+" (default local)")
 	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
-	o.events.define(f, "where events are: a target (default: the one under test); once for all, or for each")
+	o.events.define(f, "where events are: a target (default: the one under test) or its role; once for all, or for each")
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "event-on", targetNames)
 	completeFlag(c, "event", eventNames)

@@ -90,9 +90,6 @@ func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions,
 	if o.precision != "" || o.budget != "" {
 		return usage("several targets are measured a number of times that is fixed beforehand", "take --repeat for --precision and --budget")
 	}
-	if len(o.events.events) > 0 {
-		return usage("events come upon the load of one target", "name one --on; --event-on says where an event is")
-	}
 	if !o.dryRun {
 		var names []string
 		for _, n := range named {
@@ -101,13 +98,13 @@ func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions,
 		p.tidy(ctx, s, names...)
 	}
 	t := &together{program: p, options: o, store: s}
-	for _, n := range named {
+	for i, n := range named {
 		tg, err := p.openTarget(ctx, n.name)
 		if err != nil {
 			return err
 		}
 		defer p.closeTarget(tg)
-		t.parts = append(t.parts, &measurement{program: p, options: optionsOf(o, tg), store: s, target: tg, role: n.role})
+		t.parts = append(t.parts, &measurement{program: p, options: optionsOf(o, tg), store: s, target: tg, role: n.role, bystander: i > 0})
 	}
 	defer t.release()
 	var err error
@@ -166,6 +163,9 @@ func (t *together) draft(ctx context.Context, args []string) error {
 		}
 		m.run.ID, m.run.Seed = first.run.ID, first.run.Seed
 		m.takeRole()
+	}
+	if err := t.planUpsets(); err != nil {
+		return err
 	}
 	if err := t.tellApart(ctx); err != nil {
 		return err
@@ -439,7 +439,12 @@ func (t *together) titled(c runner.Cell) runner.Cell {
 }
 
 // carryOut measures, and shows what was measured.
-func (t *together) carryOut(ctx context.Context) error {
+func (t *together) carryOut(ctx context.Context) (failed error) {
+	giveBack, err := t.openUpsets(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { failed = errors.Join(failed, giveBack()) }()
 	outcome, err := t.measure(ctx)
 	if err != nil {
 		return err
@@ -448,6 +453,45 @@ func (t *together) carryOut(ctx context.Context) error {
 		return err
 	}
 	return failures(outcome)
+}
+
+// planUpsets takes up the events, which come upon the loads of all targets.
+func (t *together) planUpsets() error {
+	err := t.parts[0].planUpsets(func(on string) (string, error) {
+		var hints []string
+		for _, m := range t.parts {
+			if m.role == on {
+				return m.target.Name(), nil
+			}
+			hints = append(hints, "--event-on "+m.role)
+		}
+		if isTarget(on) {
+			return on, nil
+		}
+		return "", usage("it is not said where the events are", append(hints[:min(len(hints), mostNamed)], "--event-on TARGET, which is "+targetForms())...)
+	})
+	for _, m := range t.parts[1:] {
+		m.run.Upsets = slices.Clone(t.parts[0].run.Upsets)
+	}
+	return err
+}
+
+// openUpsets opens the events, which the first part carries out and all of them see.
+func (t *together) openUpsets(ctx context.Context) (func() error, error) {
+	var open []target.Target
+	for _, m := range t.parts {
+		open = append(open, m.target)
+		if m.server != nil {
+			open = append(open, m.server.Target)
+		}
+	}
+	first := t.parts[0]
+	giveBack, err := first.openUpsets(ctx, open...)
+	t.run.Upsets = first.run.Upsets
+	for _, m := range t.parts[1:] {
+		m.upsets = first.upsets
+	}
+	return giveBack, err
 }
 
 func (t *together) measure(ctx context.Context) (runner.Outcome, error) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"headroom/internal/lab"
@@ -86,7 +87,11 @@ func eventTexts(s *Summary) []string {
 			coarse = max(coarse, f.Resolution)
 			u := s.Events.Events[i]
 			name := load.Job
-			if c := s.cell(load.Cell); c != nil && c.N > 1 {
+			c := s.cell(load.Cell)
+			if c != nil && severalAtOnce(s.Events.Loads) {
+				name += ", " + c.Role
+			}
+			if c != nil && c.N > 1 {
 				name += fmt.Sprintf(", repetition %d", load.Repetition)
 			}
 			lines = append(lines, fmt.Sprintf("Event: %s (%s, %s into it)", u.Text(), name, briefSeconds(u.At))+": "+eventText(load, u, load.Happened[i], f))
@@ -96,6 +101,13 @@ func eventTexts(s *Summary) []string {
 		lines = append(lines, fmt.Sprintf("Times of events are good to %s; a dip is a fall by clearly more than the rate falls by itself. The rates of the table are those of the whole load, with what the events cost it.", briefSeconds(coarse)))
 	}
 	return lines
+}
+
+// severalAtOnce says whether loads of several targets, or pairs, had the same events.
+func severalAtOnce(loads []EventLoad) bool {
+	return slices.ContainsFunc(loads, func(l EventLoad) bool {
+		return l.Job == loads[0].Job && l.Repetition == loads[0].Repetition && l.Cell != loads[0].Cell
+	})
 }
 
 func (s *Summary) cell(id string) *Cell {

@@ -92,8 +92,9 @@ type Experiment struct {
 	MaxWrites int64
 	// Tallied says that what the kernel counts is read before and after each load. On a machine with a thousand CPUs that is megabytes.
 	Tallied bool
-	// Upsets are the events that come upon each load.
-	Upsets []Upset
+	// Upsets are the events that come upon each load. Bystander says that another experiment of a joint one carries them out.
+	Upsets    []Upset
+	Bystander bool
 	// Kept are the repetitions that an earlier part of the run saved.
 	Kept []lab.Repetition
 	// Progress is told what happens; it must return at once.

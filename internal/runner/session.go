@@ -190,6 +190,9 @@ func (s *Session) announceLeftovers() error {
 		}
 	}
 	for _, u := range s.Upsets {
+		if s.Bystander {
+			break
+		}
 		if name := u.Target.Name(); name != s.Target.Name() && (s.Server == nil || name != s.Server.Target.Name()) {
 			if err := s.saver.Leave(lab.Leftovers{Target: name, Jobs: s.owner()}); err != nil {
 				return err

@@ -173,6 +173,7 @@ func (t *together) repeat(ctx context.Context, next plan.Repetition) error {
 			j.attempts[i].lost(err)
 		}
 	}
+	j.heedUpsets(ctx)
 	return errors.Join(append(errs, t.save(next, sum, j))...)
 }
 

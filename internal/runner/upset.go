@@ -91,7 +91,7 @@ func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.
 // announceUpsets puts on disk how the events of a load are undone, before it begins: flushing a disk in the middle of it would upset it, too.
 func (s *Session) announceUpsets(l load) (*upsetting, error) {
 	u := &upsetting{session: s, over: make(chan struct{}), gone: make(chan struct{})}
-	if l.cell == nil {
+	if l.cell == nil || s.Bystander {
 		return u, nil
 	}
 	u.each = make([]happening, len(s.Upsets))
@@ -272,7 +272,7 @@ type finely interface {
 
 // heedUpsets takes down what the events did to a load that has ended.
 func (s *Session) heedUpsets(ctx context.Context, a *attempt) {
-	if len(s.Upsets) == 0 {
+	if len(a.done.happened) == 0 {
 		return
 	}
 	clock := offsetOf(ctx, s.Target)
@@ -307,6 +307,23 @@ func (s *Session) heedUpsets(ctx context.Context, a *attempt) {
 		return
 	}
 	s.judgeUpsets(a)
+}
+
+// heedUpsets has those who did not carry out the events see what came of them.
+func (j *joint) heedUpsets(ctx context.Context) {
+	var happened []happening
+	for i, a := range j.attempts {
+		if !j.sessions[i].Bystander {
+			happened = append(happened, a.done.happened...)
+		}
+	}
+	j.each(func(i int, s *Session) error {
+		if a := j.attempts[i]; s.Bystander && a.done.job != nil {
+			a.done.happened = happened
+			s.heedUpsets(context.WithoutCancel(ctx), a)
+		}
+		return nil
+	})
 }
 
 // judgeUpsets adds to a repetition what its events did to the rate.
