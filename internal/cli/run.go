@@ -69,7 +69,8 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
   headroom run quick /srv --on a=ssh://db1 --on b=ssh://db2
   headroom run quick /srv --on ssh://root@db1:2222 --bring-fio ./fio-static
   headroom run quick /srv --set runtime=60s --event '20s: nvme disconnect -d nvme1' --undo 'sh connect.sh'
-  headroom run ./vm.fio /srv --event '30s: qm migrate 100 pve2 --online' --no-undo --event-on ssh://pve1
+  headroom run quick /mnt/nfs --set runtime=60s --event '20s: lose-trunk 10.0.2.1'
+  headroom run ./vm.fio /srv --event '30s: qm-migrate 100 pve2' --event-on ssh://root@pve1
   headroom run --resume last
   headroom run --resume last --budget 10m`,
 		Args: func(c *cobra.Command, args []string) error {

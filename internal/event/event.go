@@ -32,8 +32,8 @@ type Kind struct {
 	// Arguments as they are written in a help text, and how many words they are.
 	Arguments string
 	Words     int
-	// Does says what it is, Checks when it is refused.
-	Does, Checks string
+	// Does says what it is, Refused what it is not carried out on.
+	Does, Refused string
 	// Undone says that it has a way back of its own.
 	Undone bool
 	plan   func(ctx context.Context, w Where, words []string) (Plan, error)
@@ -46,23 +46,23 @@ const LoseTrunk = "lose-trunk"
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "lose-port", Arguments: "PORT", Words: 1, Undone: true, plan: losePort,
-			Does:   "ip link set dev PORT down, and up again with the routes and addresses that went with it",
-			Checks: "a port that is down, or has no link; the one by which headroom, or whoever is logged in, reaches the machine"},
+			Does:    "ip link set dev PORT down, and up again with the routes and IPv6 addresses that went with it, in all tables, also those of a VLAN or bridge over it",
+			Refused: "a port that is down, or has no link; the one by which headroom, or whoever is logged in, reaches the machine"},
 		{Name: LoseTrunk, Arguments: "ADDRESS", Words: 1, Undone: true, plan: loseTrunk,
-			Does:   "the same with the port by which the NFS mount under test reaches that address of its server",
-			Checks: "an address that the mount does not use; a port by which it reaches its other addresses, too"},
+			Does:    "the same with the port by which the NFS mount under test reaches that address of its server",
+			Refused: "an address that the mount does not use; a port by which it reaches its other addresses, too"},
 		{Name: "lose-path", Arguments: "DISK", Words: 1, Undone: true, plan: losePath,
-			Does:   "a SCSI disk that is one path of a multipath: offline in /sys/block/DISK/device/state, and running again",
-			Checks: "a disk that is no path of a multipath, is not running, or is the only one that is"},
+			Does:    "a SCSI disk that is one path of a multipath: offline in /sys/block/DISK/device/state, and running again",
+			Refused: "a disk that is no path of a multipath, is not running, or is the only one that is"},
 		{Name: "restart", Arguments: "SERVICE", Words: 1, plan: restart,
-			Does:   "systemctl restart SERVICE, for example nfs-server",
-			Checks: "a service that is not active"},
+			Does:    "systemctl restart SERVICE, for example nfs-server; ends by itself",
+			Refused: "a service that is not active"},
 		{Name: "qm-migrate", Arguments: "VMID NODE", Words: 2, plan: qmMigrate,
-			Does:   "qm migrate VMID NODE --online, on the Proxmox VE node where the guest is",
-			Checks: "a guest that does not run there"},
+			Does:    "qm migrate VMID NODE --online, on the Proxmox VE node where the guest is; ends by itself",
+			Refused: "a guest that does not run there"},
 		{Name: "virsh-migrate", Arguments: "DOMAIN URI", Words: 2, plan: virshMigrate,
-			Does:   "virsh migrate --live DOMAIN URI",
-			Checks: "a guest that does not run there"},
+			Does:    "virsh migrate --live DOMAIN URI; ends by itself",
+			Refused: "a guest that does not run there"},
 	}
 }
 

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,20 @@ func FuzzRoutesOf(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The table in the docs says what the kinds say of themselves.
+func TestEventsInTheDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/events.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := strings.ReplaceAll(string(text), "`", "")
+	for _, k := range Kinds() {
+		if row := "| " + k.Name + " " + k.Arguments + " | " + k.Does + " | " + k.Refused + " |\n"; !strings.Contains(plain, row) {
+			t.Errorf("docs/events.md has no row\n%s", row)
+		}
+	}
 }
 
 func TestWordsOfEvents(t *testing.T) {
