@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -285,10 +286,11 @@ func (m *measurement) report() error {
 	if err != nil {
 		return err
 	}
+	format := cmp.Or(m.options.format, "table")
 	if m.json {
-		return m.write("json", []*store.Bundle{b}, m.Stdout, report.Options{})
+		format = "json"
 	}
-	if err := m.write("table", []*store.Bundle{b}, m.Stdout, report.Options{}); err != nil {
+	if err := m.write(format, []*store.Bundle{b}, m.Stdout, report.Options{}); err != nil || format != "table" {
 		return err
 	}
 	fmt.Fprintf(m.Stdout, "what may hold this machine back: headroom doctor %s\n", m.store.ShortID(m.run.ID))

@@ -79,13 +79,17 @@ func (p *program) reportOptions(o report.Options) (report.Options, error) {
 	return o, nil
 }
 
-func formatNames() []string {
+// reportNames are the formats that show a run.
+func reportNames() []string {
 	var names []string
 	for _, f := range report.Formats() {
 		names = append(names, f.Name)
 	}
-	return append(names, "run")
+	return names
 }
+
+// formatNames are those of export.
+func formatNames() []string { return append(reportNames(), "run") }
 
 func (p *program) findAll(refs []string) ([]*store.Bundle, error) {
 	s, err := p.openStore()

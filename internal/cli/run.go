@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,6 +23,7 @@ type runOptions struct {
 	destroy     string
 	maxWrites   string
 	resume      string
+	format      string
 	dryRun      bool
 	on          []string
 	bringFio    string
@@ -60,6 +64,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 --precision or --budget it goes on with a finished run too; the budget is what it has from now on.`,
 		Example: `  headroom run quick /srv
   headroom run nvme /dev/nvme1n1 --label 'before tuning' --repeat 3
+  headroom run nvme /dev/nvme1n1 --format sheet
   headroom run ./my.fio /srv
   headroom run quick /srv --set runtime=10s --set ioengine=io_uring
   headroom run pgbench /srv --set seconds=60 --set clients=8
@@ -88,6 +93,9 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 					}
 				}
 			}
+			if !slices.Contains(reportNames(), o.format) {
+				return usage(fmt.Sprintf("there is no format %q", o.format), "the formats are "+strings.Join(reportNames(), ", "))
+			}
 			return p.run(c.Context(), o, args)
 		},
 	}
@@ -111,7 +119,10 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	completeFlag(c, "event-on", targetNames)
 	completeFlag(c, "event", eventNames)
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	f.StringVar(&o.format, "format", "table", "how to print the result: "+strings.Join(reportNames(), ", "))
+	completeFlag(c, "format", reportNames)
 	p.jsonFlag(c)
+	c.MarkFlagsMutuallyExclusive("format", "json")
 	return c
 }
 
