@@ -1,0 +1,124 @@
+// Package kubetest starts a Kubernetes cluster of one node for a test.
+package kubetest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Cluster is a cluster of one node, "node1", that scripts/kube-cluster made.
+type Cluster struct {
+	// Kubeconfig is the file that makes its reader the administrator.
+	Kubeconfig string
+	// Image is the image of the Containerfile, which the node has; pods name it with imagePullPolicy: Never.
+	Image string
+	// Dir is the cluster's folder, which the node sees as /run. Logs are in log/.
+	Dir     string
+	kubectl string
+}
+
+// Start gives a cluster that ends with the test: one of its own, or the one beside which all tests run (make test-kube), so that
+// not each of them waits for a start. A test without root is skipped.
+func Start(t *testing.T) *Cluster {
+	t.Helper()
+	// Prints what is known of the cluster and ends with the test, however that ends.
+	argv := []string{"sh", "-c", `printf '%s\n' "$KUBECONFIG" "$HEADROOM_KUBE_IMAGE" "$HEADROOM_KUBE_DIR" "$(command -v kubectl)"; exec cat`}
+	if os.Getenv("HEADROOM_KUBE_DIR") == "" {
+		if os.Getuid() != 0 {
+			t.Skip("a cluster needs root")
+		}
+		argv = append([]string{script(t)}, argv...)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("scripts/kube-cluster: %v\n%s", err, said.String())
+		}
+	})
+	var known [4]string
+	lines := bufio.NewScanner(stdout)
+	for i := range known {
+		if !lines.Scan() {
+			t.Fatal("there is no cluster; it says why below")
+		}
+		known[i] = lines.Text()
+	}
+	return &Cluster{Kubeconfig: known[0], Image: known[1], Dir: known[2], kubectl: known[3]}
+}
+
+// Command is kubectl with these arguments, not started.
+func (c *Cluster) Command(args ...string) *exec.Cmd {
+	return exec.Command(c.kubectl, append([]string{"--kubeconfig", c.Kubeconfig}, args...)...)
+}
+
+// Kubectl runs kubectl with some standard input, "" for none, and returns what it prints.
+func (c *Cluster) Kubectl(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	cmd := c.Command(args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+// Claim claims a volume of 1 GiB of the StorageClass "fast" or "slow" for the test: one with a file system, or a "Block" device.
+// Pods that use it must be deleted before the test ends. The next claim finds on the volume what this one left there.
+func (c *Cluster) Claim(t *testing.T, name, class, mode string) {
+	t.Helper()
+	c.Kubectl(t, fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: %q},
+		spec: {storageClassName: %q, volumeMode: %q, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`, name, class, mode), "apply", "--filename", "-")
+	t.Cleanup(func() {
+		volume := c.Kubectl(t, "", "get", "pvc", name, "--output", "jsonpath={.spec.volumeName}")
+		c.Kubectl(t, "", "delete", "pvc", name)
+		if volume == "" {
+			return
+		}
+		c.Kubectl(t, "", "wait", "pv/"+volume, "--for", "jsonpath={.status.phase}=Released", "--timeout", "1m")
+		c.Kubectl(t, "", "patch", "pv", volume, "--patch", `{"spec": {"claimRef": null}}`)
+	})
+}
+
+// script is scripts/kube-cluster of this tree, above the folder of the test's package.
+func script(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; dir != "/"; dir = filepath.Dir(dir) {
+		if path := filepath.Join(dir, "scripts", "kube-cluster"); isFile(path) {
+			return path
+		}
+	}
+	t.Fatal("no scripts/kube-cluster above this package")
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
