@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint system test-guests test-kernel build bench install clean
+.PHONY: help run test fast lint system test-guests test-kernel test-kube image build bench install clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
@@ -36,6 +36,12 @@ test-guests: ## longer experiments in guests: emulated where KVM does not work
 
 test-kernel: ## kernels built from Debian's source, which is downloaded once; half an hour and 2 GB
 	@scripts/test kernel
+
+test-kube: ## a Kubernetes cluster of one node, built from source once; as root
+	@scripts/test kube
+
+image: ## a container image from the Containerfile, without a registry; as root
+	@scripts/kube-image
 
 bench: ## print the figures that the docs quote
 	@scripts/bench

@@ -306,13 +306,15 @@ func TestLiveRefusesADeviceWithData(t *testing.T) {
 }
 
 // attachLoop makes a loop device of 128 MiB, with a file system where one is named.
-func attachLoop(t *testing.T, filesystem string) string {
+func attachLoop(t *testing.T, filesystem string) string { return attachLoopOf(t, 128<<20, filesystem) }
+
+func attachLoopOf(t *testing.T, size int64, filesystem string) string {
 	t.Helper()
 	image := filepath.Join(t.TempDir(), "image")
 	if err := os.WriteFile(image, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(image, 128<<20); err != nil {
+	if err := os.Truncate(image, size); err != nil {
 		t.Fatal(err)
 	}
 	if filesystem != "" {
