@@ -27,6 +27,9 @@ func TestImagePrintsARow(t *testing.T) {
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%v: not a line of titles and a row:\n%s", err, out)
 	}
+	if warnings := rows[1][len(rows[1])-1]; !slices.Contains(strings.Fields(warnings), "programs-hidden") || !strings.Contains(said, "outside of this container") {
+		t.Errorf("that other programs can't be seen is not said: %s\n%s", warnings, said)
+	}
 	for _, title := range []string{"randwrite_fsync 4k q1 write IOPS", "read 4M q16 bandwidth (MiB/s)"} {
 		i := slices.Index(rows[0], title)
 		if i < 0 || rows[1][i] == "" || rows[1][i] == "0" {

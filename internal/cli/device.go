@@ -89,7 +89,11 @@ func (d *device) sameDrive(run lab.Run) error {
 
 // describe is the drive and what the guard found: "Samsung PM9A3 7.68 TB (S6CK…), empty: checked 9 ways".
 func (d *device) describe() string {
-	return fmt.Sprintf("%s, %s", d.claim.Identity(), d.verdict)
+	text := fmt.Sprintf("%s, %s", d.claim.Identity(), d.verdict)
+	if d.evidence.ProgramsHidden {
+		text += "; whether a program outside of this container has it open can't be seen"
+	}
+	return text
 }
 
 // MayWrite is asked before each step that writes.

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
+	"headroom/internal/validity"
 )
 
 // scratchSize is the size of the scratch file: as asked for, or as the suite needs; 0 for commands, which make their own.
@@ -116,8 +117,10 @@ func (m *measurement) secure(ctx context.Context) error {
 	case lab.Device:
 		if m.place().Members != nil {
 			m.members, err = m.claimMembers(ctx)
+			m.warnOfHidden()
 		} else {
 			m.device, err = m.claim(ctx, m.place())
+			m.warnOfHidden()
 		}
 	case lab.NoPlace:
 	}
@@ -129,6 +132,15 @@ func (m *measurement) secure(ctx context.Context) error {
 	}
 	m.maxWrites, err = m.writeLimit(m.suiteCells(), m.place())
 	return err
+}
+
+// warnOfHidden says when programs that have the device open could not be looked for.
+func (m *measurement) warnOfHidden() {
+	w := validity.ProgramsHidden(m.place().Path)
+	hidden := slices.ContainsFunc(append([]*device{m.device}, m.members...), func(d *device) bool { return d != nil && d.evidence.ProgramsHidden })
+	if hidden && !slices.ContainsFunc(m.run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code }) { // a resumed run has it
+		m.run.Warnings = append(m.run.Warnings, w)
+	}
 }
 
 // size reads an amount that the user typed. It is fio's notation without its decimal Ki and Mi: here somebody who writes

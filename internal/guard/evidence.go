@@ -17,6 +17,9 @@ type Evidence struct {
 	Partitions []string    `json:"partitions,omitempty"`
 	Signatures []Signature `json:"signatures,omitempty"`
 	Sample     Sample      `json:"sample,omitzero"`
+	// ProgramsHidden says that the programs of the machine can't be seen, only those of this container: one of them may have the device
+	// open. (What the kernel itself has given away is Busy all the same.)
+	ProgramsHidden bool `json:"programs_hidden,omitempty"`
 	// UseUnknown says what could not be found out about the use of the device, ContentUnknown about its content.
 	UseUnknown     []string `json:"use_unknown,omitempty"`
 	ContentUnknown []string `json:"content_unknown,omitempty"`

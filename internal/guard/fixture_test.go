@@ -190,6 +190,17 @@ func TestEvidenceSurvivesJSON(t *testing.T) {
 	}
 }
 
+// TestProgramsOfAContainer: the first PID namespace sees all programs, any other its own.
+func TestProgramsOfAContainer(t *testing.T) {
+	for namespace, hidden := range map[string]bool{"pid:[4026531836]": false, "pid:[4026532217]": true} {
+		f := fixtureNamed(t, "laptop")
+		f.files["proc/self/ns/pid"] = &fstest.MapFile{Mode: fs.ModeSymlink | 0o777, Data: []byte(namespace)}
+		if e := f.inspect(t, "/dev/nvme1n1"); e.ProgramsHidden != hidden {
+			t.Errorf("%s: %+v", namespace, e)
+		}
+	}
+}
+
 // TestUnreadableIsNotFree: what can't be read must be a reason to refuse.
 func TestUnreadableIsNotFree(t *testing.T) {
 	for _, gone := range []string{"proc/self/mountinfo", "sys/class/block/nvme1n1/ro"} {

@@ -159,6 +159,7 @@ func (f *family) describeUse(e *Evidence) {
 		}
 	}
 	e.Uses = slices.Concat(f.mounted(), f.swapping(), f.held(), f.pooled(), f.exported(), f.written())
+	e.ProgramsHidden = f.programsHidden()
 	e.UseUnknown = f.faults
 	e.Checks = append(e.Checks, Mounts, Swap, Layers, OtherPaths, Writers)
 }

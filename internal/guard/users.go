@@ -134,6 +134,13 @@ func (f *family) written() []Use {
 	return uses
 }
 
+// programsHidden says whether this process sees no others than those of its own PID namespace. The first namespace has the same number
+// on every machine: PROC_PID_INIT_INO, include/linux/proc_ns.h.
+func (f *family) programsHidden() bool {
+	namespace := f.link("proc/self/ns/pid")
+	return namespace != "" && namespace != "pid:[4026531836]"
+}
+
 // writable reads the access mode of an open file; its lowest two bits are 0 for reading only. Source: proc_pid_fdinfo(5).
 //
 //	pos:	0

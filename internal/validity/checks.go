@@ -500,6 +500,16 @@ func Checks() []Check {
 			Source: "/proc/self/mountstats, /sys/class/net, /sys/class/infiniband; nfs(5), max_connect",
 		},
 		{
+			Code:   "programs-hidden",
+			Title:  "Programs that have the device open could not be seen",
+			By:     "run",
+			Taints: "nothing by itself",
+			When: "headroom runs in a PID namespace of its own, as in a container; that a device is mounted, swapped to or part of another is " +
+				"known there too, but not that a virtual machine or a database has it open",
+			Do:     "docker run --pid host; or make sure that nothing uses the device",
+			Source: "pid_namespaces(7)",
+		},
+		{
 			Code:   "store-on-device",
 			Title:  "Results are kept on the device under test",
 			By:     "run",

@@ -15,6 +15,12 @@ func StoreOnDevice(store, disk string) lab.Warning {
 			"loads only, but that is what the next load finds; use --store on another disk"}
 }
 
+// ProgramsHidden is the warning that nobody could see whether a program outside of this container has the device under test open.
+func ProgramsHidden(device string) lab.Warning {
+	return lab.Warning{Code: "programs-hidden", Taints: []string{},
+		Text: "programs outside of this container can't be seen, so nobody knows whether one of them has " + device + " open; start the container with --pid host"}
+}
+
 // BusyBefore is the warning that the disks under test were busy before the run began; activity says with what.
 func BusyBefore(activity string) lab.Warning {
 	return lab.Warning{Code: "busy-before", Taints: everything(),
