@@ -29,9 +29,9 @@ func layers() [][]string {
 		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder", "internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage"},
 		{"internal/rule", "internal/diff", "internal/reference"},
 		{"internal/ceiling"},
-		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/command", "internal/validity", "internal/guard"},
+		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf", "internal/load/served", "internal/load/command", "internal/validity", "internal/guard"},
 		{"internal/target"},
-		{"internal/yamlfile"},
+		{"internal/yamlfile", "internal/load/option"},
 		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig", "internal/search"},
 	}
 }
@@ -39,13 +39,15 @@ func layers() [][]string {
 // siblings are the imports allowed inside a layer.
 func siblings() map[string]string {
 	return map[string]string{
-		"internal/suite -> internal/load/command": "a suite's jobs are commands as well, whose placeholders it fills in",
-		"internal/suite -> internal/load/fio":     "a suite's jobs are fio jobs, and a plain fio job file is a suite",
-		"internal/suite -> internal/load/iperf3":  "a suite's jobs are tests of a network, too",
-		"internal/validity -> internal/load/fio":  "the checks read what fio said",
-		"internal/facts -> internal/validity":     "facts reads the counters that the checks look at",
-		"internal/event -> internal/facts":        "by which addresses an NFS mount reaches its server is a fact like others",
-		"internal/factor -> internal/facts":       "what came of an NFS mount is a fact like others",
+		"internal/suite -> internal/load/command":        "a suite's jobs are commands as well, whose placeholders it fills in",
+		"internal/suite -> internal/load/fio":            "a suite's jobs are fio jobs, and a plain fio job file is a suite",
+		"internal/suite -> internal/load/served":         "a suite's jobs are tests of a network, too",
+		"internal/load/served -> internal/load/iperf3":   "the list has iperf3",
+		"internal/load/served -> internal/load/sockperf": "the list has sockperf",
+		"internal/validity -> internal/load/fio":         "the checks read what fio said",
+		"internal/facts -> internal/validity":            "facts reads the counters that the checks look at",
+		"internal/event -> internal/facts":               "by which addresses an NFS mount reaches its server is a fact like others",
+		"internal/factor -> internal/facts":              "what came of an NFS mount is a fact like others",
 	}
 }
 

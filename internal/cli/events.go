@@ -14,6 +14,7 @@ import (
 	"headroom/internal/event"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
+	"headroom/internal/load/served"
 	"headroom/internal/outage"
 	"headroom/internal/runner"
 	"headroom/internal/target"
@@ -219,7 +220,7 @@ func (m *measurement) takeUpsets(events []lab.Upset) error {
 	last := m.run.Upsets[len(m.run.Upsets)-1].At
 	for _, c := range m.run.Cells {
 		if c.Command != nil {
-			return usage("an event needs a load with a rate over time, and "+c.Job+" is a command", "take a suite of fio's or iperf3's loads")
+			return usage("an event needs a load with a rate over time, and "+c.Job+" is a command", "take a suite of loads of fio, iperf3 or sockperf")
 		}
 		took := (expectedTime(c) - runner.RampOf(c)).Seconds()
 		if took == 0 {
@@ -227,7 +228,7 @@ func (m *measurement) takeUpsets(events []lab.Upset) error {
 		}
 		if last+outage.Shortest > took || m.run.Upsets[0].At < outage.Shortest {
 			option := "runtime"
-			if c.Engine == lab.EngineIperf3 {
+			if _, network := served.Of(c.Engine); network {
 				option = "time"
 			}
 			return usage(fmt.Sprintf("%s counts for %s, and an event needs %.0f s before it to know what is usual, and as many after it", c.Job, unit.Duration(secondsToDuration(took)), outage.Shortest),

@@ -12,7 +12,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
-	"headroom/internal/load/iperf3"
+	"headroom/internal/load/served"
 	"headroom/internal/plan"
 	"headroom/internal/report"
 	"headroom/internal/runner"
@@ -244,8 +244,8 @@ func expectedTime(c lab.Cell) time.Duration {
 	if c.Command != nil {
 		return secondsToDuration(c.Command.Takes)
 	}
-	if c.Engine == lab.EngineIperf3 {
-		return iperf3.Takes(c.Params)
+	if g, ok := served.Of(c.Engine); ok {
+		return g.Takes(c.Params)
 	}
 	d := fio.WantedRuntime(c.Params)
 	if d > 0 {

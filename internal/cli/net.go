@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -13,7 +14,7 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
-	"headroom/internal/load/iperf3"
+	"headroom/internal/load/served"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
@@ -43,8 +44,9 @@ func (p *program) netCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "net [SUITE]",
 		Short: "Measure a network between clients and servers",
-		Long: `Measures what goes through a network with iperf3, from clients to servers: with the built-in suite
-network, or with a suite of your own.
+		Long: `Measures a network between clients and servers: what goes through it, with iperf3 and the built-in suite
+network, or how many requests are answered a second and how long an answer takes, with sockperf and the
+built-in suite requests; or with a suite of your own.
 
 --on client=TARGET and --on server=TARGET say where; either is this machine where it is not given, so that
 without any it is the way through this machine's own loopback. Given more than once, the first client
@@ -64,6 +66,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
   headroom net --on client=ssh://web1 --on server=ssh://db1 --address 10.0.0.7
   headroom net --on server=ssh://db1 --pairs 8 --set time=30s --set parallel=1
   headroom net --on client=ssh://a --on client=ssh://b --on server=ssh://storage
+  headroom net requests --on server=ssh://db1
   headroom net ./my-network.yaml --on server=ssh://db1 --label 'jumbo frames'
   headroom net --on server=ssh://db1 --set time=60s --event '20s: ip link set eth1 down' --undo 'ip link set eth1 up' --event-on client
   headroom net --resume last`,
@@ -83,13 +86,13 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	f := c.Flags()
 	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET or server=TARGET, a target is "+targetForms()+" (default local)")
 	f.StringArrayVar(&o.addresses, "address", nil, "of the server, the one under test; once for each server")
-	f.IntVar(&o.port, "port", iperf3.Port, "that the first server listens on; each further pair takes the next")
+	f.IntVar(&o.port, "port", served.Port, "that the first server listens on; each further pair takes the next")
 	f.IntVar(&o.pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client or server)")
 	f.StringVar(&o.label, "label", "", "text to find the run by")
 	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
-	f.StringArrayVar(&o.set, "set", nil, "an option of iperf3 for every job, like time=30s or parallel=4; may be repeated")
+	f.StringArrayVar(&o.set, "set", nil, "an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
 	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	o.events.define(f, "where events are: client, server or a target; once for all, or for each")
@@ -116,8 +119,10 @@ type network struct {
 	store   *store.Store
 	ends    []*networkEnd
 	opened  map[string]target.Target
-	parts   []*measurement
-	pairs   []lab.NetworkPair
+	// programs that both ends must have, and how each is installed; nil for iperf3.
+	programs map[string]string
+	parts    []*measurement
+	pairs    []lab.NetworkPair
 }
 
 func (p *program) network(s *store.Store, o netOptions) network {
@@ -137,13 +142,20 @@ func (p *program) net(ctx context.Context, o netOptions, args []string) error {
 	if err := n.name(); err != nil {
 		return err
 	}
+	su, err := n.suite(args)
+	if err != nil {
+		return err
+	}
+	if err := n.needsOf(su); err != nil {
+		return err
+	}
 	if err := n.open(ctx); err != nil {
 		return err
 	}
 	if err := n.pair(ctx); err != nil {
 		return err
 	}
-	if err := n.draft(ctx, args); err != nil {
+	if err := n.draft(ctx, su); err != nil {
 		return err
 	}
 	t := n.together()
@@ -220,7 +232,32 @@ func (n *network) end(role string) *networkEnd {
 	return n.ends[i]
 }
 
-// open the targets of all ends, each once, and make sure that iperf3 is there.
+// needsOf notes what both ends must have for a suite.
+func (n *network) needsOf(su suite.Suite) error {
+	su, err := su.With(n.options.set)
+	if err != nil {
+		return err
+	}
+	cells, err := su.Cells(lab.NoPlace, false)
+	for _, c := range cells {
+		n.needs(c.Engine, c.Params)
+	}
+	return err
+}
+
+// needs notes that both ends must have the load generator of a cell.
+func (n *network) needs(engine string, params map[string]string) {
+	g, ok := served.Of(engine)
+	if !ok {
+		return
+	}
+	if n.programs == nil {
+		n.programs = map[string]string{}
+	}
+	n.programs[g.Program(params)] = g.Install
+}
+
+// open the targets of all ends, each once, and make sure that the load generators are there: iperf3, where nothing else is said.
 func (n *network) open(ctx context.Context) error {
 	if !n.options.dryRun {
 		var names []string
@@ -240,7 +277,7 @@ func (n *network) open(ctx context.Context) error {
 				return err
 			}
 			n.opened[key] = t
-			if err := requireIperf3(ctx, t); err != nil && !n.options.dryRun {
+			if err := n.require(ctx, t); err != nil && !n.options.dryRun {
 				return err
 			}
 		}
@@ -255,19 +292,24 @@ func (n *network) close() {
 	}
 }
 
-// requireIperf3 makes sure that there is an iperf3 on a target before anything is begun there.
-func requireIperf3(ctx context.Context, t target.Target) error {
-	argv := []string{"iperf3", "--version"}
-	out, err := t.Run(ctx, argv...)
-	if err == nil && out.ExitCode == 0 {
-		return nil
+// require makes sure that the load generators are on a target before anything is begun there.
+func (n *network) require(ctx context.Context, t target.Target) error {
+	if n.programs == nil {
+		n.needs(lab.EngineIperf3, nil)
 	}
-	e := &lab.Error{What: "iperf3 can't be used", Target: elsewhere(t), Command: argv, Output: string(out.Stderr), Err: err,
-		Hints: []string{"install it: apt install iperf3 (Debian, Ubuntu), dnf install iperf3 (Fedora, RHEL), zypper install iperf (SUSE), pacman -S iperf3 (Arch), apk add iperf3 (Alpine)"}}
-	if own, ok := errors.AsType[*lab.Error](err); ok {
-		e.Err = own.Err // the command is told already
+	for _, program := range slices.Sorted(maps.Keys(n.programs)) {
+		argv := []string{program, "--version"}
+		out, err := t.Run(ctx, argv...)
+		if err == nil && out.ExitCode == 0 {
+			continue
+		}
+		e := &lab.Error{What: program + " can't be used", Target: elsewhere(t), Command: argv, Output: string(out.Stderr), Err: err, Hints: []string{"install it: " + n.programs[program]}}
+		if own, ok := errors.AsType[*lab.Error](err); ok {
+			e.Err = own.Err // the command is told already
+		}
+		return e
 	}
-	return e
+	return nil
 }
 
 // pair the clients with the servers, in turn, each pair with a port of its own.
@@ -335,19 +377,21 @@ func (n *network) address(ctx context.Context, server int, from, to *networkEnd)
 	return "", usage("it is not known by which address "+to.name+" is to be reached", "name it: --address 10.0.0.7")
 }
 
-// draft makes the header of a new run.
-func (n *network) draft(ctx context.Context, args []string) error {
+// suite that the command line names.
+func (n *network) suite(args []string) (suite.Suite, error) {
 	name := "network"
 	if len(args) > 0 {
 		name = args[0]
 	}
 	su, err := loadSuite(name)
-	if err != nil {
-		return err
+	if err == nil && su.Place != suite.Network {
+		err = usage("the suite "+su.Name+" measures no network", "headroom run "+su.Name)
 	}
-	if su.Place != suite.Network {
-		return usage("the suite "+su.Name+" measures no network", "headroom run "+su.Name)
-	}
+	return su, err
+}
+
+// draft makes the header of a new run.
+func (n *network) draft(ctx context.Context, su suite.Suite) error {
 	if err := n.lookAtEnds(ctx); err != nil {
 		return err
 	}
@@ -456,6 +500,9 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 	}
 	if err := n.again(b); err != nil {
 		return err
+	}
+	for _, c := range b.Run.Cells {
+		n.needs(c.Engine, c.Params)
 	}
 	if err := n.open(ctx); err != nil {
 		return err

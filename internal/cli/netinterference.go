@@ -285,7 +285,7 @@ func (s *interferenceStudy) fioTimes() []string {
 	if err != nil || len(su.Jobs) == 0 {
 		return nil // it is said where the suite is used
 	}
-	params := su.Jobs[0].Iperf3
+	params := su.Jobs[0].Network.Options
 	omit, _ := unit.ParseDuration(params["omit"])
 	run := iperf3.Takes(params) - omit
 	return []string{"time_based=1", "runtime=" + strconv.Itoa(int(run.Seconds())) + "s", "ramp_time=" + strconv.Itoa(int(omit.Seconds())) + "s"}

@@ -268,7 +268,7 @@ func (l *networkLadder) drawParts() error {
 		return err
 	}
 	for _, name := range []string{"reverse", "bidir"} {
-		if su.Jobs[0].Iperf3[name] != "" {
+		if su.Jobs[0].Network.Options[name] != "" {
 			return usage("--set "+name+" says the direction, and a ladder climbs in both", "leave it out")
 		}
 	}
@@ -334,8 +334,9 @@ func (l *networkLadder) printPlan(t *together) error {
 			m := l.parts[i]
 			for _, c := range m.run.Cells {
 				if c.ID == runner.CellOf(o.ID, m.role) {
-					fmt.Fprintf(l.Stdout, "  %s: %s\n", m.server.Target.Name(), lab.ShellQuote(iperf3.Server(m.server.Address, m.server.Port, iperf3.Longest(expectedTime(c)))))
-					fmt.Fprintf(l.Stdout, "  %s: %s\n", m.target.Name(), lab.ShellQuote(iperf3.Client(c.Params, m.server.Address, m.server.Port)))
+					server, client := m.commandsOf(c)
+					fmt.Fprintf(l.Stdout, "  %s: %s\n", m.server.Target.Name(), lab.ShellQuote(server))
+					fmt.Fprintf(l.Stdout, "  %s: %s\n", m.target.Name(), lab.ShellQuote(client))
 				}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
-	"headroom/internal/load/iperf3"
+	"headroom/internal/load/served"
 	"headroom/internal/runner"
 	"headroom/internal/suite"
 	"headroom/internal/target"
@@ -165,13 +165,21 @@ func (m *measurement) printPlan() error {
 			continue
 		}
 		if m.server != nil {
-			fmt.Fprintln(m.Stdout, "  server: "+lab.ShellQuote(iperf3.Server(m.server.Address, m.server.Port, iperf3.Longest(c.Expected))))
-			fmt.Fprintln(m.Stdout, "  client: "+lab.ShellQuote(iperf3.Client(c.Params, m.server.Address, m.server.Port)))
+			server, client := m.commandsOf(c.Cell)
+			fmt.Fprintln(m.Stdout, "  server: "+lab.ShellQuote(server))
+			fmt.Fprintln(m.Stdout, "  client: "+lab.ShellQuote(client))
 			continue
 		}
 		fmt.Fprintln(m.Stdout, "  "+lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename})))
 	}
 	return nil
+}
+
+// commandsOf are those of the two ends of a network's test.
+func (m *measurement) commandsOf(c lab.Cell) (server, client []string) {
+	g, _ := served.Of(c.Engine)
+	at := served.End{Address: m.server.Address, Port: m.server.Port}
+	return g.Server(c.Params, at, served.Longest(expectedTime(c))), g.Client(c.Params, at)
 }
 
 // workFolder is where the command of a cell works.

@@ -136,6 +136,14 @@ func outcomeOf(c *runner.Cell, r lab.Repetition) string {
 			parts = append(parts, d+" "+unit.Bitrate(v))
 		}
 	}
+	if v, ok := r.Values[lab.RequestRate]; ok {
+		parts = append(parts, "answers "+unit.IOPS(v)+"/s")
+	}
+	for _, part := range []string{"mean", "p99"} {
+		if v, ok := r.Values[lab.Latency(lab.Request, part)]; ok {
+			parts = append(parts, part+" "+unit.Latency(v))
+		}
+	}
 	if _, sum := r.Values[lab.TogetherApart]; len(parts) == 0 && sum && !slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
 		parts = []string{"measured"} // loads of several kinds, which have no sum
 	}

@@ -27,7 +27,25 @@ func TestListening(t *testing.T) {
    0: 0100007F:1451 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 24017 1 0000000000000000 20 4 30 10 -1
    1: 00000000000000000000000001000000:1452 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 24018
 `
-	if listens(sockets, 5201) || !listens(sockets, 5202) {
+	if listens(sockets, "0A", 5201) || !listens(sockets, "0A", 5202) {
 		t.Error("a connection is no listener, and a listener is one")
+	}
+}
+
+func TestListeningUDP(t *testing.T) {
+	bound, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := bound.LocalAddr().(*net.UDPAddr).Port
+	here := target.NewLocal(t.TempDir())
+	if on, err := ListeningUDP(t.Context(), here, port); err != nil || !on {
+		t.Errorf("%v, %v of a port that is bound", on, err)
+	}
+	if err := bound.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if on, err := ListeningUDP(t.Context(), here, port); err != nil || on {
+		t.Errorf("%v, %v of a port that is closed", on, err)
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// The engines that carry out cells: fio, any command, and iperf3, which measures a network.
+// The engines that carry out cells: fio, any command, and those that measure a network.
 const (
-	EngineFio    = "fio"
-	EngineExec   = "exec"
-	EngineIperf3 = "iperf3"
+	EngineFio      = "fio"
+	EngineExec     = "exec"
+	EngineIperf3   = "iperf3"
+	EngineSockperf = "sockperf"
+	EnginePerftest = "perftest"
 )
 
 // ByFio says whether an engine is fio. Runs from before there were several name none.

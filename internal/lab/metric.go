@@ -71,6 +71,16 @@ const (
 	Receive = "receive"
 )
 
+// Request is the direction of requests and their answers, which is none: their latency is the time from the one to the other, there and back. RequestRate
+// are the answers a second, RequestsLost the share of requests without one. SendRate and ReceiveRate are messages a second in one direction.
+const (
+	Request      = "request"
+	RequestRate  = "request.rate"
+	RequestsLost = "request.lost"
+	SendRate     = "send.rate"
+	ReceiveRate  = "receive.rate"
+)
+
 // CPU time of a network's load generator on either end, as a share of one core.
 const (
 	ClientCPU = "cpu.client"
@@ -105,13 +115,14 @@ type MetricInfo struct {
 //	downtime (of a guest that was moved, in seconds),
 //	together.apart, together.first_done, … (seconds), event.stall, event.recovery (seconds), event.dip (a share),
 //	send.bitrate, receive.bitrate (what arrived), send.retransmits, send.rtt, send.jitter, send.lost (a share),
+//	request.rate (answers a second), request.latency.p99 (there and back), request.lost (a share), send.rate, receive.rate (messages a second),
 //	cpu.client, cpu.server (of a network's load generator, shares of one core),
 //	cpu.user, cpu.system (shares of one core, summed over jobs), cpu.per_io, host_cpu.per_io, energy.per_io, elapsed
 //
 // An unknown name is a count that should be high, so that a metric newer than this program still shows.
 func Metric(name string) MetricInfo {
 	switch {
-	case strings.HasSuffix(name, ".iops"):
+	case strings.HasSuffix(name, ".iops"), name == RequestRate, name == SendRate, name == ReceiveRate:
 		return MetricInfo{Unit: PerSecond, Better: Higher}
 	case strings.HasSuffix(name, ".bandwidth"):
 		return MetricInfo{Unit: BytesPerSecond, Better: Higher}

@@ -8,7 +8,9 @@ import (
 // Primary names the metrics of a cell that answer what it was run for: on these a comparison decides, and these must be
 // precise enough. Params are the load generator's, measured the metrics that there are.
 //
-// It is the IOPS of each direction. Where the load itself sets the pace (rate, rate_iops, thinktime) IOPS are a setting and
+// Of a network it is what arrives in each direction, and the requests answered a second; where the load sets their pace (mps) it is how long answers take.
+//
+// Of storage it is the IOPS of each direction. Where the load itself sets the pace (rate, rate_iops, thinktime) IOPS are a setting and
 // not a result, so it is the mean latency. Bandwidth is IOPS times the block size and says nothing more; it stands in
 // where a tool printed nothing else, as does the mean latency after it. Flushes follow the writes that they belong to: they
 // count where nothing else was measured.
@@ -25,8 +27,13 @@ func Primary[V any](params map[string]string, measured map[string]V) []string {
 		names = append(names, firstMeasured(measured, candidates)...)
 	}
 	for _, direction := range []string{Send, Receive} {
-		names = append(names, firstMeasured(measured, []string{Bitrate(direction)})...)
+		names = append(names, firstMeasured(measured, []string{Bitrate(direction), direction + ".rate"})...)
 	}
+	requests := []string{RequestRate, Latency(Request, "mean")}
+	if limits(params["mps"]) {
+		requests = []string{Latency(Request, "mean"), RequestRate}
+	}
+	names = append(names, firstMeasured(measured, requests)...)
 	if len(names) == 0 {
 		names = firstMeasured(measured, []string{IOPS(Sync), Latency(Sync, "mean"), "elapsed"})
 	}

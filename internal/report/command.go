@@ -26,6 +26,11 @@ func (c Cell) shownOfCommand() []string {
 		return nil
 	}
 	names := c.primary()
+	for _, name := range []string{lab.Latency(lab.Request, "mean"), lab.Latency(lab.Request, "p50"), lab.Latency(lab.Request, "p99")} {
+		if c.metric(name) != nil && !slices.Contains(names, name) {
+			names = append(names, name) // before the rest, in the order in which they are wanted
+		}
+	}
 	for _, name := range append(c.metricNames(), "elapsed") {
 		if c.metric(name) != nil && name != "elapsed" && !strings.HasPrefix(name, "cpu.") && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -63,9 +68,12 @@ func commandNumbers(lines []row) []tableNumber {
 	return all
 }
 
-// ownTitle is a metric in words: send.bitrate is "send bitrate". Those that a suite names have no dots to part words.
+// ownTitle is a metric in words: send.bitrate is "send bitrate", request.latency.p99 "p99 latency". Those that a suite names have no dots to part words.
 func ownTitle(metric string) string {
-	if direction, rest, ok := strings.Cut(metric, "."); ok && (direction == lab.Send || direction == lab.Receive) {
+	if part, latency := strings.CutPrefix(metric, lab.Latency(lab.Request, "")); latency {
+		return part + " latency"
+	}
+	if direction, rest, ok := strings.Cut(metric, "."); ok && slices.Contains([]string{lab.Send, lab.Receive, lab.Request}, direction) {
 		return direction + " " + rest
 	}
 	return strings.ReplaceAll(metric, "_", " ")

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/load/served"
 	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
@@ -101,8 +103,8 @@ func (iperf3Engine) rate(_ context.Context, _ *Session, a *attempt, clock offset
 // progress has nothing to add: with --json iperf3 prints nothing before it ends.
 func (iperf3Engine) progress([]byte, time.Duration, *Event) {}
 
-// listening is how long a server may take until it listens.
-const listening = 10 * time.Second
+// untilListening is how long a server may take until it listens.
+const untilListening = 10 * time.Second
 
 // listen starts the server of a test and waits until it listens.
 func (s *Session) listen(ctx context.Context, cell Cell) error {
@@ -114,26 +116,31 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 		}
 		return e
 	}
-	taken, err := facts.Listening(ctx, s.Server.Target, port)
+	g, _ := served.Of(cell.Engine)
+	listening := facts.Listening
+	if g.Datagrams(cell.Params) {
+		listening = facts.ListeningUDP
+	}
+	taken, err := listening(ctx, s.Server.Target, port)
 	if err != nil {
 		return err
 	}
 	if taken {
 		return fault(fmt.Sprintf("something listens on port %d of the server already, and it may not be what is to be measured", port),
-			"end it, or take another port: --port 5301", "who it is: ss -ltnp")
+			"end it, or take another port: --port 5301", "who it is: ss -lntup")
 	}
 	s.servers++
-	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: iperf3.Server(s.Server.Address, port, iperf3.Longest(cell.Expected))}
-	if step := s.fineStep(); step > 0 {
+	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: g.Server(cell.Params, served.End{Address: s.Server.Address, Port: port}, served.Longest(cell.Expected))}
+	if step := s.fineStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		spec.Argv = iperf3.Finely(spec.Argv, step)
 	}
 	if s.serving, err = s.Server.Target.Start(ctx, spec); err != nil {
 		return err
 	}
-	end := time.NewTimer(listening)
+	end := time.NewTimer(untilListening)
 	defer end.Stop()
 	for {
-		up, err := facts.Listening(ctx, s.Server.Target, port)
+		up, err := listening(ctx, s.Server.Target, port)
 		if up || err != nil {
 			return err
 		}
@@ -147,14 +154,12 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 				}
 				said += string(text)
 			}
-			if r, err := iperf3.ParseError([]byte(said)); err == nil {
-				said = r
-			}
-			e := fault(fmt.Sprintf("iperf3 can't listen on %s, port %d", s.Server.Address, port), "the address must be one of the server's own: ip address; name another with --address")
+			said = cmp.Or(g.Said([]byte(said)), said)
+			e := fault(fmt.Sprintf("%s can't listen on %s, port %d", g.Program(cell.Params), s.Server.Address, port), "the address must be one of the server's own: ip address; name another with --address")
 			e.Command, e.Output = spec.Argv, strings.TrimSpace(said)
 			return e
 		case <-end.C:
-			e := fault(fmt.Sprintf("iperf3 does not listen on %s, port %d, after %s", s.Server.Address, port, unit.Duration(listening)))
+			e := fault(fmt.Sprintf("%s does not listen on %s, port %d, after %s", g.Program(cell.Params), s.Server.Address, port, unit.Duration(untilListening)))
 			e.Command = spec.Argv
 			return e
 		case <-ctx.Done():
@@ -180,12 +185,12 @@ func (s *Session) hangUp(ctx context.Context) []lab.Warning {
 	}
 	s.outcome.Stuck = true
 	return []lab.Warning{{Code: "cleanup-failed", Taints: []string{}, Text: fmt.Sprintf("the server of the test on %s may still listen: %v; it ends by itself within %s of when the test would have",
-		s.Server.Target.Name(), err, unit.Duration(iperf3.Longest(0)))}}
+		s.Server.Target.Name(), err, unit.Duration(served.Longest(0)))}}
 }
 
 // endBeside ends what a repetition has running beside its load, and carries out what comes after it.
 func (s *Session) endBeside(ctx context.Context, cell Cell) []lab.Warning {
-	if cell.Engine == lab.EngineIperf3 {
+	if _, network := served.Of(cell.Engine); network {
 		return s.hangUp(ctx)
 	}
 	return s.endCommand(ctx, cell)

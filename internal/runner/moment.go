@@ -54,8 +54,9 @@ func starts(attempts []*attempt, offsets []offset) []moment {
 		// Targets tell of their jobs in this machine's time already.
 		moments[i] = moment{Time: a.done.state.Started, unsure: offsets[i].unsure}
 		// What fio needs to get going is much the same everywhere; a test of a network waits for its other end, before and after.
-		if s := spread(a); s > 0 && !storage {
-			moments[i].Time, moments[i].spread = moments[i].Add(s), s
+		lead := leadOf(a)
+		if s := spread(a, lead); s > 0 && !storage {
+			moments[i].Time, moments[i].spread = moments[i].Add(lead+s), s
 		}
 		if offsets[i].unsure > 0 {
 			moments[i].unsure += jobStep
@@ -64,13 +65,26 @@ func starts(attempts []*attempt, offsets []offset) []moment {
 	return moments
 }
 
-// spread is half of the time in which the process of a load was there and the load did not run: it connected, or told its results.
-func spread(a *attempt) time.Duration {
+// leading is an engine that can tell how long its process is there, at least, before what counts begins.
+type leading interface {
+	lead(done ended) (time.Duration, bool)
+}
+
+func leadOf(a *attempt) time.Duration {
+	if e, ok := a.engine.(leading); ok {
+		lead, _ := e.lead(a.done)
+		return lead
+	}
+	return 0
+}
+
+// spread is half of the time in which the process of a load was there and the load did not run, beyond its lead: it connected, or told its results.
+func spread(a *attempt, lead time.Duration) time.Duration {
 	if a.done.state.Ended.IsZero() || a.rep.Seconds == 0 {
 		return 0
 	}
 	ran := rampOf(a.cell.Cell) + time.Duration(a.rep.Seconds*float64(time.Second))
-	return (a.done.state.Ended.Sub(a.done.state.Started) - ran) / 2
+	return (a.done.state.Ended.Sub(a.done.state.Started) - lead - ran) / 2
 }
 
 // ends are the first and the last of some moments.

@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/load/served"
 	"headroom/internal/suite"
 	"headroom/internal/target"
 	"headroom/internal/unit"
@@ -32,7 +33,7 @@ const (
 
 // prepare carries out the steps before the load.
 func (s *Session) prepare(ctx context.Context, cell Cell) error {
-	if cell.Engine == lab.EngineIperf3 {
+	if _, network := served.Of(cell.Engine); network {
 		err := s.listen(ctx, cell)
 		if err != nil {
 			s.hangUp(context.WithoutCancel(ctx))

@@ -92,7 +92,7 @@ func seriesOf(rep lab.Repetition, like lab.Series) (lab.Series, bool) {
 // direction that one of them lacks is left out.
 func mergeLatency(parts []lab.Repetition) map[string]lab.Histogram {
 	merged := map[string]lab.Histogram{}
-	for _, direction := range lab.Directions() {
+	for _, direction := range append(lab.Directions(), lab.Request) {
 		var sum lab.Histogram
 		everywhere := true
 		for _, p := range parts {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/load/iperf3"
+	"headroom/internal/load/served"
 	"headroom/internal/unit"
 )
 
@@ -41,8 +41,8 @@ func (s Suite) Cells(place lab.PlaceKind, asPublished bool) ([]Cell, error) {
 			switch {
 			case j.Exec != nil:
 				c = s.execCell(j, params)
-			case j.Iperf3 != nil:
-				c = iperf3Cell(j, params)
+			case j.Network != nil:
+				c = networkCell(j, params)
 			}
 			c.ID = unique(cellID(j, params), taken)
 			if c.Repetitions = j.Repetitions; c.Repetitions == 0 {
@@ -108,8 +108,8 @@ func (s Suite) combinations(j Job) []map[string]string {
 	if j.Exec != nil {
 		return s.execCombinations(j)
 	}
-	if j.Iperf3 != nil {
-		return spread(j.Iperf3, j.Matrix)
+	if j.Network != nil {
+		return spread(j.Network.Options, j.Matrix)
 	}
 	return j.fioCombinations()
 }
@@ -206,11 +206,11 @@ func unique(id string, taken map[string]bool) string {
 // Title says in a few words what the load does: "randwrite 4k q128 x4", "randrw 70/30 8k q16 1000/s". Cells of
 // different jobs can have the same.
 func (c Cell) Title() string {
-	switch c.Engine {
-	case lab.EngineExec:
+	if c.Engine == lab.EngineExec {
 		return c.execTitle()
-	case lab.EngineIperf3:
-		return iperf3.Title(c.Params)
+	}
+	if g, ok := served.Of(c.Engine); ok {
+		return g.Title(c.Params)
 	}
 	p := c.Params
 	words := []string{p["rw"]}

@@ -12,7 +12,7 @@ import (
 )
 
 // With returns the suite with parameters set for all its jobs, each in the form "runtime=5s": fio's for fio jobs, and those
-// that the suite declares, or has as an axis, for jobs that run a command. Where jobs measure a network they are iperf3's. A parameter that is
+// that the suite declares, or has as an axis, for jobs that run a command. Where jobs measure a network they are those of the load generators. A parameter that is
 // an axis of a matrix takes the one value, and the axis is gone; one that the suite's source set otherwise stays as it
 // is set here. What a file can't set, this can't either. The error is a usage error that names the settings.
 func (s Suite) With(settings []string) (Suite, error) {
@@ -23,13 +23,10 @@ func (s Suite) With(settings []string) (Suite, error) {
 	s.Jobs = slices.Clone(s.Jobs)
 	for _, setting := range settings {
 		typed, value, _ := strings.Cut(setting, "=")
-		if slices.ContainsFunc(s.Jobs, func(j Job) bool { return j.Iperf3 != nil }) {
-			canonical, complaint, hint := iperf3Value(typed, value)
-			if complaint != "" {
+		if slices.ContainsFunc(s.Jobs, func(j Job) bool { return j.Network != nil }) {
+			if complaint, hint := s.setNetwork(typed, value); complaint != "" {
 				r.Add(0, 0, hint, "%s", complaint)
-				continue
 			}
-			s.setIperf3(typed, canonical)
 			continue
 		}
 		ours := s.setParameter(typed, value)

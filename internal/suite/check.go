@@ -22,8 +22,8 @@ func (r *reporter) checkCells(s Suite) {
 				break // nobody knows what a command's parameters mean
 			}
 			fault := func() (string, string) { return cellFault(s, j, params) }
-			if j.Iperf3 != nil {
-				fault = func() (string, string) { return iperf3Fault(params) }
+			if j.Network != nil {
+				fault = func() (string, string) { return j.Network.generator().Fault(params) }
 			}
 			if message, hint := fault(); message != "" && !told[hint] {
 				told[hint] = true

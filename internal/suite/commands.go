@@ -6,7 +6,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
-	"headroom/internal/load/iperf3"
+	"headroom/internal/load/served"
 )
 
 // Commands are the plain command lines that the suite stands for on a kind of place: one repetition of each cell, each
@@ -39,9 +39,9 @@ func (s Suite) Commands(place lab.PlaceKind, asPublished bool) ([]string, error)
 			lines = append(lines, c.CommandLines(map[lab.PlaceKind]string{lab.Directory: "DIRECTORY/" + c.ID, lab.NoPlace: "FOLDER"}[place])...)
 			continue
 		}
-		if c.Engine == lab.EngineIperf3 {
-			lines = append(lines, lab.ShellQuote(iperf3.Server("ADDRESS", iperf3.Port, iperf3.Longest(c.Runtime)))+"  # on the server",
-				lab.ShellQuote(iperf3.Client(c.Params, "ADDRESS", iperf3.Port))+"  # on the client")
+		if g, ok := served.Of(c.Engine); ok {
+			at := served.End{Address: "ADDRESS", Port: served.Port}
+			lines = append(lines, lab.ShellQuote(g.Server(c.Params, at, served.Longest(c.Runtime)))+"  # on the server", lab.ShellQuote(g.Client(c.Params, at))+"  # on the client")
 			continue
 		}
 		for _, step := range c.Steps {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"headroom/internal/lab"
+	"headroom/internal/load/served"
 	"headroom/internal/yamlfile"
 )
 
@@ -120,7 +121,7 @@ func (r *reporter) suite(root *yaml.Node) Suite {
 		}
 		s.Jobs = append(s.Jobs, job)
 	}
-	switch n := len(slices.DeleteFunc(slices.Clone(s.Jobs), func(j Job) bool { return j.Iperf3 == nil })); {
+	switch n := len(slices.DeleteFunc(slices.Clone(s.Jobs), func(j Job) bool { return j.Network == nil })); {
 	case n > 0 && n < len(s.Jobs):
 		r.At(jobs, "make two suites of them", "some jobs measure a network, and others do not")
 	case n > 0:
@@ -155,7 +156,7 @@ func (r *reporter) order(n *yaml.Node) Order {
 func (r *reporter) job(n *yaml.Node, s Suite, defaults settings) Job {
 	j := Job{Line: n.Line, column: n.Column}
 	before := len(r.Problems)
-	keys := slices.Concat([]string{"name", "title", "matrix", "repetitions"}, fioKeys(), []string{"exec"}, execKeys(), []string{"iperf3"})
+	keys := slices.Concat([]string{"name", "title", "matrix", "repetitions"}, fioKeys(), []string{"exec"}, execKeys(), networkKeys())
 	entries := r.Mapping(n, "a job", keys)
 	has := func(key string) bool {
 		return slices.ContainsFunc(entries, func(e yamlfile.Entry) bool { return e.Key == key })
@@ -173,10 +174,12 @@ func (r *reporter) job(n *yaml.Node, s Suite, defaults settings) Job {
 	if n.Kind == yaml.MappingNode && !has("name") {
 		r.At(n, "add name:", "the job has no name")
 	}
-	if has("iperf3") {
-		j.Iperf3, j.Matrix = r.iperf3(entries)
-		j.faulty = len(r.Problems) > before
-		return j
+	for _, g := range served.Generators() {
+		if has(g.Key) {
+			j.Network, j.Matrix = r.network(g, entries)
+			j.faulty = len(r.Problems) > before
+			return j
+		}
 	}
 	if has("exec") {
 		j.Exec, j.Matrix = r.exec(entries, s.Parameters, s.Place)

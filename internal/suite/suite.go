@@ -77,8 +77,8 @@ type Job struct {
 	Title string
 	// Fio parameters by fio's own names, the suite's defaults underneath, matrix not applied; nil for a job that is none of fio's.
 	Fio map[string]string
-	// Iperf3 options by their long names, matrix not applied; nil for a job that measures no network.
-	Iperf3 map[string]string
+	// Network is what a job that measures a network does; nil for others.
+	Network *NetworkLoad
 	// Exec is the command that the job runs; nil for a fio job.
 	Exec *Exec
 	// Matrix expands the job to one cell per combination, in the file's order, the last axis fastest.
@@ -98,7 +98,7 @@ type Job struct {
 }
 
 // byFio says whether fio carries the job out.
-func (j Job) byFio() bool { return j.Exec == nil && j.Iperf3 == nil }
+func (j Job) byFio() bool { return j.Exec == nil && j.Network == nil }
 
 // Axis is one dimension of a matrix.
 type Axis struct {

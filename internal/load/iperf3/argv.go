@@ -8,27 +8,18 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/load/option"
 	"headroom/internal/unit"
-)
-
-// Kind is what an option's value must be.
-type Kind int
-
-// A Toggle is 0 or 1; a Number is whole; a Size may end in k, m or g; Text is anything without spaces.
-const (
-	Toggle Kind = iota
-	Number
-	Size
-	Duration
-	Text
 )
 
 // Options are those of iperf3's client that a job can set, by their long names. Who serves whom, where and how the result is printed is not for a
 // job to say. "protocol" is no option of iperf3's: it stands for --udp. Source: iperf3(1).
-func Options() map[string]Kind {
-	return map[string]Kind{
-		"protocol": Text, "time": Duration, "omit": Duration, "parallel": Number, "length": Size, "window": Size, "bitrate": Size,
-		"set-mss": Number, "congestion": Text, "dscp": Text, "reverse": Toggle, "bidir": Toggle, "no-delay": Toggle, "zerocopy": Toggle,
+func Options() map[string]option.Option {
+	return map[string]option.Option{
+		"protocol": {Kind: option.Text, Words: []string{"tcp", "udp"}}, "time": {Kind: option.Duration}, "omit": {Kind: option.Duration, Zero: true},
+		"parallel": {Kind: option.Number}, "length": {Kind: option.Size}, "window": {Kind: option.Size}, "bitrate": {Kind: option.Size}, "set-mss": {Kind: option.Number},
+		"congestion": {Kind: option.Text}, "dscp": {Kind: option.Text}, "reverse": {Kind: option.Toggle}, "bidir": {Kind: option.Toggle},
+		"no-delay": {Kind: option.Toggle}, "zerocopy": {Kind: option.Toggle},
 	}
 }
 
@@ -61,8 +52,16 @@ func Payload(params map[string]string) int64 {
 // Port is iperf3's own.
 const Port = 5201
 
-// Longest is how long a server may listen for a test that takes so long: iperf3 waits for its client as long as it takes.
-func Longest(test time.Duration) time.Duration { return test + time.Minute }
+// Fault says what is wrong with the options of one test; empty when nothing is.
+func Fault(params map[string]string) (message, hint string) {
+	switch {
+	case params["reverse"] == "1" && params["bidir"] == "1":
+		return "reverse and bidir contradict each other", "delete one of the two"
+	case params["protocol"] == "udp" && params["bitrate"] == "":
+		return "iperf3 sends 1 Mbit/s of UDP where no bitrate is given", "add bitrate: 1g, or bitrate: 0 for as much as it can"
+	}
+	return "", ""
+}
 
 // Client is the argument vector of a client.
 func Client(params map[string]string, address string, port int) []string {
@@ -74,11 +73,11 @@ func Client(params map[string]string, address string, port int) []string {
 			if value == "udp" {
 				argv = append(argv, "--udp")
 			}
-		case Options()[name] == Toggle:
+		case Options()[name].Kind == option.Toggle:
 			if value == "1" {
 				argv = append(argv, "--"+name)
 			}
-		case Options()[name] == Duration:
+		case Options()[name].Kind == option.Duration:
 			if d, err := unit.ParseDuration(value); err == nil {
 				argv = append(argv, "--"+name, strconv.Itoa(int(math.Ceil(d.Seconds())))) // it reads whole seconds
 			}

@@ -1,0 +1,116 @@
+// Package sockperf drives sockperf, which sends requests and times their answers, and reads what it prints.
+//
+// All times are of the whole way there and back. What sockperf calls latency is half of that, which would be the time of one way if both ways took as
+// long; nobody measured whether they do. What is not said is absent, never zero. Source: client.cpp of sockperf.
+package sockperf
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Result is one test, as the client saw it.
+type Result struct {
+	Version string
+	// Total is the whole test; Valid is what counts of it: without the first 0.4 s and the last 0.05 s. Zero where the test did not come so far.
+	Total, Valid Part
+	// Mean, Least and Most in seconds, and the percentiles that are printed, by their share; of all answers that count.
+	Mean, Least, Most float64
+	Percentiles       map[float64]float64
+	// Dropped requests have no answer. Answers that came twice or after that of a later request are counted, and then left out by sockperf.
+	Dropped, Duplicated, Disordered int64
+	// OneWay is a test without answers.
+	OneWay Part
+	// Failed is what sockperf says went wrong; empty where nothing did. Its exit status is 0 even so.
+	Failed string
+}
+
+// Part of a test.
+type Part struct {
+	Seconds float64
+	// Sent requests, and Received answers.
+	Sent, Received int64
+}
+
+// Parse reads what the client printed:
+//
+//	sockperf: [Valid Duration] RunTime=1.549 sec; SentMessages=28531; ReceivedMessages=28531
+//	sockperf: ====> avg-rtt=54.262 (std-dev=692.804)
+//	sockperf: # dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0
+//	sockperf: ---> percentile 99.000 = 1254.212
+//
+// From 3.8 on more stands in the parentheses. Where answers were not timed with --full-rtt it says avg-latency, and all times are doubled here.
+func Parse(text []byte) (Result, error) {
+	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(string(text), "")
+	r := Result{Percentiles: map[float64]float64{}}
+	found := regexp.MustCompile(`== version #(\S+) ==`).FindStringSubmatch(plain)
+	if found == nil {
+		return Result{}, errors.New("expected what sockperf prints, found no line with its version")
+	}
+	r.Version = strings.TrimSuffix(found[1], "-no.git")
+	scale := 1e-6
+	if strings.Contains(plain, "avg-latency=") {
+		scale = 2e-6
+	}
+	r.Total, r.Valid = part(plain, "Total Run"), part(plain, "Valid Duration")
+	r.Mean = scale * figure(plain, `====> avg-(?:rtt|latency)=`+decimal)
+	r.Least = scale * figure(plain, `<MIN> observation =\s*`+decimal)
+	r.Most = scale * figure(plain, `<MAX> observation =\s*`+decimal)
+	for _, one := range regexp.MustCompile(`---> percentile\s+`+decimal+` =\s*`+decimal).FindAllStringSubmatch(plain, -1) {
+		r.Percentiles[parsed(one[1])] = scale * parsed(one[2])
+	}
+	r.Dropped = int64(figure(plain, `# dropped messages = (\d+)`))
+	r.Duplicated = int64(figure(plain, `# duplicated messages = (\d+)`))
+	r.Disordered = int64(figure(plain, `# out-of-order messages = (\d+)`))
+	if one := regexp.MustCompile(`Total of (\d+) messages sent in ` + decimal + ` sec`).FindStringSubmatch(plain); one != nil {
+		r.OneWay = Part{Seconds: parsed(one[2]), Sent: int64(parsed(one[1]))}
+	}
+	if r.Failed, _ = ParseError(text); r.Failed == "" && r.Valid.Seconds <= 0 && r.OneWay.Seconds <= 0 {
+		r.Failed = "it ended before the test did"
+	}
+	return r, nil
+}
+
+// ParseError is what a client or a server says went wrong:
+//
+//	sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)
+//	sockperf: No messages were received from the server. Is the server down?
+//	sockperf: No valid observations found. Try tune parameters: --time/--number-of-packets/--mps/--reply-every
+func ParseError(text []byte) (string, error) {
+	for _, form := range []string{`ERROR:\s*(?:\[fd=\d+\] )?([^\n]*(?:\n \(errno[^\n]*)?)`, `(No messages were received[^\n]*)`, `(No valid observations[^\n]*)`, `(Test end before test start[^\n]*)`} {
+		if found := regexp.MustCompile(form).FindStringSubmatch(string(text)); found != nil {
+			return strings.TrimSpace(strings.ReplaceAll(found[1], "\n", "")), nil
+		}
+	}
+	return "", errors.New("it says nothing of an error")
+}
+
+const decimal = `(\d+(?:\.\d+)?)`
+
+// figure is the number of an expression's only group; 0 where it is not there.
+func figure(text, expression string) float64 {
+	found := regexp.MustCompile(expression).FindStringSubmatch(text)
+	if found == nil {
+		return 0
+	}
+	return parsed(found[1])
+}
+
+func parsed(digits string) float64 {
+	v, err := strconv.ParseFloat(digits, 64)
+	if err != nil { // more digits than any number has
+		return 0
+	}
+	return v
+}
+
+// part of a test by its name. How much of the test was for warming up stands in between only of the whole.
+func part(text, name string) Part {
+	found := regexp.MustCompile(`\[` + name + `\] RunTime=` + decimal + ` sec;.*? SentMessages=(\d+); ReceivedMessages=(\d+)`).FindStringSubmatch(text)
+	if found == nil {
+		return Part{}
+	}
+	return Part{Seconds: parsed(found[1]), Sent: int64(parsed(found[2])), Received: int64(parsed(found[3]))}
+}

@@ -1,0 +1,133 @@
+package suite
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/served"
+	"headroom/internal/yamlfile"
+)
+
+// networkKeys are those of jobs that measure a network, one for each load generator.
+func networkKeys() []string {
+	var keys []string
+	for _, g := range served.Generators() {
+		keys = append(keys, g.Key)
+	}
+	return keys
+}
+
+// NetworkLoad is what a job that measures a network has its load generator do.
+type NetworkLoad struct {
+	Engine string
+	// Options by their long names, matrix not applied.
+	Options map[string]string
+}
+
+// generator of a load.
+func (l NetworkLoad) generator() served.Generator {
+	g, _ := served.Of(l.Engine)
+	return g
+}
+
+// network reads what a job measures of a network: options of its load generator's client by their long names. Keys of other jobs are reported.
+func (r *reporter) network(g served.Generator, entries []yamlfile.Entry) (*NetworkLoad, []Axis) {
+	load := &NetworkLoad{Engine: g.Engine, Options: map[string]string{}}
+	where := map[string]*yaml.Node{}
+	var axes []Axis
+	for _, e := range entries {
+		switch {
+		case e.Key == g.Key:
+			for _, option := range r.Mapping(e.Value, e.Key, nil) {
+				where[option.Key] = option.Where
+				if v, ok := r.Scalar(option.Value, option.Key); ok {
+					if v, ok = r.networkOption(g, option.Where, option.Key, v); ok {
+						load.Options[option.Key] = v
+					}
+				}
+			}
+		case e.Key == "matrix":
+			axes = r.networkMatrix(g, e.Value)
+		case slices.Contains(fioKeys(), e.Key), e.Key == "exec", slices.Contains(execKeys(), e.Key), slices.Contains(networkKeys(), e.Key):
+			r.At(e.Where, "delete one of the two, or make two jobs of it", "a job with %s has no %s", g.Key, e.Key)
+		}
+	}
+	for _, a := range axes {
+		if first, double := where[a.Param]; double {
+			r.At(first, "delete one of the two", "%s stands under matrix too", a.Param)
+		}
+	}
+	return load, axes
+}
+
+func (r *reporter) networkOption(g served.Generator, where *yaml.Node, name, value string) (string, bool) {
+	canonical, complaint, hint := networkValue(g, name, value)
+	if complaint != "" {
+		r.At(where, hint, "%s", complaint)
+	}
+	return canonical, complaint == ""
+}
+
+// networkMatrix reads the axes of a job; their values tell whether there is such an option.
+func (r *reporter) networkMatrix(g served.Generator, n *yaml.Node) []Axis {
+	whatever := func(yamlfile.Entry) bool { return true }
+	return r.axes(n, whatever, func(element *yaml.Node, name string) (string, bool) {
+		v, ok := r.Scalar(element, name)
+		if !ok {
+			return "", false
+		}
+		return r.networkOption(g, element, name, v)
+	})
+}
+
+// networkValue checks an option and its value; complaint is empty when there is nothing to say against it.
+func networkValue(g served.Generator, name, value string) (canonical, complaint, hint string) {
+	o, known := g.Options()[name]
+	if !known {
+		names := slices.Sorted(maps.Keys(g.Options()))
+		if hint = yamlfile.DidYouMean(name, names); hint == "" {
+			hint = "there are " + strings.Join(names, ", ")
+		}
+		return "", "a network test has no option " + yamlfile.Quoted(name), hint
+	}
+	canonical, ok, hint := o.Canonical(value)
+	if !ok {
+		return "", name + " can't be " + yamlfile.Quoted(value), hint
+	}
+	return canonical, "", ""
+}
+
+func networkCell(j Job, params map[string]string) Cell {
+	g := j.Network.generator()
+	return Cell{Job: j.Name, JobTitle: j.Title, Engine: g.Engine, Params: params, Steps: []lab.Step{lab.Load}, Runtime: g.Takes(params)}
+}
+
+// setNetwork sets an option of all jobs that measure a network and whose load generator has it. An axis of that name is gone then. Complaint says why
+// none of them could be set.
+func (s *Suite) setNetwork(name, typed string) (complaint, hint string) {
+	set := false
+	for i, j := range s.Jobs {
+		if j.Network == nil {
+			continue
+		}
+		value, wrong, instead := networkValue(j.Network.generator(), name, typed)
+		if wrong != "" {
+			complaint, hint = wrong, instead
+			continue
+		}
+		load := *j.Network
+		load.Options = maps.Clone(load.Options)
+		load.Options[name] = value
+		j.Network = &load
+		j.Matrix = slices.DeleteFunc(slices.Clone(j.Matrix), func(a Axis) bool { return a.Param == name })
+		s.Jobs[i], set = j, true
+	}
+	if set {
+		return "", ""
+	}
+	return complaint, hint
+}
