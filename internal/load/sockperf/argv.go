@@ -72,12 +72,13 @@ func wanted(params map[string]string) float64 {
 	return defaultTime.Seconds()
 }
 
-// around is what a client takes beside its test: it measures its clock for 0.1 s and waits 2 s between its first messages and the test (client.cpp).
-const around = 2500 * time.Millisecond
+// Ramp is how long a client is there before what counts: it measures its clock for 0.1 s, waits 2 s between its first messages and the test, and leaves out
+// 0.4 s of that (client.cpp).
+const Ramp = 2500 * time.Millisecond
 
 // Takes is how long a test with these options runs, what does not count included.
 func Takes(params map[string]string) time.Duration {
-	return time.Duration(wanted(params)*float64(time.Second)) + around
+	return time.Duration(wanted(params)*float64(time.Second)) + Ramp
 }
 
 // LogName is the file, in the folder where the client runs, that gets the times of every request and its answer.
@@ -114,9 +115,9 @@ func Client(params map[string]string, address string, port int) []string {
 }
 
 // Server is the argument vector of a server for one test. It listens on the address under test and nowhere else. By itself it would go on for ever:
-// headroom ends it with the test, and coreutils' timeout ends it after so long, whatever becomes of whoever started it.
+// headroom ends it with the test, and timeout ends it after so long, whatever becomes of whoever started it.
 func Server(params map[string]string, address string, port int, longest time.Duration) []string {
-	argv := []string{"timeout", "--kill-after=5", strconv.Itoa(int(longest.Seconds())), "sockperf", "server", "--ip", address, "--port", strconv.Itoa(port)}
+	argv := []string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds())), "sockperf", "server", "--ip", address, "--port", strconv.Itoa(port)}
 	if params["protocol"] == "tcp" {
 		argv = append(argv, "--tcp")
 	}

@@ -91,7 +91,7 @@ func TestArgv(t *testing.T) {
 	if got := strings.Join(Client(params, "192.0.2.7", 5301), " "); got != client {
 		t.Errorf("got  %s\nwant %s", got, client)
 	}
-	const server = "timeout --kill-after=5 120 sockperf server --ip 192.0.2.7 --port 5301 --tcp"
+	const server = "timeout -k 5 120 sockperf server --ip 192.0.2.7 --port 5301 --tcp"
 	if got := strings.Join(Server(params, "192.0.2.7", 5301, 2*time.Minute), " "); got != server {
 		t.Errorf("got  %s\nwant %s", got, server)
 	}
@@ -101,7 +101,7 @@ func TestArgv(t *testing.T) {
 	if got := Title(params); got != "tcp under-load mps 5000 msg-size 100 nonblocked" {
 		t.Error(got)
 	}
-	if got := Takes(params); got != time.Minute+around {
+	if got := Takes(params); got != time.Minute+Ramp {
 		t.Error(got)
 	}
 	for _, bad := range []map[string]string{{"mode": "under-load"}, {"reply-every": "1"}, {"msg-size": "13"}, {"msg-size": "65508"}} {
