@@ -219,8 +219,8 @@ func (m *measurement) takeUpsets(events []lab.Upset) error {
 	}
 	last := m.run.Upsets[len(m.run.Upsets)-1].At
 	for _, c := range m.run.Cells {
-		if c.Command != nil {
-			return usage("an event needs a load with a rate over time, and "+c.Job+" is a command", "take a suite of loads of fio, iperf3 or sockperf")
+		if c.Command != nil || c.Engine == lab.EnginePerftest {
+			return usage("an event needs a load with a rate over time, and "+c.Job+" has none", "take a suite of loads of fio, iperf3 or sockperf")
 		}
 		took := (expectedTime(c) - runner.RampOf(c)).Seconds()
 		if took == 0 {

@@ -248,6 +248,17 @@ func startNFSPair(t *testing.T, change func(client string) string) nfsPair {
 			t.Fatal(err)
 		}
 	}
+	server, client := guestsBySSH(t, "nfs-server", serverFile, "nfs-client", clientFile)
+	p := nfsPair{t: t, server: server, client: client}
+	if p.modules = p.run(p.client, loaded); strings.Contains(p.modules, "nfsv4") || !strings.Contains(p.modules, "sunrpc") {
+		t.Fatalf("the client has the modules %s", p.modules)
+	}
+	return p
+}
+
+// guestsBySSH starts two guests, one after the other, that ssh knows by names.
+func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile string) (first, second *qemu.Guest) {
+	t.Helper()
 	links, config := &qemu.Links{}, ""
 	open := func(name, file string) *qemu.Guest {
 		folder, err := os.MkdirTemp("/dev/shm", "headroom-test-")
@@ -277,16 +288,13 @@ func startNFSPair(t *testing.T, change func(client string) string) nfsPair {
 		config += strings.Replace(string(text), "Host guest\n", "Host "+name+"\n", 1)
 		return g
 	}
-	p := nfsPair{t: t, server: open("nfs-server", serverFile), client: open("nfs-client", clientFile)}
-	if p.modules = p.run(p.client, loaded); strings.Contains(p.modules, "nfsv4") || !strings.Contains(p.modules, "sunrpc") {
-		t.Fatalf("the client has the modules %s", p.modules)
-	}
+	first, second = open(firstName, firstFile), open(secondName, secondFile)
 	file := filepath.Join(t.TempDir(), "ssh_config")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(sshConfigVariable, file)
-	return p
+	return first, second
 }
 
 func (p nfsPair) run(t target.Target, command string) string {

@@ -37,6 +37,8 @@ func engineOf(cell lab.Cell, step time.Duration) (engine, error) {
 		return iperf3Engine{step: step}, nil
 	case lab.EngineSockperf:
 		return &sockperfEngine{step: step}, nil
+	case lab.EnginePerftest:
+		return perftestEngine{}, nil
 	}
 	return nil, &lab.Error{What: fmt.Sprintf("%s is for the engine %q, which this headroom does not have", cell.ID, cell.Engine)}
 }

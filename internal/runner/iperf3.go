@@ -13,6 +13,7 @@ import (
 	"headroom/internal/load/fio"
 	"headroom/internal/load/iperf3"
 	"headroom/internal/load/served"
+	"headroom/internal/load/sockperf"
 	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
@@ -117,9 +118,14 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 		return e
 	}
 	g, _ := served.Of(cell.Engine)
-	listening := facts.Listening
-	if g.Datagrams(cell.Params) {
-		listening = facts.ListeningUDP
+	listening := map[served.Listening]func(context.Context, target.Target, int) (bool, error){
+		served.TCP: facts.Listening, served.UDP: facts.ListeningUDP, served.RDMA: facts.ListeningRDMA}[g.Listens(cell.Params)]
+	at := served.End{Address: s.Server.Address, Port: port}
+	if cell.Engine == lab.EnginePerftest {
+		var err error
+		if at.Unbound, err = s.unbound(ctx, g.Program(cell.Params)); err != nil {
+			return err
+		}
 	}
 	taken, err := listening(ctx, s.Server.Target, port)
 	if err != nil {
@@ -127,10 +133,10 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 	}
 	if taken {
 		return fault(fmt.Sprintf("something listens on port %d of the server already, and it may not be what is to be measured", port),
-			"end it, or take another port: --port 5301", "who it is: ss -lntup")
+			"end it, or take another port: --port 5301", "who it is: ss -lntup, and rdma resource show cm_id for RDMA")
 	}
 	s.servers++
-	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: g.Server(cell.Params, served.End{Address: s.Server.Address, Port: port}, served.Longest(cell.Expected))}
+	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: g.Server(cell.Params, at, served.Longest(cell.Expected))}
 	if step := s.fineStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		spec.Argv = iperf3.Finely(spec.Argv, step)
 	}
@@ -203,6 +209,9 @@ func rampOf(cell lab.Cell) time.Duration {
 	if cell.Engine == lab.EngineIperf3 {
 		omit, _ := unit.ParseDuration(cell.Params["omit"])
 		return omit
+	}
+	if cell.Engine == lab.EngineSockperf {
+		return sockperf.Ramp
 	}
 	return fio.Ramp(cell.Params)
 }

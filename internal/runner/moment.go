@@ -70,10 +70,12 @@ type leading interface {
 	lead(done ended) (time.Duration, bool)
 }
 
+// leadOf is how long the process of a load was there before its ramp began; 0 where it does not tell.
 func leadOf(a *attempt) time.Duration {
 	if e, ok := a.engine.(leading); ok {
-		lead, _ := e.lead(a.done)
-		return lead
+		if lead, known := e.lead(a.done); known {
+			return lead - rampOf(a.cell.Cell)
+		}
 	}
 	return 0
 }

@@ -37,13 +37,8 @@ func servedLoad(e engine, s *Session, cell Cell) load {
 func (*sockperfEngine) raw() (output, messages string) { return "sockperf.txt", "messages" }
 
 func (e *sockperfEngine) collect(ctx context.Context, job target.Job) (printed, error) {
-	var p printed
-	var err error
-	if p.output, err = job.Fetch(ctx, "stdout"); err != nil {
-		return p, err
-	}
-	messages, err := job.Fetch(ctx, "stderr")
-	if p.messages = string(messages); err != nil {
+	p, err := bothStreams(ctx, job)
+	if err != nil {
 		return p, err
 	}
 	text, err := job.Fetch(ctx, sockperf.LogName)

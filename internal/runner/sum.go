@@ -225,6 +225,9 @@ func (j *joint) fill(sum lab.Repetition, members []int) lab.Repetition {
 	if slices.ContainsFunc(members, func(i int) bool { return j.attempts[i].cell.Engine != j.attempts[members[0]].cell.Engine }) {
 		return sum // loads of different kinds have no rates to add up
 	}
+	if slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.cell.Engine == lab.EnginePerftest }) {
+		return refuse("perftest has no rates by the second, and the means of each are not of the same time")
+	}
 	parts := j.parts()
 	sum.Series = addUp(parts, starts(j.attempts, j.offsets), members)
 	if len(sum.Series) == 0 {

@@ -15,7 +15,7 @@ var files embed.FS
 
 // Builtin returns the names of the built-in suites, the ones to begin with first.
 func Builtin() []string {
-	return []string{"quick", "nvme", "cdm", "nfs", "iothreads", "database", "object", "soak", "layers", "ladder", "pgbench", "build", "network", "requests"}
+	return []string{"quick", "nvme", "cdm", "nfs", "iothreads", "database", "object", "soak", "layers", "ladder", "pgbench", "build", "network", "requests", "rdma"}
 }
 
 // Load returns a built-in suite. The error for a name that is none is a usage error with the nearest one.

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,35 @@ func TestWithOptionsOfANetwork(t *testing.T) {
 	for setting, want := range map[string]string{"bs=4k": "a network test has no option \"bs\"", "protocol=udp": "1 Mbit/s of UDP", "reverse=2": "write 0 or 1"} {
 		if _, err := su.With([]string{setting}); lab.KindOf(err) != lab.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", setting, err)
+		}
+	}
+}
+
+// An option is set where a load generator has it; one that none has is refused.
+func TestWithSetsOptionsOfSeveralGenerators(t *testing.T) {
+	s, err := Decode("mixed.yaml", []byte("version: 1\njobs:\n  - {name: stream, iperf3: {time: 10s}}\n  - {name: query, sockperf: {protocol: tcp}, matrix: {msg-size: [64, 1400]}}\n  - {name: write, rdma: {size: 64}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Place != Network {
+		t.Errorf("its place is %s", s.Place)
+	}
+	set, err := s.With([]string{"time=5s", "msg-size=300", "size=4096"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := set.Cells(lab.NoPlace, false)
+	if err != nil || len(cells) != 3 {
+		t.Fatalf("%d cells, %v", len(cells), err)
+	}
+	for i, want := range []map[string]string{{"time": "5s"}, {"protocol": "tcp", "time": "5s", "msg-size": "300"}, {"size": "4096"}} {
+		if !maps.Equal(cells[i].Params, want) {
+			t.Errorf("%s: %v, want %v", cells[i].ID, cells[i].Params, want)
+		}
+	}
+	for _, bad := range []string{"nothing=1", "msg-size=0", "size=many"} {
+		if _, err := s.With([]string{bad}); lab.KindOf(err) != lab.Usage {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }

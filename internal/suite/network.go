@@ -106,15 +106,19 @@ func networkCell(j Job, params map[string]string) Cell {
 	return Cell{Job: j.Name, JobTitle: j.Title, Engine: g.Engine, Params: params, Steps: []lab.Step{lab.Load}, Runtime: g.Takes(params)}
 }
 
-// setNetwork sets an option of all jobs that measure a network and whose load generator has it. An axis of that name is gone then. Complaint says why
-// none of them could be set.
+// setNetwork sets an option of all jobs that measure a network and whose load generator has it. An axis of that name is gone then. Complaint says what is
+// wrong with it, or that none of them has it.
 func (s *Suite) setNetwork(name, typed string) (complaint, hint string) {
 	set := false
 	for i, j := range s.Jobs {
 		if j.Network == nil {
 			continue
 		}
-		value, wrong, instead := networkValue(j.Network.generator(), name, typed)
+		g := j.Network.generator()
+		value, wrong, instead := networkValue(g, name, typed)
+		if _, known := g.Options()[name]; known && wrong != "" {
+			return wrong, instead
+		}
 		if wrong != "" {
 			complaint, hint = wrong, instead
 			continue

@@ -89,9 +89,9 @@ func Client(params map[string]string, address string, port int) []string {
 }
 
 // Server is the argument vector of a server for one test. It listens on the address under test and nowhere else, and no longer than so long, whatever
-// becomes of whoever started it: coreutils' timeout ends it.
+// becomes of whoever started it: timeout ends it, with options that busybox knows, too.
 func Server(address string, port int, longest time.Duration) []string {
-	return []string{"timeout", "--kill-after=5", strconv.Itoa(int(longest.Seconds())),
+	return []string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds())),
 		"iperf3", "--server", "--one-off", "--bind", address, "--port", strconv.Itoa(port), "--json"}
 }
 

@@ -18,7 +18,7 @@ func TestArgv(t *testing.T) {
 	if got := Takes(nil); got != 10*time.Second {
 		t.Errorf("by itself it takes %s", got)
 	}
-	const server = "timeout --kill-after=5 121 iperf3 --server --one-off --bind 192.0.2.7 --port 5301 --json"
+	const server = "timeout -k 5 121 iperf3 --server --one-off --bind 192.0.2.7 --port 5301 --json"
 	if got := strings.Join(Server("192.0.2.7", 5301, Takes(params)+time.Minute), " "); got != server {
 		t.Errorf("got  %s\nwant %s", got, server)
 	}

@@ -8,6 +8,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/iperf3"
 	"headroom/internal/load/option"
+	"headroom/internal/load/perftest"
 	"headroom/internal/load/sockperf"
 )
 
@@ -15,7 +16,19 @@ import (
 type End struct {
 	Address string
 	Port    int
+	// Unbound says that the server's program is too old to be told an address to listen on.
+	Unbound bool
 }
+
+// Listening is what a server listens with.
+type Listening int
+
+// RDMA is a port of the RDMA connection manager, which is none of TCP's.
+const (
+	TCP Listening = iota
+	UDP
+	RDMA
+)
 
 // Port is that of the first pair: iperf3's own.
 const Port = iperf3.Port
@@ -36,8 +49,8 @@ type Generator struct {
 	// Client and Server are the argument vectors. A server listens on the end's address and nowhere else, and ends by itself after so long.
 	Client func(params map[string]string, at End) []string
 	Server func(params map[string]string, at End, longest time.Duration) []string
-	// Datagrams says that the server gets its load as datagrams, so that it listens on a UDP port.
-	Datagrams func(params map[string]string) bool
+	// Listens is how the server does.
+	Listens func(params map[string]string) Listening
 	// Said is what a server or client says went wrong; empty where it says nothing of that.
 	Said func(text []byte) string
 }
@@ -53,8 +66,8 @@ func Generators() []Generator {
 			Server: func(_ map[string]string, at End, longest time.Duration) []string {
 				return iperf3.Server(at.Address, at.Port, longest)
 			},
-			Datagrams: func(map[string]string) bool { return false }, // it begins with a TCP connection in any case
-			Said:      said(iperf3.ParseError),
+			Listens: func(map[string]string) Listening { return TCP }, // it begins with a connection in any case
+			Said:    said(iperf3.ParseError),
 		},
 		{
 			Engine: lab.EngineSockperf, Key: "sockperf", Program: always("sockperf"),
@@ -64,8 +77,28 @@ func Generators() []Generator {
 			Server: func(params map[string]string, at End, longest time.Duration) []string {
 				return sockperf.Server(params, at.Address, at.Port, longest)
 			},
-			Datagrams: func(params map[string]string) bool { return params["protocol"] != "tcp" },
-			Said:      said(sockperf.ParseError),
+			Listens: func(params map[string]string) Listening {
+				if params["protocol"] == "tcp" {
+					return TCP
+				}
+				return UDP
+			},
+			Said: said(sockperf.ParseError),
+		},
+		{
+			Engine: lab.EnginePerftest, Key: "rdma", Program: perftest.Program,
+			Install: "apt install perftest iproute2 (Debian, Ubuntu), dnf install perftest iproute (Fedora, RHEL)",
+			Options: perftest.Options, Fault: perftest.Fault, Takes: perftest.Takes, Title: perftest.Title,
+			Client: func(params map[string]string, at End) []string { return perftest.Client(params, at.Address, at.Port) },
+			Server: func(params map[string]string, at End, longest time.Duration) []string {
+				argv := perftest.Server(params, at.Port, longest)
+				if !at.Unbound {
+					argv = append(argv, perftest.Bind, at.Address)
+				}
+				return argv
+			},
+			Listens: func(map[string]string) Listening { return RDMA },
+			Said:    func([]byte) string { return "" }, // it has no mark for what is an error
 		},
 	}
 }

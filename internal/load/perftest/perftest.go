@@ -1,0 +1,194 @@
+// Package perftest drives the programs of perftest, which measure RDMA, and reads what they print: the table of their standard output, which all versions
+// print, and the file of --out_json.
+//
+// What is not said is absent, never zero. Source: perftest_parameters.c of perftest, print_report_bw and print_report_lat.
+package perftest
+
+import (
+	"errors"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// Result is one test, as the client saw it.
+type Result struct {
+	// Verb is "write", "read" or "send"; Device is the adapter.
+	Verb, Device string
+	// GID is the index of the address that was used; below 0 where it is not said.
+	GID int
+	// Size of an operation in bytes, and how many there were.
+	Size, Iterations int64
+	// Bitrate in bit/s, Rate of operations a second. 0 in a test of answers.
+	Bitrate, Rate float64
+	// Times of answers in seconds, as they are printed: of write and send they are half of the way there and back. 0 where they are not printed: a test by
+	// time has the mean alone.
+	Least, Median, Mean, P99, P999, Most float64
+}
+
+// number is a decimal that perftest prints.
+const number = `([0-9]+(?:\.[0-9]+)?)`
+
+// Parse reads what a client printed to its standard output:
+//
+//	#bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
+//	4096       800              0.00               1.56               0.000399
+//
+//	#bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]
+//	2       300          5160.12        213136.09      31105.89          35232.60       13245.98        156142.09              213136.09
+//
+//	#bytes        #iterations       t_avg[usec]    tps average
+//	2             25            41519.74        12.04
+//
+// MB are of 2^20 bytes, as newer versions call them (MiB), and Gb of 10^9 bits. Where it is the file of --out_json, that is read. In 4.5 it is no JSON: its
+// names and words have no quotes, and commas stand before braces.
+//
+//	results: {
+//	MsgSize: 4096,
+//	BW_average: 1.56,
+func Parse(text []byte) (Result, error) {
+	r := Result{GID: -1}
+	all := string(text)
+	head := regexp.MustCompile(`(RDMA_Write|RDMA_Read|Send)[ _](?:Post List )?(?:Bidirectional[ _])?(BW|Latency)[ _]Test`).FindStringSubmatch(all)
+	if head == nil {
+		return r, errors.New("expected what perftest prints, found no line with the name of a test")
+	}
+	r.Verb = strings.ToLower(strings.TrimPrefix(head[1], "RDMA_"))
+	r.Device = word(all, `Device"?\s*:\s*"?([A-Za-z0-9_.-]+)`)
+	if n, err := strconv.Atoi(word(all, `GID[ _]index"?\s*:\s*([0-9]+)`)); err == nil {
+		r.GID = n
+	}
+	if strings.Contains(all, "test_info") {
+		return r, r.document(all)
+	}
+	return r, r.table(all)
+}
+
+// table is the one that ends the standard output.
+func (r *Result) table(all string) error {
+	at := strings.LastIndex(all, "#bytes")
+	if at < 0 {
+		return errors.New("the test came to no result")
+	}
+	title, rest, _ := strings.Cut(all[at:], "\n")
+	line, _, _ := strings.Cut(rest, "\n")
+	values := make([]float64, 9)
+	fields := strings.Fields(line)
+	for i := range min(len(fields), len(values)) {
+		values[i] = parsed(fields[i])
+	}
+	least := 0
+	switch {
+	case strings.Contains(title, "#sl"):
+		return errors.New("a table by service level is not read")
+	case strings.Contains(title, "BW average"):
+		r.rates(values[3], values[4], strings.Contains(title, "[Gb/sec]"))
+		least = 5
+	case strings.Contains(title, "t_typical"):
+		// From 3.3 on the mean and the rest follow.
+		r.Least, r.Most, r.Median, r.Mean, r.P99, r.P999 = values[2]/1e6, values[3]/1e6, values[4]/1e6, values[5]/1e6, values[7]/1e6, values[8]/1e6
+		least = 5
+	case strings.Contains(title, "t_avg"):
+		r.Mean = values[2] / 1e6
+		least = 3
+	default:
+		return errors.New("the table is of a kind that is not known: " + strings.TrimSpace(title))
+	}
+	if len(fields) < least {
+		return errors.New("the test came to no result")
+	}
+	r.Size, r.Iterations = int64(values[0]), int64(values[1])
+	return nil
+}
+
+// document is the file of --out_json. It does not say in which unit it has rates: that of the table.
+func (r *Result) document(all string) error {
+	_, results, _ := strings.Cut(all, "results")
+	value := func(name string) float64 { return parsed(word(results, regexp.QuoteMeta(name)+`"?\s*:\s*"?`+number)) }
+	if !strings.Contains(results, "n_iterations") {
+		return errors.New("the test came to no result")
+	}
+	r.Size, r.Iterations = int64(value("MsgSize")), int64(value("n_iterations"))
+	if strings.Contains(results, "MsgRate") {
+		// The rate of operations tells which unit the rate of bytes has.
+		rate, average := value("MsgRate"), value("BW_average")
+		gigabits := math.Abs(average-rate*1e6*float64(r.Size)*8/1e9) < math.Abs(average-rate*1e6*float64(r.Size)/(1<<20))
+		r.rates(average, rate, gigabits)
+	}
+	r.Least, r.Most, r.Median, r.Mean = value("t_min")/1e6, value("t_max")/1e6, value("t_typical")/1e6, value("t_avg")/1e6
+	r.P99, r.P999 = value("percentile_99")/1e6, value("percentile_99.9")/1e6
+	return nil
+}
+
+// rates are an average as it is printed, and the operations in millions a second.
+func (r *Result) rates(average, millions float64, gigabits bool) {
+	r.Bitrate, r.Rate = average*8*(1<<20), millions*1e6
+	if gigabits {
+		r.Bitrate = average * 1e9
+	}
+}
+
+// word is an expression's only group; empty where it is not there.
+func word(text, expression string) string {
+	found := regexp.MustCompile(expression).FindStringSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// parsed is a number, and 0 where there is none.
+func parsed(digits string) float64 {
+	if !regexp.MustCompile(`^` + number + `$`).MatchString(digits) {
+		return 0
+	}
+	v, err := strconv.ParseFloat(digits, 64)
+	if err != nil { // more digits than any number has
+		return 0
+	}
+	return v
+}
+
+// Values of the test by metric, in base units. Times are of the whole way there and back: perftest halves those of send and write, of which each end sends one.
+// A percentile is one only where at least one answer took longer.
+func (r Result) Values() map[string]float64 {
+	values := map[string]float64{}
+	if r.Iterations == 0 {
+		return values
+	}
+	direction, bitrate, ways := lab.Send, lab.SendRate, 2.0
+	if r.Verb == "read" {
+		direction, bitrate, ways = lab.Receive, lab.ReceiveRate, 1
+	}
+	if r.Bitrate > 0 {
+		values[lab.Bitrate(direction)], values[bitrate] = r.Bitrate, r.Rate
+	}
+	if r.Mean > 0 {
+		values[lab.RequestRate] = 1 / (ways * r.Mean)
+	}
+	for part, v := range map[string]float64{"mean": r.Mean, "min": r.Least, "max": r.Most, "p50": r.Median} {
+		if v > 0 {
+			values[lab.Latency(lab.Request, part)] = ways * v
+		}
+	}
+	for part, q := range map[string]struct{ v, beyond float64 }{"p99": {r.P99, 0.01}, "p99.9": {r.P999, 0.001}} {
+		if q.v > 0 && q.beyond*float64(r.Iterations) >= 1 {
+			values[lab.Latency(lab.Request, part)] = ways * q.v
+		}
+	}
+	return values
+}
+
+// Ran is how many seconds counted.
+func (r Result) Ran() float64 {
+	switch {
+	case r.Rate > 0:
+		return float64(r.Iterations) / r.Rate
+	case r.Mean > 0:
+		return float64(r.Iterations) / r.Values()[lab.RequestRate]
+	}
+	return 0
+}

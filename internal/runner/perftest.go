@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/load/perftest"
+	"headroom/internal/target"
+	"headroom/internal/validity"
+)
+
+// perftestEngine runs a program of perftest: a client on the session's target, whose server is started before each test and ends with it. It has no rates
+// by the second, so that several pairs have no sum.
+type perftestEngine struct{}
+
+func (e perftestEngine) load(_ context.Context, s *Session, cell Cell) (load, error) {
+	return servedLoad(e, s, cell), nil
+}
+
+// unbound says that a server of perftest can't be told an address to listen on, and makes sure that it listens on no port of an adapter but that under test
+// even so.
+func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
+	links, err := facts.RDMALinks(ctx, s.Server.Target)
+	if err != nil {
+		return false, err
+	}
+	own, err := facts.InterfaceOf(ctx, s.Server.Target, s.Server.Address)
+	if err != nil {
+		return false, err
+	}
+	var others []string
+	found := false
+	for _, l := range links {
+		// The interface of a port of InfiniBand is not told: that may be the one.
+		if l.Interface == own || l.Interface == "" {
+			found = true
+		}
+		if l.State == "ACTIVE" {
+			others = append(others, strings.TrimSpace(l.Device+" "+l.Interface))
+		}
+	}
+	fault := &lab.Error{Target: s.Server.Target.Name()}
+	if !found {
+		fault.What = fmt.Sprintf("%s is an address of %s, and there is no RDMA on it", s.Server.Address, cmp.Or(own, "no interface"))
+		fault.Hints = []string{"take an address of an interface that has it, which rdma link shows: --address"}
+		return false, fault
+	}
+	argv := []string{program, "--help"}
+	out, err := s.Server.Target.Run(ctx, argv...)
+	if err != nil {
+		return false, err
+	}
+	if bytes.Contains(append(out.Stdout, out.Stderr...), []byte(perftest.Bind)) {
+		return false, nil
+	}
+	if len(others) > 1 {
+		fault.Kind, fault.What = lab.Refused, fmt.Sprintf("this perftest has no %s, so that its server would listen on all ports with RDMA: %s", perftest.Bind, strings.Join(others, ", "))
+		fault.Hints = []string{"install perftest 23.07 or newer there", "or take the others down for the test"}
+		return false, fault
+	}
+	return true, nil
+}
+
+func (perftestEngine) raw() (output, messages string) { return "perftest.txt", "messages" }
+
+func (perftestEngine) collect(ctx context.Context, job target.Job) (printed, error) {
+	return bothStreams(ctx, job)
+}
+
+// bothStreams are what a job printed: its standard output is read, its standard error has messages.
+func bothStreams(ctx context.Context, job target.Job) (printed, error) {
+	var p printed
+	var err error
+	if p.output, err = job.Fetch(ctx, "stdout"); err != nil {
+		return p, err
+	}
+	messages, err := job.Fetch(ctx, "stderr")
+	p.messages = string(messages)
+	return p, err
+}
+
+func (perftestEngine) read(_ context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
+	evidence.ExitCode, evidence.Stderr = done.state.ExitCode, done.messages
+	r, err := perftest.Parse(done.output)
+	switch {
+	case err != nil || done.state.ExitCode != 0:
+		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
+			Text: "perftest printed no result (" + done.reason(err) + "); headroom show --raw shows all that it said"})
+		return true
+	case r.Iterations == 0:
+		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "no-result", Taints: []string{"*"},
+			Text: "perftest counted nothing: no operation came to its end between the 2 s that it leaves out at either end; make duration longer, or size smaller"})
+		return true
+	}
+	rep.Values, rep.Seconds = r.Values(), r.Ran()
+	return false
+}
+
+// progress has nothing to add: perftest prints nothing before it ends.
+func (perftestEngine) progress([]byte, time.Duration, *Event) {}
