@@ -66,7 +66,8 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, &stderr)
+		raw, _ := v.command("show", "--raw", "last").CombinedOutput()
+		t.Fatalf("%v\n%s%s", err, &stderr, raw)
 	}
 	var d netDocument
 	if err := json.Unmarshal(out, &d); err != nil {

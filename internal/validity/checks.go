@@ -580,7 +580,7 @@ func Checks() []Check {
 			By:     "runner",
 			Taints: "nothing: each target has its own numbers",
 			When: "a load failed, the clocks can't be compared, there is no second in which all were running, or the load has no rates by the " +
-				"second: a command, or a fio job that has logs of its own",
+				"second: a command, perftest, or a fio job that has logs of its own",
 			Do:     "read the numbers of each target",
 			Source: "headroom's own",
 		},
