@@ -22,6 +22,7 @@ and by headroom restore after a crash. What is decided when the machine starts i
 anew.`,
 		Example: `  headroom ablate quick /srv --setting sysctl:vm.dirty_ratio=5 --setting queue:scheduler=none
   headroom ablate quick /srv --setting queue:nr_requests=32 --alone --dry-run
+  headroom ablate network --on server=ssh://db1 --setting bundle:esnet=100g --setting qdisc:under-test=fq --setting client:nic:eth0/mtu=9000
   headroom ablate arguments.yaml --on qemu:guest.yaml -o arguments.html`,
 		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
 		ValidArgsFunction: completeSuites,

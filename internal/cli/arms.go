@@ -37,7 +37,7 @@ func (x *experiment) sweepArms() ([]lab.Arm, error) {
 	}
 	var arms []lab.Arm
 	for i, level := range c.Levels {
-		arm := lab.Arm{ID: strconv.Itoa(i + 1), Role: storageRole, Levels: map[string]string{c.Factor(): level}}
+		arm := lab.Arm{ID: strconv.Itoa(i + 1), Role: x.under(), Levels: map[string]string{c.Factor(): level}}
 		arms = append(arms, arm)
 		if level == x.options.baseline || i == 0 && x.options.baseline == "" {
 			x.run.Experiment.Baseline = arm.ID
@@ -83,7 +83,7 @@ func (x *experiment) ablationArms() ([]lab.Arm, error) {
 		}
 	}
 	for i := range arms {
-		arms[i].Role = storageRole
+		arms[i].Role = x.under()
 	}
 	return arms, nil
 }

@@ -32,8 +32,8 @@ func (x *experiment) entries(from, to map[string]string) []entry {
 	slices.Reverse(live)
 	for i, name := range live {
 		e := entry{text: "put back " + name, do: func(context.Context) error { return nil }}
-		if i == 0 { // the journal puts all of them back, the last first
-			e.do = func(ctx context.Context) error { return x.journal.Undo(ctx) }
+		if i == 0 { // the journals put all of them back, the last first
+			e.do = x.undo
 		}
 		list = append(list, e)
 	}
@@ -45,7 +45,7 @@ func (x *experiment) entries(from, to map[string]string) []entry {
 	for _, name := range x.live(to) {
 		list = append(list, entry{
 			text: "set " + name + "=" + to[name],
-			do:   func(ctx context.Context) error { return x.journal.Change(ctx, x.settings[name], to[name]) }, mount: name == factor.NFSFactor,
+			do:   func(ctx context.Context) error { return x.change(ctx, name, to[name]) }, mount: name == factor.NFSFactor,
 		})
 	}
 	return append(list, x.buildEntry(to)...)
@@ -114,7 +114,7 @@ func (x *experiment) enter(ctx context.Context, id string) (runner.Entrance, err
 	}
 	x.entered = arm.Levels
 	// Settings can undo each other, and an interrupt need not move when it is told to.
-	return in, errors.Join(x.journal.Holds(ctx), x.takeDown(ctx, arm))
+	return in, errors.Join(x.holds(ctx), x.takeDown(ctx, arm))
 }
 
 // takeDown keeps what the machine is like in an arm of a sweep that it was started anew for, once: kernels differ in more than the
@@ -137,13 +137,4 @@ const bootedSnapshotLimit = 30 * time.Second
 func (x *experiment) arm(id string) lab.Arm {
 	i := slices.IndexFunc(x.run.Arms, func(a lab.Arm) bool { return a.ID == id })
 	return x.run.Arms[i]
-}
-
-// putBack leaves every setting as it was found, also after an error or an interruption.
-func (x *experiment) putBack(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
-	if err := x.journal.Undo(ctx); err != nil {
-		return err
-	}
-	return x.journal.Close()
 }

@@ -34,10 +34,11 @@ type experiment struct {
 	kind    string
 	options experimentOptions
 	choices []factor.Choice
-	// settings are the live factors, by name.
-	settings map[string]factor.Setting
-	journal  *factor.Journal
-	visits   *plan.Visits
+	// changed are the machines whose settings are varied, the one that loads run on first.
+	changed []*changedMachine
+	// network is where its tests run; nil for an experiment on storage.
+	network *network
+	visits  *plan.Visits
 	// entered are the levels of the arm that was entered last; nil at first.
 	entered map[string]string
 	tell    func(runner.Event)
@@ -65,7 +66,7 @@ func (p *program) vary(ctx context.Context, kind string, o experimentOptions, ar
 	if err != nil {
 		return nil, err
 	}
-	x := &experiment{measurement: &measurement{program: p, store: s}, kind: kind, options: o, settings: map[string]factor.Setting{}, takenDown: map[string]bool{}}
+	x := &experiment{measurement: &measurement{program: p, store: s}, kind: kind, options: o, takenDown: map[string]bool{}}
 	if o.resume != "" {
 		err = x.takeUp(ctx, args)
 	} else {
@@ -91,6 +92,15 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	su, err := x.networkSuite(args)
+	if err != nil {
+		return err
+	}
+	if su == nil {
+		if x.options.on, err = onlyTarget(x.options.ends); err != nil {
+			return err
+		}
+	}
 	if err := x.choose(); err != nil {
 		return err
 	}
@@ -98,7 +108,12 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := x.reach(ctx, x.options.on); err != nil {
+	if su != nil {
+		err = x.reachEnds(ctx)
+	} else if err = x.ofStorage(); err == nil {
+		err = x.reach(ctx, x.options.on)
+	}
+	if err != nil {
 		return err
 	}
 	if err := x.checkBoots(ctx); err != nil {
@@ -111,28 +126,42 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 			x.measurement.options.set = append(x.measurement.options.set, name+"="+value)
 		}
 	}
-	if x.mounts() && len(args) > 1 {
-		return usage(factor.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+args[1]+" to measure", "headroom "+x.kind+" "+args[0]+" "+x.options.flag(x.kind)+" …")
+	if su != nil {
+		err = x.drawOn(ctx, args, su, terms)
+	} else {
+		err = x.drawOnPlace(ctx, args, terms)
 	}
-	err = x.whileMounted(ctx, "", func(folder string) error {
-		if folder != "" {
-			args = append(args, folder)
-		}
-		return x.drawOn(ctx, args, terms)
-	})
 	if err != nil {
 		return err
 	}
 	return x.bind(ctx)
 }
 
-// drawOn makes the new run of a suite on a place.
-func (x *experiment) drawOn(ctx context.Context, args []string, terms *lab.Experiment) error {
-	if err := x.draft(ctx, args); err != nil {
+// drawOnPlace makes the new run of a suite on a place, which the experiment may have to mount.
+func (x *experiment) drawOnPlace(ctx context.Context, args []string, terms *lab.Experiment) error {
+	if x.mounts() && len(args) > 1 {
+		return usage(factor.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+args[1]+" to measure", "headroom "+x.kind+" "+args[0]+" "+x.options.flag(x.kind)+" …")
+	}
+	return x.whileMounted(ctx, "", func(folder string) error {
+		if folder != "" {
+			args = append(args, folder)
+		}
+		return x.drawOn(ctx, args, nil, terms)
+	})
+}
+
+// drawOn makes the new run: of the suite of a network, or where there is none of what args name on a place.
+func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.Suite, terms *lab.Experiment) error {
+	var err error
+	if network != nil {
+		err = x.draftOn(*network, lab.Place{Kind: lab.NoPlace})
+	} else {
+		err = x.draft(ctx, args)
+	}
+	if err != nil {
 		return err
 	}
 	x.run.Experiment, x.suiteName = terms, args[0]
-	var err error
 	if x.options.settableOnly {
 		if err := x.leaveOut(ctx); err != nil {
 			return err
@@ -148,7 +177,9 @@ func (x *experiment) drawOn(ctx context.Context, args []string, terms *lab.Exper
 		return err
 	}
 	x.run.Order, x.run.Repetitions, x.run.Budget = "visits", 0, x.options.budget.Seconds()
-	if err := x.ready(ctx); err != nil {
+	if network != nil {
+		x.takeEnds()
+	} else if err := x.ready(ctx); err != nil {
 		return err
 	}
 	return x.drawReference(ctx)
@@ -256,29 +287,6 @@ func (x *experiment) terms() (*lab.Experiment, error) {
 	return e, x.options.limitIn(e)
 }
 
-// bind finds the live settings on the target, and takes down their levels as they are found.
-func (x *experiment) bind(ctx context.Context) error {
-	where := factor.Where{Target: x.target, Place: x.place(), Commands: map[string]factor.Commands{}}
-	for name, c := range x.run.Experiment.Commands {
-		where.Commands[name] = factor.Commands(c)
-	}
-	for i, v := range x.run.Experiment.Factors {
-		c := x.choices[i]
-		if _, bound := x.settings[v.Factor]; bound || c.Scheme.Class != factor.Live {
-			continue
-		}
-		s, err := factor.Bind(ctx, where, v.Factor)
-		if err != nil {
-			return err
-		}
-		if x.run.Experiment.Factors[i].Found, err = s.Read(ctx); err != nil {
-			return err
-		}
-		x.settings[v.Factor] = s
-	}
-	return nil
-}
-
 // plan is that of the visits, or the search that asks for them.
 func (x *experiment) plan() error {
 	x.reboots = x.boots() && x.bootsHere() || x.mounts() // what was mounted when it was taken down is gone in the end
@@ -379,7 +387,7 @@ func levelWords(levels []string) []string {
 
 // carryOut visits the arms until the plan has come to its end, and puts every setting back whatever happens.
 func (x *experiment) carryOut(ctx context.Context) error {
-	if err := x.openJournal(ctx); err != nil {
+	if err := x.openJournals(ctx); err != nil {
 		return err
 	}
 	show := x.newProgress(x.schedule())
@@ -428,7 +436,7 @@ func (x *experiment) schedule() schedule {
 // follow the plan, or the search, to its end.
 func (x *experiment) follow(ctx context.Context, open sessions) error {
 	if x.kind == bisecting {
-		return x.hunt(ctx, open[storageRole])
+		return x.hunt(ctx, open[x.under()])
 	}
 	for {
 		next, more := x.visits.Next(open.done())
@@ -453,20 +461,6 @@ func (x *experiment) tried(ctx context.Context) (*store.Writer, error) {
 	return x.begin(ctx)
 }
 
-func (x *experiment) openJournal(ctx context.Context) error {
-	var err error
-	if x.journal, err = factor.Create(changesDir(x.store), x.run.ID, x.target); err != nil {
-		return err
-	}
-	if err := x.journal.Keep(ctx, x.run.Experiment.Keep); err != nil {
-		return errors.Join(err, x.journal.Close())
-	}
-	if x.AtStep != nil {
-		x.journal.AtStep(x.AtStep)
-	}
-	return nil
-}
-
 // takeUp makes the experiment out of one that was interrupted.
 func (x *experiment) takeUp(ctx context.Context, args []string) error {
 	if len(args) > 0 {
@@ -484,9 +478,15 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		x.choices = append(x.choices, factor.Choice{Scheme: scheme, Name: name, Levels: v.Levels})
+		role, _ := factor.SplitRole(v.Factor)
+		x.choices = append(x.choices, factor.Choice{Role: role, Scheme: scheme, Name: name, Levels: v.Levels})
 	}
-	if err := x.reach(ctx, targetOfRun(b.Run)); err != nil {
+	if len(b.Run.Network) > 0 {
+		err = x.reachEndsAgain(ctx, b)
+	} else {
+		err = x.reach(ctx, targetOfRun(b.Run))
+	}
+	if err != nil {
 		return err
 	}
 	x.options.bootOn = b.Run.Experiment.BootOn
@@ -494,9 +494,13 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 		return err
 	}
 	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy}
-	err = x.whileMounted(ctx, ofRole(b.Run, storageRole).Targets[0].Place.Path, func(string) error { return x.goOn(ctx, b, ofRole(b.Run, storageRole)) })
+	goOn := func(string) error { return x.goOn(ctx, b, ofRole(b.Run, x.under())) }
+	err = x.whileMounted(ctx, ofRole(b.Run, x.under()).Targets[0].Place.Path, goOn)
 	if err != nil {
 		return err
+	}
+	if x.network != nil {
+		x.run.Targets = append(x.run.Targets, x.network.end(serverRole).recorded)
 	}
 	if err := x.takeUpReference(ctx, b); err != nil {
 		return err
@@ -528,6 +532,10 @@ func (x *experiment) release() {
 		}
 	}
 	x.releaseHost()
+	if x.network != nil {
+		x.network.close()
+		return
+	}
 	x.closeTarget(x.target)
 }
 

@@ -20,21 +20,25 @@ type experimentOptions struct {
 	reference, referenceOn string
 	keep                   []string
 	commands               map[string]lab.SettingCommands
-	on                     string
-	set                    []string
-	size                   string
-	label                  string
-	seed                   uint64
-	destroy                string
-	writes                 string
-	blocks                 int
-	repeat                 int
-	budget                 time.Duration
-	margin                 string
-	alpha                  string
-	share                  string
-	limit                  string
-	alone                  bool
+	// on is the target of a storage; ends are the targets as typed, which of a network are its ends, and addresses and port those of its server.
+	on        string
+	ends      []string
+	addresses []string
+	port      int
+	set       []string
+	size      string
+	label     string
+	seed      uint64
+	destroy   string
+	writes    string
+	blocks    int
+	repeat    int
+	budget    time.Duration
+	margin    string
+	alpha     string
+	share     string
+	limit     string
+	alone     bool
 	// noPriors takes all candidates of a search for equally likely at first.
 	noPriors bool
 	// unsearched is what differs and is left out of a search.
@@ -99,6 +103,8 @@ func (o *experimentOptions) flags(c *cobra.Command) {
 	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished")
 	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
 	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
+	f.StringArrayVar(&o.addresses, "address", nil, "of the server of a network, the one under test")
+	f.IntVar(&o.port, "port", 0, "that the server of a network listens on (default 5201)")
 	o.commonFlags(c)
 }
 
@@ -119,7 +125,7 @@ func (o *experimentOptions) bisectFlags(c *cobra.Command) {
 func (o *experimentOptions) commonFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay as it is, like cmdline:numa; may be repeated")
-	f.StringVar(&o.on, "on", "local", "where to measure: local, ssh://user@host, qemu:FILE")
+	f.StringArrayVar(&o.ends, "on", nil, "where to measure: local, ssh://user@host, qemu:FILE; of a network client=TARGET and server=TARGET (default local)")
 	f.StringVar(&o.reboot, "reboot", "", "the machine that may be started anew at every visit, like ssh://root@host; what runs there ends")
 	f.StringVar(&o.bootOn, "boot-on", "", "vary the boot of another machine than the one that loads run on: ssh://root@host, talos://NODE")
 	f.StringVar(&o.bootWay, "boot-way", "", "how a real machine is booted: "+strings.Join(bootloader.Ways(), ", ")+" (default: the first that is possible)")
@@ -144,7 +150,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.bootLimit <= 0 {
 		return usage("--boot-limit "+o.bootLimit.String()+" is no length of time", "write something like 10m")
 	}
-	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"},
+	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "address", "port", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":
@@ -183,8 +189,11 @@ func (o *experimentOptions) fold(e suite.Experiment) {
 	fill(&o.alpha, percentOr(e.Alpha))
 	fill(&o.share, percentOr(e.Share))
 	fill(&o.limit, e.Limit)
-	if e.On != "" && (o.on == "" || o.on == "local") {
-		o.on = e.On
+	if len(o.ends) == 0 {
+		o.ends = e.On
+	}
+	if len(o.addresses) == 0 && e.Address != "" {
+		o.addresses = []string{e.Address}
 	}
 	if o.blocks == 0 {
 		o.blocks = e.Blocks

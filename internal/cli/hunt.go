@@ -47,7 +47,7 @@ func (x *experiment) endArms() ([]lab.Arm, error) {
 		arms[0].Levels[c.Factor()], arms[1].Levels[c.Factor()] = c.Levels[0], c.Levels[1]
 	}
 	for i := range arms {
-		arms[i].Role = storageRole
+		arms[i].Role = x.under()
 	}
 	return arms, nil
 }
@@ -62,8 +62,8 @@ func (x *experiment) seriesEnds() ([]lab.Arm, error) {
 		return nil, usage(fmt.Sprintf("%s has %d levels, between which there is nothing to search", c.Factor(), len(c.Levels)), "what a level does: headroom sweep")
 	}
 	x.run.Experiment.Baseline, x.run.Experiment.Steps = fastArm, true
-	return []lab.Arm{{ID: fastArm, Role: storageRole, Levels: map[string]string{c.Factor(): c.Levels[0]}},
-		{ID: slowArm, Role: storageRole, Levels: map[string]string{c.Factor(): c.Levels[len(c.Levels)-1]}}}, nil
+	return []lab.Arm{{ID: fastArm, Role: x.under(), Levels: map[string]string{c.Factor(): c.Levels[0]}},
+		{ID: slowArm, Role: x.under(), Levels: map[string]string{c.Factor(): c.Levels[len(c.Levels)-1]}}}, nil
 }
 
 // takeUpHunt replays what was measured before an interruption into the search.
@@ -105,7 +105,7 @@ func (x *experiment) ask(session *runner.Session, q search.Question) error {
 	before := len(x.run.Cells)
 	if i < 0 {
 		i = len(x.run.Arms)
-		x.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: storageRole, Levels: levels}, fastArm)
+		x.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: x.under(), Levels: levels}, fastArm)
 	}
 	terms := *x.run.Experiment
 	terms.Asked = append(slices.Clone(terms.Asked), lab.Asked{Arm: x.run.Arms[i].ID, Purpose: q.Purpose.String()})

@@ -98,8 +98,8 @@ func wrongWith(t *testing.T, command string) []string {
 	if c.Name() == "net" {
 		return wrongNetwork(args)
 	}
-	on := c.Flag("on").Value.String()
-	return append(wrongPlace(args, strings.Trim(on, "[]")), wrongFactors(c, on)...)
+	on := strings.Trim(c.Flag("on").Value.String(), "[]")
+	return append(wrongPlace(args, on), wrongFactors(c, on)...)
 }
 
 // wrongNetwork checks the suite of a network's test.

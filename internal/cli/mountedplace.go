@@ -65,10 +65,10 @@ func (p *program) mountedOn(ctx context.Context, s *store.Store, t target.Target
 
 // mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the server.
 func (x *experiment) mountToClean(ctx context.Context) error {
-	if !x.mounts() || x.entered == nil || slices.Contains(x.journal.Open(), factor.NFSFactor) {
+	if !x.mounts() || x.entered == nil || slices.Contains(x.changed[0].journal.Open(), factor.NFSFactor) {
 		return nil
 	}
-	err := x.journal.Change(context.WithoutCancel(ctx), x.settings[factor.NFSFactor], x.mountLevels()[0])
+	err := x.change(context.WithoutCancel(ctx), factor.NFSFactor, x.mountLevels()[0])
 	if err != nil {
 		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " + x.run.ID + " there", Hints: []string{"remove it by hand"}}, err)
 	}

@@ -47,7 +47,7 @@ func (x *experiment) addPairs(open sessions) (bool, error) {
 		return false, err
 	}
 	cells := x.measurement.experiment().Cells[before:]
-	open[storageRole].Add(cells)
+	open[x.under()].Add(cells)
 	x.visits = plan
 	x.clock.follow(plan, cells)
 	x.tell(runner.Event{Doing: "effects do not add up; " + plural(len(suspects), "pair") + " of settings in further blocks", Begins: true})
@@ -84,7 +84,7 @@ func (x *experiment) hasCommands() bool {
 
 // addPair adds the arm of two settings to the run.
 func (x *experiment) addPair(p [2]int) {
-	x.addArm(lab.Arm{ID: ablation.Together(p[0], p[1]), Role: storageRole, Levels: x.levelsOf(p)}, ablation.Baseline)
+	x.addArm(lab.Arm{ID: ablation.Together(p[0], p[1]), Role: x.under(), Levels: x.levelsOf(p)}, ablation.Baseline)
 }
 
 // pairVisits is the plan of the blocks with pairs: beside each, both of its settings alone and the baseline, since effects are compared within

@@ -46,6 +46,8 @@ func (m *measurement) where() string {
 		there = " of " + name
 	}
 	switch {
+	case m.server != nil:
+		return fmt.Sprintf("%s from %s to %s at %s, port %d", m.run.Suite, m.target.Name(), m.server.Target.Name(), m.server.Address, m.server.Port)
 	case place.Kind == lab.Directory:
 		return fmt.Sprintf("%s in %s%s: %s", m.run.Suite, place.Path, there, m.describeDirectory(place))
 	case place.Kind == lab.Device && m.device == nil:

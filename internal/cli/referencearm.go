@@ -26,6 +26,9 @@ func (x *experiment) drawReference(ctx context.Context) error {
 		}
 		return nil
 	}
+	if x.network != nil {
+		return usage("a network has no reference to be held against", "leave out --reference")
+	}
 	r, err := x.openReference(ctx, x.options.referenceOn)
 	if err != nil {
 		return err
@@ -121,7 +124,7 @@ func ofRole(run lab.Run, role string) lab.Run {
 // sides are what the experiment measures on, by role: the place under test, and the reference where there is one.
 func (x *experiment) sides() []*measurement {
 	under := *x.measurement
-	under.run = ofRole(x.run, storageRole)
+	under.run = ofRole(x.run, x.under())
 	if x.reference == nil {
 		return []*measurement{&under}
 	}
@@ -157,7 +160,7 @@ func (s sessions) open(ctx context.Context, x *experiment, w *store.Writer, prog
 // done are the repetitions of all sides.
 func (s sessions) done() []plan.Done {
 	var all []plan.Done
-	for _, role := range []string{storageRole, referenceArm} {
+	for _, role := range []string{storageRole, clientRole, referenceArm} {
 		if session := s[role]; session != nil {
 			all = append(all, session.Done()...)
 		}
@@ -169,7 +172,7 @@ func (s sessions) done() []plan.Done {
 func (s sessions) close() (runner.Outcome, error) {
 	var all runner.Outcome
 	var errs []error
-	for _, role := range []string{storageRole, referenceArm} {
+	for _, role := range []string{storageRole, clientRole, referenceArm} {
 		session := s[role]
 		if session == nil {
 			continue

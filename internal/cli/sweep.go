@@ -16,12 +16,16 @@ In each block every level is visited once, in an order drawn for it. A setting o
 is written down before it is changed, read back after, and put back at the end, after an error, and by
 headroom restore after a crash. What is decided when the machine starts is varied by starting it anew.
 
+Of a suite that measures a network, a setting is made on both ends, and on one where the factor begins
+with client: or server:.
+
 headroom factors lists what can be varied, and how it is verified.`,
 		Example: `  headroom sweep quick /srv --factor queue:scheduler=none,mq-deadline,bfq
   headroom sweep quick /srv --factor job:iodepth=1,4,16,64 --blocks 4
   headroom sweep quick /srv --factor job:rate_iops=1k,2k,4k,8k,16k --limit p99=2ms
   headroom sweep quick /srv --factor sysctl:vm.dirty_ratio=5,20,40 --dry-run
   headroom sweep quick /dev/vda --on qemu:guest.yaml --factor guest:iothreads=0,1,2,4 --reference /srv
+  headroom sweep network --on client=ssh://a --on server=ssh://db1 --factor nic:under-test/mtu=1500,9000
   headroom sweep iothreads.yaml -o iothreads.html`,
 		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
 		ValidArgsFunction: completeSuites,

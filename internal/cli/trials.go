@@ -38,7 +38,7 @@ func (x *experiment) try(ctx context.Context) error {
 	var first string
 	for _, t := range x.trials() {
 		x.tell(runner.Event{Doing: t.text(), Begins: true})
-		if err := x.journal.Change(ctx, x.settings[t.factor], t.level); err != nil {
+		if err := x.change(ctx, t.factor, t.level); err != nil {
 			return x.withPossible(err, t)
 		}
 		if t.factor == factor.NFSFactor {
@@ -46,7 +46,7 @@ func (x *experiment) try(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := x.journal.Undo(ctx); err != nil {
+		if err := x.undo(ctx); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (x *experiment) try(ctx context.Context) error {
 // withPossible adds to an error what the target says that a setting can be, if that is not what was tried.
 func (x *experiment) withPossible(err error, t trial) error {
 	e, ok := errors.AsType[*lab.Error](err)
-	if possible := x.settings[t.factor].Possible(); ok && len(possible) > 0 && !slices.Contains(possible, t.level) {
+	if possible := x.possible(t.factor); ok && len(possible) > 0 && !slices.Contains(possible, t.level) {
 		e.Hints = append(slices.Clone(e.Hints), t.factor+" can be "+strings.Join(possible, ", "))
 	}
 	return err

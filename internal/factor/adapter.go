@@ -103,6 +103,10 @@ func checkNIC(name, level string) error {
 
 func bindNIC(ctx context.Context, w Where, name string) (Setting, error) {
 	device, param, _ := strings.Cut(name, "/")
+	device, err := w.adapter(device)
+	if err != nil {
+		return Setting{}, err
+	}
 	if param == mtu {
 		s := oneFile("/sys/class/net/" + device + "/mtu")
 		s.along = adapterCompanions(ctx, w.Target, device)

@@ -11,6 +11,8 @@ import (
 
 // Choice is a factor with the levels to try.
 type Choice struct {
+	// Role is the end of a network that it is about; empty for all machines under test.
+	Role   string
 	Scheme Scheme
 	// Name without the scheme.
 	Name   string
@@ -18,7 +20,12 @@ type Choice struct {
 }
 
 // Factor is the whole name.
-func (c Choice) Factor() string { return c.Scheme.Name + ":" + c.Name }
+func (c Choice) Factor() string {
+	if c.Role != "" {
+		return c.Role + ":" + c.Scheme.Name + ":" + c.Name
+	}
+	return c.Scheme.Name + ":" + c.Name
+}
 
 // Parse reads a factor with its levels, as typed after --factor. Levels are the fields of a line of CSV (RFC 4180): one that holds
 // a comma stands in double quotes, and a double quote in it is doubled.
@@ -26,6 +33,7 @@ func (c Choice) Factor() string { return c.Scheme.Name + ":" + c.Name }
 //	sysctl:vm.dirty_ratio=10,20,40
 //	sysctl:net.ipv4.tcp_rmem=4096 131072 6291456,4096 131072 67108864
 //	cpu:online="0-3,8",0-15
+//	client:nic:eth0/mtu=1500,9000
 //
 // A kernel argument without a value needs none to be typed either: cmdline:quiet.
 func Parse(text string) (Choice, error) {
@@ -48,6 +56,10 @@ func Parse(text string) (Choice, error) {
 	if err := scheme.refuse(name, ""); err != nil {
 		return Choice{}, err
 	}
+	role, _ := SplitRole(text)
+	if role != "" && scheme.Class != Live {
+		return Choice{}, &lab.Error{Kind: lab.Usage, What: scheme.Name + ": is of the test, and not of one end of it", Hints: []string{"leave out " + role + ":"}}
+	}
 	for i, l := range levels {
 		if err := scheme.refuse(name, l); err != nil {
 			return Choice{}, err
@@ -56,7 +68,7 @@ func Parse(text string) (Choice, error) {
 			return Choice{}, wrong(fmt.Sprintf("%s has the level %q twice", factorName, l))
 		}
 	}
-	return Choice{Scheme: scheme, Name: name, Levels: levels}, nil
+	return Choice{Role: role, Scheme: scheme, Name: name, Levels: levels}, nil
 }
 
 // splitLevels reads one line of CSV.

@@ -40,6 +40,9 @@ A factor is something that can be set; a level is one value of it. A factor is n
 ` + "`SCHEME:NAME=LEVEL,LEVEL`" + `. Commas separate levels; one that holds a comma stands in double quotes, as in CSV (RFC 4180):
 ` + "`'cpu:online=\"0-3,8\",0-15'`" + `. The level ` + "`found`" + ` leaves a factor as it is; ` + "`absent`" + ` is a kernel argument that is not there.
 
+In an experiment on a [network](network.md) a factor of the running machine is set on both ends, unless it begins with ` + "`client:` or `server:`" + `:
+` + "`client:sysctl:net.ipv4.tcp_wmem=…`" + `. ` + "`under-test`" + ` stands for the adapter that the tests take, which has another name on each end: ` + "`nic:under-test/mtu=1500,9000`" + `.
+
 ` + "`headroom factors`" + ` lists the schemes, ` + "`headroom factors queue:scheduler /srv`" + ` shows the level in effect and, where the kernel tells, the
 possible ones. It changes nothing.
 
@@ -135,6 +138,19 @@ func moreAbout(scheme string) string {
 		}
 		return "Parameters: " + strings.Join(names, ", ") + "; `" + oneFeature + "NAME` is a single offload by the kernel's name for it. An MTU below 1280 is refused: " +
 			"the adapter would lose its IPv6 addresses."
+	case "qdisc":
+		return "One that somebody has set up (with a handle other than 0) is refused, because its options can't be put back. What is put back is the one that the kernel gives an adapter by itself."
+	case "bundle":
+		var lines []string
+		for _, b := range bundles() {
+			lines = append(lines, "| "+b.name+" | "+strings.Join(b.levels, " | ")+" |", "| ---"+strings.Repeat(" | ---", len(b.levels))+" |")
+			for _, o := range b.sysctls {
+				lines = append(lines, "| "+o.name+" | "+strings.Join(o.values, " | ")+" |")
+			}
+		}
+		return "esnet is what [ESnet](https://fasterdata.es.net/host-tuning/linux/test-measurement-host-tuning/) recommends for hosts that measure, by the speed of their adapter, as one of its authors\n" +
+			"[has coded it](https://github.com/bltierney/fasterdata-tuning). A target that lacks one of them, as a container does, is refused. Its `net.core.default_qdisc` is not among them: that holds for adapters\n" +
+			"that come up later; `qdisc:under-test=fq` is that of the one that is there.\n\n" + strings.Join(lines, "\n")
 	case "module":
 		return "A parameter that is read only when the module is loaded is refused; as `cmdline:MODULE.PARAMETER` it is a factor of the boot. headroom unloads no\nmodules."
 	case "guest":

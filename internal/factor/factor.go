@@ -73,10 +73,41 @@ type Where struct {
 	Target target.Target
 	// Place under test: queue: is about its disks, mount: about its mount.
 	Place lab.Place
+	// Adapter is the one that a network's tests take, which factors call under-test; empty where there is none, or it is not known.
+	Adapter string
 	// Allow are the factors that may be bound although they are dangerous or can't be undone, by their whole names.
 	Allow []string
 	// Commands are the user's own, by the name of the exec: factor.
 	Commands map[string]Commands
+}
+
+// UnderTest stands for the adapter that a network's tests take, which has another name on each machine.
+const UnderTest = "under-test"
+
+// adapter is the one that a factor names.
+func (w Where) adapter(name string) (string, error) {
+	if name != UnderTest {
+		return name, nil
+	}
+	if w.Adapter == "" {
+		return "", &lab.Error{Kind: lab.Usage, What: "it is not known which adapter the tests take", Target: elsewhere(w.Target),
+			Hints: []string{"name it: ip address shows them", UnderTest + " is the one that has the address under test, or leads to it, where a network is measured"}}
+	}
+	return w.Adapter, nil
+}
+
+// Named are texts of what is to be kept with the name of the adapter under test in them.
+func (w Where) Named(texts []string) []string {
+	var named []string
+	for _, text := range texts {
+		for _, scheme := range []string{"nic:", "irq:", "qdisc:"} {
+			if rest, ok := strings.CutPrefix(text, scheme+UnderTest); ok && w.Adapter != "" {
+				text = scheme + w.Adapter + rest
+			}
+		}
+		named = append(named, text)
+	}
+	return named
 }
 
 // allows says whether the user has named a factor as one that may be changed all the same.
@@ -89,9 +120,10 @@ func (w Where) allows(factorName string) bool {
 	return false
 }
 
-// Find is the scheme of a factor and the rest of its name.
+// Find is the scheme of a factor and the rest of its name, whichever end of a network it is about.
 func Find(factorName string) (Scheme, string, error) {
-	word, name, ok := strings.Cut(factorName, ":")
+	_, bare := SplitRole(factorName)
+	word, name, ok := strings.Cut(bare, ":")
 	var all []string
 	for _, s := range Schemes() {
 		if ok && s.Name == word {

@@ -51,6 +51,10 @@ func interruptsOf(ctx context.Context, w Where, name string) ([]string, error) {
 	if strings.Trim(name, "0123456789") == "" {
 		return []string{name}, nil
 	}
+	name, err := w.adapter(name)
+	if err != nil {
+		return nil, err
+	}
 	for _, class := range []string{"/sys/block/", "/sys/class/net/", "/sys/class/nvme/"} {
 		if len(glob(ctx, w.Target, class+name)) == 0 {
 			continue

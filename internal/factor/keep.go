@@ -39,7 +39,9 @@ func (j *Journal) Keep(ctx context.Context, texts []string) error {
 func Kept(texts []string, factorName string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool {
 		name, _, _ := strings.Cut(text, "=")
-		return wildcard(name).MatchString(factorName)
+		_, own := SplitRole(name)
+		_, bare := SplitRole(factorName)
+		return concerns(name, factorName) && wildcard(own).MatchString(bare)
 	})
 }
 
@@ -95,6 +97,17 @@ func (j *Journal) spotsOf(ctx context.Context, scheme Scheme, name string) func(
 		return func(s Spot, resolved string) bool {
 			return s.Kind == inAdapter && match.MatchString(s.Path+"/"+s.Name) || match.MatchString(device+"/mtu") && (param == mtu || strings.Contains(param, "*")) && file(s, resolved)
 		}
+	case "qdisc":
+		match := wildcard(name)
+		return func(s Spot, _ string) bool { return s.Kind == inDiscipline && match.MatchString(s.Path) }
+	case "bundle":
+		var patterns []string
+		if b, err := findBundle(name); err == nil {
+			for _, o := range b.sysctls {
+				patterns = append(patterns, sysctlPath(o.name))
+			}
+		}
+		return inFiles(patterns...)
 	case "mount":
 		match := wildcard(name)
 		return func(s Spot, _ string) bool { return s.Kind == inMount && match.MatchString(s.Name) }
@@ -111,8 +124,9 @@ func (j *Journal) refuseKept(ctx context.Context, s Setting) error {
 	if err != nil {
 		return err
 	}
+	_, bare := SplitRole(s.factor)
 	for _, k := range j.kept {
-		if k.factor.MatchString(s.factor) || slices.ContainsFunc(s.spots, func(spot Spot) bool { return k.spot(spot, resolved[spot.key()]) }) {
+		if k.factor.MatchString(bare) || slices.ContainsFunc(s.spots, func(spot Spot) bool { return k.spot(spot, resolved[spot.key()]) }) {
 			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s is to be kept", s.factor, k.text)}
 		}
 	}

@@ -13,13 +13,15 @@ import (
 
 // Kinds of spots.
 const (
-	inFile     = "file"     // the text of a file
-	inMount    = "mount"    // one option of a mount
-	inAdapter  = "adapter"  // a parameter that ethtool reads and sets
-	inNFS      = "nfs"      // an NFS mount that headroom makes
-	inFolder   = "folder"   // the folder on which it is seen
-	inModules  = "modules"  // a module that is loaded for it
-	byCommands = "commands" // the user's own commands
+	inFile    = "file"    // the text of a file
+	inMount   = "mount"   // one option of a mount
+	inAdapter = "adapter" // a parameter that ethtool reads and sets
+	// inDiscipline is the queueing discipline of an adapter.
+	inDiscipline = "discipline"
+	inNFS        = "nfs"      // an NFS mount that headroom makes
+	inFolder     = "folder"   // the folder on which it is seen
+	inModules    = "modules"  // a module that is loaded for it
+	byCommands   = "commands" // the user's own commands
 )
 
 // Spot is one value at one place of a target. It is plain data: a journal holds it, and another process puts it back.
@@ -46,6 +48,8 @@ func (s Spot) String() string {
 		return s.Name + " of " + s.Path
 	case byCommands, onceDone:
 		return s.Name
+	case inDiscipline:
+		return "the queueing discipline of " + s.Path
 	case inNFS:
 		return s.Name + " on " + s.Path
 	case inModules:
@@ -61,7 +65,7 @@ func (s Spot) key() string { return s.Kind + "\x00" + s.Path + "\x00" + s.Name }
 // mounts and of adapters are the kernel's memory; of the user's own commands nobody knows.
 func (s Spot) outlivesBoot() bool {
 	switch s.Kind {
-	case inMount, inAdapter, inNFS, inModules:
+	case inMount, inAdapter, inDiscipline, inNFS, inModules:
 		return false
 	case inFile:
 		return !strings.HasPrefix(s.Path, "/proc/") && !strings.HasPrefix(s.Path, "/sys/")
@@ -122,6 +126,8 @@ func readSpots(ctx context.Context, t target.Target, spots []Spot) ([]reading, e
 			readings[i] = folderReading(ctx, t, s, files[mountInfo])
 		case inAdapter:
 			readings[i] = pages.read(ctx, s)
+		case inDiscipline:
+			readings[i] = disciplineReading(ctx, t, s)
 		case byCommands:
 			readings[i] = s.Commands.read(ctx, t, s.Name)
 		case onceDone: // nobody can tell
@@ -191,6 +197,9 @@ func (s Spot) argv(mark, value, old string, mounted target.File) ([]string, erro
 
 // write sets a spot.
 func (s Spot) write(ctx context.Context, t target.Target, mark, value, old string) error {
+	if s.Kind == inDiscipline {
+		return writeDiscipline(ctx, t, s, mark, value)
+	}
 	var mounted target.File
 	if s.Kind == inMount {
 		files, err := t.ReadFiles(ctx, mountInfo)

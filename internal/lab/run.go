@@ -438,6 +438,8 @@ type Cell struct {
 	Params map[string]string `json:"params"`
 	// Environment are variables that its arm sets for the load, "NAME=value", sorted.
 	Environment []string `json:"environment,omitempty"`
+	// Placement is the command that puts the load generator of each end of a network on its CPUs, by the end: "client": ["taskset", "-c", "0-3"].
+	Placement map[string][]string `json:"placement,omitempty"`
 	// Steps in the order in which they are carried out before, as and after the load.
 	Steps []Step `json:"steps,omitempty"`
 	// Repetitions that were planned, at least; 0 for an import.

@@ -31,13 +31,30 @@ type Server struct {
 type iperf3Engine struct{ step time.Duration }
 
 func (e iperf3Engine) load(_ context.Context, s *Session, cell Cell) (load, error) {
-	argv := iperf3.Client(cell.Params, s.Server.Address, s.Server.Port)
+	argv := s.clientArgv(cell)
 	if e.step > 0 {
 		argv = iperf3.Finely(argv, e.step)
 	}
 	return load{engine: e, argv: typed(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
 		doing: cell.Title, expected: cell.Expected, overdue: cell.Expected + overdueTest, cell: &cell}, nil
 }
+
+// clientArgv and serverArgv are the argument vectors of the two ends, behind what places them.
+func (s *Session) clientArgv(cell Cell) []string {
+	g, _ := served.Of(cell.Engine)
+	return slices.Concat(cell.Placement[ClientEnd], g.Client(cell.Params, served.End{Address: s.Server.Address, Port: s.Server.Port}))
+}
+
+func (s *Session) serverArgv(cell Cell, at served.End) []string {
+	g, _ := served.Of(cell.Engine)
+	return slices.Concat(cell.Placement[ServerEnd], g.Server(cell.Params, at, served.Longest(cell.Expected)))
+}
+
+// The ends of a network's test, by which a cell says where their processes run.
+const (
+	ClientEnd = "client"
+	ServerEnd = "server"
+)
 
 // overdueTest is how long a test may take beyond what was expected.
 const overdueTest = time.Minute
@@ -136,7 +153,7 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 			"end it, or take another port: --port 5301", "who it is: ss -lntup, and rdma resource show cm_id for RDMA")
 	}
 	s.servers++
-	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: g.Server(cell.Params, at, served.Longest(cell.Expected))}
+	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.owner(), s.servers), Argv: s.serverArgv(cell, at), Env: cell.Environment}
 	if step := s.fineStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		spec.Argv = iperf3.Finely(spec.Argv, step)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/load/served"
 )
 
 // Preview says what the cells of an experiment would run, and runs none of it.
@@ -31,6 +32,10 @@ func NewPreview(ctx context.Context, e Experiment) (Preview, error) {
 // Lines of a cell. How many CPUs there are is what it is now: a setting may change that.
 func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
 	s := p.session
+	if _, ok := served.Of(cell.Engine); ok && s.Server != nil {
+		server := s.serverArgv(cell, served.End{Address: s.Server.Address, Port: s.Server.Port})
+		return Lines{Prepare: []string{s.Server.Target.Name() + ": " + lab.ShellQuote(typed(cell.Cell, server))}, Load: lab.ShellQuote(typed(cell.Cell, s.clientArgv(cell)))}, nil
+	}
 	if cell.Command == nil {
 		argv := fio.Argv(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch), fio.Options{Filename: s.filename(), Together: s.Place.Members})
 		return Lines{Load: lab.ShellQuote(typed(cell.Cell, argv))}, nil

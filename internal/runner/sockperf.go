@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"headroom/internal/lab"
-	"headroom/internal/load/served"
 	"headroom/internal/load/sockperf"
 	"headroom/internal/target"
 	"headroom/internal/validity"
@@ -28,8 +27,7 @@ func (e *sockperfEngine) load(_ context.Context, s *Session, cell Cell) (load, e
 
 // servedLoad is the client of a network's test.
 func servedLoad(e engine, s *Session, cell Cell) load {
-	g, _ := served.Of(cell.Engine)
-	argv := g.Client(cell.Params, served.End{Address: s.Server.Address, Port: s.Server.Port})
+	argv := s.clientArgv(cell)
 	return load{engine: e, argv: typed(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
 		doing: cell.Title, expected: cell.Expected, overdue: cell.Expected + overdueTest, cell: &cell}
 }

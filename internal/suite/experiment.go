@@ -18,8 +18,11 @@ type Experiment struct {
 	Kind string
 	// Suite by name, or the path of a file.
 	Suite string
-	// Place under test, and the target it is on.
-	Place, On string
+	// Place under test.
+	Place string
+	// On is the target that it is on, or the ends of a network as after --on, and Address that of the network's server.
+	On      []string
+	Address string
 	// Factors of a sweep as they stand after --factor, settings of an ablation as after --setting.
 	Factors []string
 	// Baseline level of a sweep.
@@ -74,7 +77,7 @@ func DecodeExperiment(name string, data []byte, check func(text string) (complai
 
 func (r *reporter) experiment(root *yaml.Node, check func(string) (string, string)) Experiment {
 	var e Experiment
-	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "factors", "settings", "baseline", "reference", "reference_on", "keep",
+	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "address", "factors", "settings", "baseline", "reference", "reference_on", "keep",
 		"set", "blocks", "repetitions", "budget", "share", "margin", "alpha", "limit", "commands"})
 	if !r.Version(root, entries, formatVersion) {
 		return e
@@ -89,7 +92,13 @@ func (r *reporter) experiment(root *yaml.Node, check func(string) (string, strin
 		case "place":
 			e.Place, _ = r.Scalar(en.Value, en.Key)
 		case "on":
-			e.On, _ = r.Scalar(en.Value, en.Key)
+			if en.Value.Kind == yaml.SequenceNode {
+				e.On = r.words(en.Value, en.Key)
+			} else if on, ok := r.Scalar(en.Value, en.Key); ok {
+				e.On = []string{on}
+			}
+		case "address":
+			e.Address, _ = r.Scalar(en.Value, en.Key)
 		case "factors":
 			factors, e.Factors = en.Value, r.factors(en.Value, check)
 		case "settings":

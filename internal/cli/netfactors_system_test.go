@@ -1,0 +1,281 @@
+//go:build system
+
+package cli
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/ablation"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/sweep"
+)
+
+// roundTrip is that of a link with a delay.
+const roundTrip = 100 * time.Millisecond
+
+// farBuffer is the largest send buffer on the hosts of such a link, so that it is always that which holds a test back and not the process that carries packets.
+const farBuffer = "4096 16384 524288"
+
+// newFarHosts are two hosts whose link takes a while: what one end sends comes out of the other half a round trip later, by a process that holds both ends of it
+// (Documentation/networking/tuntap.rst). No kernel module for delays is needed.
+func newFarHosts(t *testing.T) twoHosts {
+	t.Helper()
+	h := twoNamespaces(t)
+	h.must("ip", "-n", h.client, "link", "delete", "headroom0")
+	var ends [2]*os.File
+	for i, ns := range []string{h.client, h.server} {
+		ends[i] = tunnelIn(t, ns)
+		address := []string{clientAddress, serverAddress}[i]
+		h.must("ip", "-n", ns, "address", "add", address+"/30", "dev", "headroom0")
+		h.must("ip", "-n", ns, "link", "set", "headroom0", "up")
+		h.must("ip", "netns", "exec", ns, "sh", "-c", `echo "$1" >/proc/sys/net/ipv4/tcp_wmem`, "sh", farBuffer)
+	}
+	var carriers sync.WaitGroup
+	for i := range ends {
+		carriers.Go(func() { carry(ends[i], ends[1-i]) })
+	}
+	t.Cleanup(func() {
+		for _, e := range ends {
+			_ = e.Close()
+		}
+		carriers.Wait()
+	})
+	return h
+}
+
+// tunnelIn makes an end of a tunnel in a network namespace.
+func tunnelIn(t *testing.T, ns string) *os.File {
+	t.Helper()
+	type made struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan made)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, and its namespace with it
+		space, err := os.Open("/run/netns/" + ns)
+		if err == nil {
+			defer space.Close()
+			err = unix.Setns(int(space.Fd()), unix.CLONE_NEWNET)
+		}
+		var fd int
+		if err == nil {
+			fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		}
+		var request *unix.Ifreq
+		if err == nil {
+			request, err = unix.NewIfreq("headroom0")
+		}
+		if err == nil {
+			request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+			err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
+		}
+		done <- made{os.NewFile(uintptr(fd), "tunnel"), err}
+	}()
+	m := <-done
+	if m.err != nil {
+		t.Skipf("no tunnel can be made: %v", m.err)
+	}
+	return m.file
+}
+
+// carry takes packets from one end to the other, each half a round trip late.
+func carry(from, to *os.File) {
+	type packet struct {
+		due  time.Time
+		data []byte
+	}
+	way := make(chan packet, 1<<16)
+	go func() {
+		defer close(way)
+		for {
+			data := make([]byte, 1<<16)
+			n, err := from.Read(data)
+			if err != nil {
+				return
+			}
+			way <- packet{time.Now().Add(roundTrip / 2), bytes.Clone(data[:n])}
+		}
+	}()
+	for p := range way {
+		time.Sleep(time.Until(p.due))
+		_, _ = to.Write(p.data)
+	}
+}
+
+// experiment is one between the two hosts.
+func (h twoHosts) experiment(verb string, args ...string) *exec.Cmd {
+	h.t.Helper()
+	text := "version: 1\nname: link\nrepetitions: 1\njobs:\n  - {name: send, iperf3: {time: 2s, omit: 1s, congestion: cubic}}\n"
+	if err := os.WriteFile(h.suite, []byte(text), 0o644); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.command(append([]string{verb, h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--address", serverAddress}, args...)...)
+}
+
+// A link with a delay carries no more than a window in a round trip: with half of the send buffer, half as much.
+func TestASweepFindsTheWindowThatHoldsALinkBack(t *testing.T) {
+	t.Parallel()
+	h := newFarHosts(t)
+	before := h.setUp()
+	levels := []string{"4096 16384 262144", "4096 16384 393216", "4096 16384 524288"}
+	d := documentOf[sweep.Document](h, h.experiment("sweep", "--json", "--factor", "client:sysctl:net.ipv4.tcp_wmem="+strings.Join(levels, ","), "--blocks", "3"))
+	if len(d.Cells) != 1 || d.Cells[0].Metric != "send.bitrate" || len(d.Cells[0].Levels) != 3 {
+		t.Fatalf("%+v", d.Cells)
+	}
+	c := d.Cells[0]
+	for i, l := range c.Levels {
+		bytes := 262144 + 131072*i
+		most := 8 * float64(bytes+65536) / roundTrip.Seconds() // what is handed over at once may go beyond the limit
+		t.Logf("figure: a send buffer of %d KiB over a round trip of %v: %.1f Mbit/s, at most %.1f by the window; %.2f of the largest", bytes>>10, roundTrip, *l.Value/1e6, most/1e6, *l.Value / *c.Levels[2].Value)
+		if *l.Value > most {
+			t.Errorf("%s: %.1f Mbit/s", l.Level, *l.Value/1e6)
+		}
+		if want := float64(bytes) / (512 << 10); math.Abs(*l.Value / *c.Levels[2].Value / want - 1) > 0.15 {
+			t.Errorf("%s: %.2f of the largest, planted are %.2f", l.Level, *l.Value / *c.Levels[2].Value, want)
+		}
+	}
+	if c.Top != levels[2] || c.Gain == nil {
+		t.Errorf("top %q, gain %+v", c.Top, c.Gain)
+	}
+	if after := h.setUp(); after != before {
+		t.Errorf("before\n%s\nafter\n%s", before, after)
+	}
+	h.nothingLeft()
+}
+
+// What is varied on one end and on both is priced; and whatever moment it is killed at, restore puts back both ends.
+func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
+	t.Parallel()
+	h := newFarHosts(t)
+	sysctls := func() string {
+		t.Helper()
+		var all string
+		for _, ns := range []string{h.client, h.server} {
+			out, err := exec.Command("ip", "netns", "exec", ns, "cat", "/proc/sys/net/ipv4/tcp_wmem", "/proc/sys/net/ipv4/tcp_rmem").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(out)
+		}
+		return all
+	}
+	before, set := h.setUp(), sysctls()
+	settings := []string{"--setting", "client:sysctl:net.ipv4.tcp_wmem=4096 16384 131072", "--setting", "nic:under-test/mtu=1400", "--setting", "server:sysctl:net.ipv4.tcp_rmem=4096 131072 6000000"}
+	changed := 0
+	for _, until := range []string{`(?m)^set client:sysctl`, `(?m)^set server:sysctl`} {
+		killed := h.experiment("ablate", append(settings, "--alone", "--blocks", "2", "--seed", "1")...)
+		h.begun(killed, until)
+		h.stopped(killed, syscall.SIGKILL)
+		if h.setUp() != before || sysctls() != set {
+			changed++
+		}
+		if out, err := h.command("restore").CombinedOutput(); err != nil {
+			t.Errorf("restore: %v\n%s", err, out)
+		}
+		if after := h.setUp(); after != before || sysctls() != set {
+			t.Fatalf("before\n%s%s\nafter\n%s%s", before, set, after, sysctls())
+		}
+		h.nothingLeft()
+	}
+	if changed == 0 {
+		t.Error("no kill came while a setting was changed")
+	}
+	if out, err := h.command("ablate", "--resume", "last").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	d := documentOf[ablation.Document](h, h.command("ablate", "--show", "last", "--json"))
+	for _, s := range d.Settings {
+		t.Logf("figure: %s=%s alone: %+.0f%%, %s", s.Factor, s.Level, 100*(s.Alone.Ratio-1), s.Verdict)
+	}
+	// With a quarter of the buffer no test can be faster than its window lets it be; without, some are.
+	b, err := store.Open(h.store).Find(d.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most, faster := 8*float64(131072+65536)/roundTrip.Seconds(), false
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch rate := rep.Values[lab.Bitrate(lab.Send)]; {
+		case strings.HasSuffix(rep.Cell, "@"+ablation.Alone(1)):
+			if rate == 0 || rate > most {
+				t.Errorf("%.1f Mbit/s with the small buffer, and %.1f go through it", rate/1e6, most/1e6)
+			}
+		case rate > most:
+			faster = true
+		}
+	}
+	if !faster {
+		t.Errorf("no test without the small buffer does more than %.1f Mbit/s", most/1e6)
+	}
+	if after := h.setUp(); after != before || sysctls() != set {
+		t.Errorf("before\n%s%s\nafter\n%s%s", before, set, after, sysctls())
+	}
+	h.nothingLeft()
+}
+
+// The queueing discipline of an adapter, of one queue and of several, and a set of sysctls are set for their arm and put back, also after a kill.
+func TestDisciplinesAndBundlesArePutBack(t *testing.T) {
+	t.Parallel()
+	h := twoNamespaces(t)
+	h.must("ip", "-n", h.client, "link", "delete", "headroom0")
+	h.must("ip", "-n", h.client, "link", "add", "headroom0", "numtxqueues", "3", "numrxqueues", "3", "type", "veth", "peer", "name", "headroom0", "netns", h.server)
+	for ns, address := range map[string]string{h.client: clientAddress, h.server: serverAddress} {
+		h.must("ip", "-n", ns, "address", "add", address+"/30", "dev", "headroom0")
+		h.must("ip", "-n", ns, "link", "set", "headroom0", "up")
+	}
+	disciplines := func(ns string) string {
+		t.Helper()
+		out, err := exec.Command("tc", "-n", ns, "qdisc", "show", "dev", "headroom0").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	before := disciplines(h.client) + disciplines(h.server)
+	args := []string{"--factor", "qdisc:under-test=pfifo,bfifo", "--blocks", "1", "--set", "time=2s", "--set", "bitrate=50m", "--set", "congestion=cubic"}
+	killed := h.experiment("sweep", args...)
+	h.begun(killed, `(?m)^set qdisc:under-test`)
+	h.stopped(killed, syscall.SIGKILL)
+	for _, ns := range []string{h.client, h.server} {
+		if now := disciplines(ns); !strings.Contains(now, "fifo") {
+			t.Errorf("nothing was set: %s", now)
+		}
+	}
+	if out, err := h.command("restore").CombinedOutput(); err != nil {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+	if after := disciplines(h.client) + disciplines(h.server); after != before {
+		t.Fatalf("before\n%s\nafter\n%s", before, after)
+	}
+	if out, err := h.experiment("sweep", args...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if after := disciplines(h.client) + disciplines(h.server); after != before {
+		t.Errorf("before\n%s\nafter\n%s", before, after)
+	}
+	// What somebody has set up is left alone.
+	h.must("tc", "-n", h.server, "qdisc", "add", "dev", "headroom0", "root", "tbf", "rate", "200mbit", "burst", "64kb", "latency", "50ms")
+	if out, err := h.experiment("sweep", args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "has the discipline tbf with options of somebody's") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	// A namespace has not all of a bundle, and part of it is another one.
+	if out, err := h.experiment("ablate", "--setting", "bundle:esnet=10g", "--alone").CombinedOutput(); err == nil || !strings.Contains(string(out), "/proc/sys/net/core/") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	h.nothingLeft()
+}

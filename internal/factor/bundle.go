@@ -1,0 +1,95 @@
+package factor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// bundle is a set of sysctls that are recommended together.
+type bundle struct {
+	name string
+	// levels are the variants of it, and values those of the sysctls by level.
+	levels  []string
+	sysctls []bundled
+}
+
+type bundled struct {
+	name   string
+	values []string // of each level, in their order
+}
+
+// bundles are the sets that are known.
+//
+// esnet is what ESnet recommends for hosts that measure, by the speed of the adapter: fasterdata.es.net, "Linux Test & Measurement Host Tuning" (2025), as coded in
+// fasterdata_tuning.py of one of its authors (github.com/bltierney/fasterdata-tuning) for 10 and 40 Gbit/s; for 100 Gbit/s the page's own. It recommends fq as net.core.default_qdisc
+// too, which only holds for adapters that come up later: qdisc: sets that of one that is there.
+func bundles() []bundle {
+	return []bundle{{name: "esnet", levels: []string{"10g", "40g", "100g"}, sysctls: []bundled{
+		{"net.core.rmem_max", []string{"268435456", "536870912", "2147483647"}},
+		{"net.core.wmem_max", []string{"268435456", "536870912", "2147483647"}},
+		{"net.ipv4.tcp_rmem", []string{"4096 87380 134217728", "4096 87380 268435456", "4096 65536 1073741824"}},
+		{"net.ipv4.tcp_wmem", []string{"4096 65536 134217728", "4096 65536 268435456", "4096 65536 1073741824"}},
+		{"net.ipv4.tcp_no_metrics_save", []string{"1", "1", "1"}},
+		{"net.core.netdev_max_backlog", []string{"250000", "250000", "250000"}},
+		{"net.ipv4.tcp_mtu_probing", []string{"1", "1", "1"}},
+	}}}
+}
+
+func findBundle(name string) (bundle, error) {
+	var names []string
+	for _, b := range bundles() {
+		if b.name == name {
+			return b, nil
+		}
+		names = append(names, b.name)
+	}
+	return bundle{}, fmt.Errorf("bundle: knows %s, not %s", strings.Join(names, ", "), quoted(name))
+}
+
+func checkBundle(name, level string) error {
+	b, err := findBundle(name)
+	if err != nil || level == "" || slices.Contains(b.levels, level) {
+		return err
+	}
+	return fmt.Errorf("bundle:%s is one of %s, not %s", name, strings.Join(b.levels, ", "), quoted(level))
+}
+
+// bindBundle is a set of sysctls that are set together. One that the target does not have is an error: part of a set is another set.
+func bindBundle(ctx context.Context, w Where, name string) (Setting, error) {
+	b, err := findBundle(name)
+	if err != nil {
+		return Setting{}, &lab.Error{Kind: lab.Usage, What: err.Error()}
+	}
+	var s Setting
+	for _, o := range b.sysctls {
+		s.spots = append(s.spots, Spot{Kind: inFile, Path: sysctlPath(o.name)})
+	}
+	at := func(i int) []string {
+		var values []string
+		for _, o := range b.sysctls {
+			values = append(values, o.values[i])
+		}
+		return values
+	}
+	s.possible = b.levels
+	s.values = func(level string) ([]string, error) {
+		i := slices.Index(b.levels, level)
+		if i < 0 {
+			return nil, checkBundle(name, level)
+		}
+		return at(i), nil
+	}
+	s.level = func(values []string) string {
+		for i, level := range b.levels {
+			if slices.EqualFunc(values, at(i), same) {
+				return level
+			}
+		}
+		return "none of " + strings.Join(b.levels, ", ")
+	}
+	return s.readable(ctx, w.Target)
+}
