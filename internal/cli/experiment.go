@@ -38,7 +38,9 @@ type experiment struct {
 	changed []*changedMachine
 	// network is where its tests run; nil for an experiment on storage.
 	network *network
-	visits  *plan.Visits
+	// localities are where the adapters of its ends hang, by role; nil where nothing depends on it.
+	localities map[string]factor.Locality
+	visits     *plan.Visits
 	// entered are the levels of the arm that was entered last; nil at first.
 	entered map[string]string
 	tell    func(runner.Event)

@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"headroom/internal/factor"
 	"headroom/internal/facts"
@@ -10,6 +13,7 @@ import (
 	"headroom/internal/load/iperf3"
 	"headroom/internal/store"
 	"headroom/internal/suite"
+	"headroom/internal/target"
 )
 
 // under is the role of the machine that loads run on.
@@ -43,6 +47,9 @@ func (x *experiment) networkSuite(args []string) (*suite.Suite, error) {
 // ofStorage refuses what is said of a network.
 func (x *experiment) ofStorage() error {
 	for _, c := range x.choices {
+		if c.Scheme.Name == pinScheme {
+			return usage(c.Factor()+" places the load generators of a network, and the suite measures none", "fio's own is job:cpus_allowed")
+		}
 		if c.Role != "" {
 			return usage(c.Factor()+" is about an end of a network, and the suite measures none", "leave out "+c.Role+":")
 		}
@@ -81,7 +88,73 @@ func (x *experiment) reachEnds(ctx context.Context) error {
 		return err
 	}
 	x.measurement = n.part(0)
+	return x.locate(ctx)
+}
+
+// locate finds out where the adapters of both ends hang, where something is varied that depends on it, and tries each placement there.
+func (x *experiment) locate(ctx context.Context) error {
+	pins := slices.DeleteFunc(slices.Clone(x.choices), func(c factor.Choice) bool { return c.Scheme.Name != pinScheme })
+	if len(pins) == 0 {
+		return nil
+	}
+	x.localities = map[string]factor.Locality{}
+	for _, role := range []string{clientRole, serverRole} {
+		end := x.network.end(role)
+		ports, err := facts.FindPorts(ctx, end.target, x.network.pairs[0].Address, role == serverRole)
+		if err != nil {
+			return err
+		}
+		const online = "/sys/devices/system/node/online"
+		node := "/sys/class/net/" + ports.Meant + "/device/numa_node"
+		files, err := end.target.ReadFiles(ctx, online, node)
+		if err != nil {
+			return err
+		}
+		at := factor.Locality{Node: -1, Nodes: factor.ParseNodes(string(files[online].Data))}
+		if n, err := strconv.Atoi(strings.TrimSpace(string(files[node].Data))); err == nil {
+			at.Node = n
+		}
+		x.localities[role] = at
+		for _, c := range pins {
+			for _, level := range c.Levels {
+				if err := tryPlacement(ctx, end.target, c.Factor(), level, at); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	return nil
+}
+
+const pinScheme = "pin"
+
+// tryPlacement runs nothing at a level.
+func tryPlacement(ctx context.Context, t target.Target, name, level string, at factor.Locality) error {
+	argv, err := factor.Placement(map[string]string{name: level}, at)
+	if err != nil || len(argv) == 0 {
+		return err
+	}
+	argv = append(argv, "true")
+	out, err := t.Run(ctx, argv...)
+	if err == nil && out.ExitCode == 0 {
+		return nil
+	}
+	return &lab.Error{What: fmt.Sprintf("%s=%s can't be had", name, level), Target: elsewhere(t), Command: argv, Output: strings.TrimSpace(string(out.Stderr)), Err: err,
+		Hints: []string{"taskset is in util-linux, numactl in the package of its name; lscpu shows the CPUs and nodes"}}
+}
+
+// placement is the commands that put the load generators of both ends where an arm's levels say; nil where they say nothing.
+func (x *experiment) placement(levels map[string]string) map[string][]string {
+	placed := map[string][]string{}
+	for role, at := range x.localities {
+		if argv, err := factor.Placement(levels, at); err == nil && len(argv) > 0 { // each was tried
+			placed[role] = argv
+		}
+	}
+	if len(placed) == 0 {
+		return nil
+	}
+	return placed
 }
 
 // takeEnds gives the run the targets of the two ends.
@@ -102,7 +175,7 @@ func (x *experiment) reachEndsAgain(ctx context.Context, b *store.Bundle) error 
 		return err
 	}
 	x.measurement = n.part(0)
-	return nil
+	return x.locate(ctx)
 }
 
 // machines are the ends of the network, the client first, each with the adapter that the tests take. Where both are one target, there is one.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -275,6 +276,55 @@ func TestDisciplinesAndBundlesArePutBack(t *testing.T) {
 	}
 	// A namespace has not all of a bundle, and part of it is another one.
 	if out, err := h.experiment("ablate", "--setting", "bundle:esnet=10g", "--alone").CombinedOutput(); err == nil || !strings.Contains(string(out), "/proc/sys/net/core/") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	h.nothingLeft()
+}
+
+// The load generators of both ends run where an arm puts them, and nowhere else.
+func TestLoadGeneratorsRunWhereTheyArePut(t *testing.T) {
+	t.Parallel()
+	if runtime.NumCPU() < 2 {
+		t.Skip("there is one CPU")
+	}
+	h := twoNamespaces(t)
+	cmd := h.experiment("sweep", "--factor", "pin:cpus=1,0", "--blocks", "1", "--set", "time=4s", "--set", "bitrate=50m", "--seed", "1")
+	h.begun(cmd, `each visited`)
+	where := map[string]bool{}
+	for _, cwd := range h.running() {
+		status, err := os.ReadFile(filepath.Join(filepath.Dir(cwd), "status"))
+		name, err2 := os.ReadFile(filepath.Join(filepath.Dir(cwd), "comm"))
+		if err != nil || err2 != nil || strings.TrimSpace(string(name)) != "iperf3" {
+			continue // of those that have ended, and the shells around it
+		}
+		_, rest, _ := strings.Cut(string(status), "Cpus_allowed_list:")
+		cpus, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+		where[cpus] = true
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if len(where) != 1 || !where["0"] && !where["1"] {
+		t.Errorf("they ran on %v", where)
+	}
+	commands := map[string]bool{}
+	for rep, err := range h.only().Repetitions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands[strings.Join(rep.Command[:4], " ")] = true
+		if rep.Values[lab.Bitrate(lab.Send)] == 0 {
+			t.Errorf("%s: %v", rep.Cell, rep.Warnings)
+		}
+	}
+	if !commands["taskset -c 0 iperf3"] || !commands["taskset -c 1 iperf3"] || len(commands) != 2 {
+		t.Errorf("%v", commands)
+	}
+	// The adapter of a namespace hangs on no node.
+	if out, err := h.experiment("sweep", "--factor", "pin:node=nic,other").CombinedOutput(); err == nil || !strings.Contains(string(out), "does not tell which node") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := h.experiment("sweep", "--factor", "pin:cpus=0,4000").CombinedOutput(); err == nil || !strings.Contains(string(out), "pin:cpus=4000 can't be had") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	h.nothingLeft()

@@ -109,7 +109,7 @@ func TestSchemesAreComplete(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 18 {
+	if len(seen) != 19 {
 		t.Errorf("%d schemes", len(seen))
 	}
 }
