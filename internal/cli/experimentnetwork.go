@@ -178,7 +178,8 @@ func (x *experiment) reachEndsAgain(ctx context.Context, b *store.Bundle) error 
 	return x.locate(ctx)
 }
 
-// machines are the ends of the network, the client first, each with the adapter that the tests take. Where both are one target, there is one.
+// machines are the ends of the network, the client first, each with the adapter that the tests take. Both may be one target: what the
+// journal of the first has changed there is in effect for the second already.
 func (n *network) machines(ctx context.Context, add func(role string, w factor.Where)) error {
 	address := n.pairs[0].Address
 	for _, role := range []string{clientRole, serverRole} {

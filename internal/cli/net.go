@@ -494,6 +494,8 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 		return err
 	}
 	switch {
+	case b.Run.Experiment != nil:
+		return usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, b.Run.Experiment.Kind), resumeCommand(b.Run, n.options.resume))
 	case b.Run.Study != nil:
 		return usage(fmt.Sprintf("run %s measured %s", b.Run.ID, b.Run.Study.Kind), resumeCommand(b.Run, n.options.resume))
 	case len(b.Run.Network) == 0 || b.Run.Source != lab.Measured:

@@ -194,6 +194,9 @@ func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
 	if changed == 0 {
 		t.Error("no kill came while a setting was changed")
 	}
+	if out, err := h.command("net", "--resume", "last").CombinedOutput(); err == nil || !strings.Contains(string(out), "headroom ablate --resume") {
+		t.Errorf("resumed as a test of a network: %v\n%s", err, out)
+	}
 	if out, err := h.command("ablate", "--resume", "last").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,6 +49,11 @@ func TestALadderOfANetworkNamesWhatIsPlanted(t *testing.T) {
 	for _, name := range []string{"198.18.8.1", "198.18.8.2"} {
 		if c := rungCalled(t, d, name); c.Verdict == ladder.Short {
 			t.Errorf("%s: %+v", name, c.Reached)
+		}
+	}
+	for _, w := range d.Warnings {
+		if slices.Contains(portsChecked, w.Code) {
+			t.Errorf("%s of %+v: %s", w.Code, d.Rungs[w.Rung].Name, w.Text)
 		}
 	}
 	if d.Answer.Rung == nil || d.Rungs[*d.Answer.Rung].Name != "198.18.8.3" {
