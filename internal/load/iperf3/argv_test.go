@@ -38,3 +38,21 @@ func TestParseError(t *testing.T) {
 		}
 	}
 }
+
+// Packets are as large as they can be, unless the options say that they are smaller: a TCP that may wait fills them whatever it is handed.
+func TestPayload(t *testing.T) {
+	for _, c := range []struct {
+		params map[string]string
+		want   int64
+	}{
+		{nil, 0},
+		{map[string]string{"length": "128"}, 0},
+		{map[string]string{"length": "128", "no-delay": "1"}, 128},
+		{map[string]string{"length": "1k", "protocol": "udp"}, 1024},
+		{map[string]string{"set-mss": "536", "length": "128k", "no-delay": "1"}, 536},
+	} {
+		if got := Payload(c.params); got != c.want {
+			t.Errorf("%v: %d, not %d", c.params, got, c.want)
+		}
+	}
+}
