@@ -130,7 +130,10 @@ func (m *measurement) begin(ctx context.Context) (*store.Writer, error) {
 	if err != nil {
 		return w, err
 	}
-	if m.resume == nil {
+	if t, ok := m.target.(target.Labelled); ok {
+		err = t.Label(ctx, m.run.ID)
+	}
+	if err == nil && m.resume == nil {
 		err = m.putAside(w)
 	}
 	if err == nil {

@@ -71,6 +71,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
   headroom run quick /srv --precision 3% --budget 10m
   headroom run quick /srv --on ssh://db1
   headroom run quick /srv --on qemu:guest.yaml
+  headroom run quick --on 'kube:pod?class=fast&size=20Gi&cpu=2'
   headroom run quick /srv --on a=ssh://db1 --on b=ssh://db2
   headroom run quick /srv --on ssh://root@db1:2222 --bring-fio ./fio-static
   headroom run quick /srv --set runtime=60s --event '20s: nvme disconnect -d nvme1' --undo 'sh connect.sh'

@@ -120,6 +120,11 @@ type Holder interface {
 	Place() string
 }
 
+// Labelled is a target that others can see, and who see by its label which run it belongs to.
+type Labelled interface {
+	Label(ctx context.Context, run string) error
+}
+
 // Addressed is a target that was given an address in the network under test.
 type Addressed interface {
 	Address(ctx context.Context) (string, error)

@@ -54,7 +54,9 @@ func podOf(o Options, name, claim string, labels map[string]string) *unstructure
 		"resources":       resources(o),
 	}
 	spec := object{
-		"restartPolicy":                "Never",
+		"restartPolicy": "Never",
+		// The same for all pods of a session, so that one that took another's place is not taken for another machine.
+		"hostname":                     headroom + "-" + labels[sessionLabel],
 		"activeDeadlineSeconds":        int64(o.Deadline / time.Second),
 		"automountServiceAccountToken": false,
 		"enableServiceLinks":           false,

@@ -29,6 +29,8 @@ type Pod struct {
 	session string
 	journal *journal
 	record  Record
+	// run is the ID of the run that the pod belongs to, once there is one.
+	run string
 	// binding and provisioner are those of the class of the volume, where they may be seen.
 	binding, provisioner string
 
@@ -114,7 +116,36 @@ func (p *Pod) claimNames(pod string) []string {
 }
 
 func (p *Pod) labels() map[string]string {
-	return map[string]string{managedBy: headroom, sessionLabel: p.session}
+	l := map[string]string{managedBy: headroom, sessionLabel: p.session}
+	if p.run != "" {
+		l[runLabel] = p.run
+	}
+	return l
+}
+
+// Label has all that was made, and all that will be, carry the run's ID: there is no run yet when the pod is made.
+func (p *Pod) Label(ctx context.Context, run string) error {
+	p.run = run
+	patch, err := (&unstructured.Unstructured{Object: object{"metadata": object{"labels": object{runLabel: run}}}}).MarshalJSON()
+	if err != nil {
+		return err
+	}
+	name, _ := p.now()
+	_, err = p.cluster.of(pods()).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if claim := p.objects(1).claim; err == nil && claim != "" {
+		_, err = p.cluster.of(claims()).Patch(ctx, claim, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
+		return &lab.Error{What: "can't label what was made with the run's ID", Target: p.Name(), Err: err}
+	}
+	return nil
+}
+
+// now are the names of the present pod and of its node.
+func (p *Pod) now() (pod, node string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pod, p.node
 }
 
 // start makes the next pod, and the claim before the first. What is about to be made is on disk before.
@@ -185,16 +216,13 @@ func (p *Pod) Close() error {
 
 // Node is where the pod runs.
 func (p *Pod) Node() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.node
+	_, node := p.now()
+	return node
 }
 
 // Address is the pod's in the network of the cluster, or its node's with hostnetwork.
 func (p *Pod) Address(ctx context.Context) (string, error) {
-	p.mu.Lock()
-	name := p.pod
-	p.mu.Unlock()
+	name, _ := p.now()
 	pod, err := p.cluster.get(ctx, pods(), name)
 	if err != nil {
 		return "", p.cluster.unreachable(err)
@@ -224,9 +252,7 @@ type overAPI struct{ pod *Pod }
 
 func (w overAPI) Dial(ctx context.Context) (target.Connection, error) {
 	p := w.pod
-	p.mu.Lock()
-	name := p.pod
-	p.mu.Unlock()
+	name, _ := p.now()
 	if err := p.fate(ctx, name); err != nil {
 		return nil, err
 	}
@@ -284,9 +310,7 @@ func (p *Pod) gone(name, why string) error {
 
 // Lost says why the pod is gone for good; nil while it is there, or nobody can tell.
 func (p *Pod) Lost(ctx context.Context) error {
-	p.mu.Lock()
-	name := p.pod
-	p.mu.Unlock()
+	name, _ := p.now()
 	if err := p.fate(ctx, name); errors.Is(err, target.ErrGone) {
 		return err
 	}
@@ -335,9 +359,7 @@ func (p *Pod) replace(ctx context.Context) error {
 	if err := p.Forget(); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	old, node := p.pod, p.node
-	p.mu.Unlock()
+	old, node := p.now()
 	if p.options.Volume.Kind == Claimed {
 		patch := []byte(`{"metadata":{"ownerReferences":null}}`)
 		if _, err := p.cluster.of(claims()).Patch(ctx, p.objects(1).claim, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
@@ -388,5 +410,6 @@ var (
 	_ target.Holder     = (*Pod)(nil)
 	_ target.Perishable = (*Pod)(nil)
 	_ target.Addressed  = (*Pod)(nil)
+	_ target.Labelled   = (*Pod)(nil)
 	_ target.Connection = (*connection)(nil)
 )

@@ -218,7 +218,7 @@ func TestRefusals(t *testing.T) {
 		}
 		kubectl(t, "", "config", "--kubeconfig", config, "set-credentials", "ann", "--token="+token)
 		kubectl(t, "", "config", "--kubeconfig", config, "set-context", "--current", "--user=ann")
-		refused(t, "kube:pod?emptydir&namespace="+name+"&kubeconfig="+config, "delete pods, create pods/exec", "ask for a role")
+		refused(t, "kube:pod?emptydir&namespace="+name+"&kubeconfig="+config, "patch pods, delete pods, create pods/exec", "ask for a role")
 	})
 	t.Run("names", func(t *testing.T) {
 		refused(t, "kube:pod?emptydir&namespace=nowhere", "no namespace nowhere", "create namespace")

@@ -48,7 +48,7 @@ func (p permission) String() string {
 // needs are the permissions that a target takes. A websocket is opened by a GET, an older stream by a POST; either is enough, so that only
 // the verb is asked for that every server honours.
 func (p *Pod) needs() []permission {
-	list := []permission{{"create", "pods", ""}, {"get", "pods", ""}, {"delete", "pods", ""}, {"create", "pods", "exec"}}
+	list := []permission{{"create", "pods", ""}, {"get", "pods", ""}, {"patch", "pods", ""}, {"delete", "pods", ""}, {"create", "pods", "exec"}}
 	if p.options.Volume.Kind == Claimed {
 		list = append(list, permission{"create", "persistentvolumeclaims", ""}, permission{"get", "persistentvolumeclaims", ""},
 			permission{"patch", "persistentvolumeclaims", ""}, permission{"delete", "persistentvolumeclaims", ""})

@@ -1,0 +1,189 @@
+//go:build system && kube
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"headroom/internal/target/kube"
+)
+
+// podSuite has loads that are long enough for something to come upon them.
+const podSuite = `version: 1
+name: pod
+title: loads in a pod
+place: directory
+repetitions: 1
+size: 4m
+defaults: {ioengine: psync, bs: 4k, runtime: 3s, time_based: 1, rate_iops: 500}
+jobs:
+  - {name: read, fio: {rw: randread}}
+  - {name: write, fio: {rw: randwrite}}
+`
+
+// podRun is a headroom that measures in pods of a namespace of the test's own.
+type podRun struct {
+	t                       *testing.T
+	suite, store, namespace string
+}
+
+func newPodRun(t *testing.T) podRun {
+	t.Helper()
+	if os.Getenv(kube.ImageVariable) == "" || os.Getenv("KUBECONFIG") == "" {
+		t.Skip("no cluster: run it beside one, scripts/kube-cluster go test -tags 'system kube' ./internal/cli -run Pod")
+	}
+	dir := t.TempDir()
+	r := podRun{t: t, suite: filepath.Join(dir, "pod.yaml"), store: filepath.Join(dir, "store"), namespace: strings.ToLower("t-" + t.Name())}
+	if err := os.WriteFile(r.suite, []byte(podSuite), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.kubectl("create", "namespace", r.namespace)
+	t.Cleanup(func() {
+		if left := r.made(); len(left) > 0 {
+			t.Errorf("%q are left", left)
+		}
+		r.kubectl("delete", "namespace", r.namespace, "--wait=false")
+	})
+	return r
+}
+
+func (r podRun) kubectl(args ...string) string {
+	r.t.Helper()
+	out, err := exec.Command("kubectl", args...).CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// made are the names of what headroom has made and not removed.
+func (r podRun) made() []string {
+	r.t.Helper()
+	return strings.Fields(r.kubectl("get", "pods,pvc", "-n", r.namespace, "-l", "app.kubernetes.io/managed-by=headroom", "-o", "name"))
+}
+
+func (r podRun) command(args ...string) *exec.Cmd {
+	return exec.Command("headroom", append(args, "--store", r.store)...)
+}
+
+func (r podRun) pod(options string) string {
+	return "kube:pod?emptydir&namespace=" + r.namespace + options
+}
+
+// listened is what a headroom says while it goes on.
+type listened struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *listened) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *listened) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// await waits until something is said.
+func (l *listened) await(t *testing.T, text string) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !strings.Contains(l.String(), text); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nothing of %q in\n%s", text, l)
+		}
+	}
+}
+
+func TestARunInAPodThatIsKilled(t *testing.T) {
+	r := newPodRun(t)
+	run := r.command("run", r.suite, "--on", r.pod(""))
+	var said listened
+	run.Stderr = &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said.await(t, "1/2  ")
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait() // it was killed
+	if left := r.made(); len(left) != 1 {
+		t.Fatalf("%q are left by a kill", left)
+	}
+	if labels := r.kubectl("get", r.made()[0], "-n", r.namespace, "-o", "jsonpath={.metadata.labels}"); !strings.Contains(labels, "headroom.dev/run") {
+		t.Errorf("no run in %s", labels)
+	}
+	out, err := r.command("restore").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "removed from namespace "+r.namespace) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if left := r.made(); len(left) > 0 {
+		t.Errorf("%q are left by restore", left)
+	}
+	if out, err := r.command("restore").CombinedOutput(); err != nil || string(out) != "nothing was left behind\n" {
+		t.Errorf("once more: %v\n%s", err, out)
+	}
+	if out, err := r.command("run", "--resume", "last", "--json").Output(); err != nil || !strings.Contains(string(out), `"complete"`) {
+		t.Errorf("resumed: %v\n%s", err, out)
+	}
+}
+
+// A pod that is taken away costs the repetition and not the run.
+func TestARunWhosePodIsDeleted(t *testing.T) {
+	r := newPodRun(t)
+	run := r.command("run", r.suite, "--on", r.pod(""), "--json")
+	var said listened
+	var out bytes.Buffer
+	run.Stderr, run.Stdout = &said, &out
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said.await(t, "1/2  ")
+	r.kubectl("delete", "-n", r.namespace, r.made()[0], "--grace-period=0", "--force")
+	if err := run.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, &said)
+	}
+	var document struct {
+		Status   string
+		Warnings []struct{ Code, Text string }
+		Cells    []struct {
+			N        int
+			Warnings []struct{ Code string }
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
+		t.Fatal(err)
+	}
+	if document.Status != "complete" || len(document.Cells) != 2 || document.Cells[0].N != 1 || document.Cells[1].N != 1 {
+		t.Errorf("%+v", document)
+	}
+	if !strings.Contains(out.String(), "target-lost") || !strings.Contains(out.String(), "it was deleted") {
+		t.Errorf("nothing of the loss in %+v", document.Warnings)
+	}
+}
+
+// Limits of the pod are a factor, and one that holds the load back is said to.
+func TestASweepOfAPodsLimits(t *testing.T) {
+	r := newPodRun(t)
+	out, err := r.command("sweep", r.suite, "--on", r.pod("&memory=128Mi"), "--factor", "pod:cpu=50m,500m", "--blocks", "1", "--set", "rate_iops=0", "--set", "runtime=2s").CombinedOutput()
+	if err != nil && !strings.Contains(string(out), "saved as") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, text := range []string{"boot with cpu=50m", "boot with cpu=500m", "cpu-quota"} {
+		if !strings.Contains(string(out), text) {
+			t.Errorf("nothing of %q in\n%s", text, out)
+		}
+	}
+}
