@@ -67,7 +67,7 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	out, err := cmd.Output()
 	if err != nil {
 		raw, _ := v.command("show", "--raw", "last").CombinedOutput()
-		t.Fatalf("%v\n%s%s", err, &stderr, raw)
+		t.Fatalf("%v\n%s%s", err, &stderr, append(raw, out[max(0, bytes.Index(out, []byte("no-result"))-200):]...))
 	}
 	var d netDocument
 	if err := json.Unmarshal(out, &d); err != nil {

@@ -192,6 +192,23 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 	}
 }
 
+// quoteServer adds to why a test has no result what its server said, which is nowhere else.
+func (s *Session) quoteServer(ctx context.Context, warnings []lab.Warning) {
+	if s.serving == nil {
+		return
+	}
+	text, err := s.serving.Fetch(ctx, "stderr")
+	said := strings.TrimSpace(string(text))
+	if err != nil || said == "" {
+		return
+	}
+	for i, w := range warnings {
+		if w.Code == "no-result" {
+			warnings[i].Text += "; its server said: " + strings.Join(strings.Fields(firstLines(said, 5)), " ")
+		}
+	}
+}
+
 // hangUp ends the server of a test, whatever became of it. A server of one test has ended by itself where all went well.
 func (s *Session) hangUp(ctx context.Context) []lab.Warning {
 	job := s.serving

@@ -132,7 +132,9 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 	evidence := validity.Evidence{
 		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after, Server: a.server, Behind: a.behind,
 	}
-	a.failed = a.engine.read(ctx, done, &a.rep, &evidence)
+	if a.failed = a.engine.read(ctx, done, &a.rep, &evidence); a.failed {
+		s.quoteServer(ctx, a.rep.Warnings)
+	}
 	s.heedUpsets(ctx, a)
 	addCosts(a.rep.Values, done.spent, evidence.IOs())
 	a.started = evidence.Group.Start
