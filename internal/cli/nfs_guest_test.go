@@ -438,7 +438,7 @@ func (p nfsPair) loading(v victim, args []string) *exec.Cmd {
 		p.t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
-		load, mounts := p.run(p.client, "ps | grep '[f]io --'; true"), p.run(p.client, "grep -c /run/headroom /proc/mounts; true")
+		load, mounts := p.run(p.client, "ps | grep '[f]io --name'; true"), p.run(p.client, "grep -c /run/headroom /proc/mounts; true")
 		if load != "" && mounts != "0" && p.run(p.server, "ls /export") != "" {
 			return cmd
 		}
