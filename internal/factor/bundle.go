@@ -25,7 +25,7 @@ type bundled struct {
 // bundles are the sets that are known.
 //
 // esnet is what ESnet recommends for hosts that measure, by the speed of the adapter: fasterdata.es.net, "Linux Test & Measurement Host Tuning" (2025), as coded in
-// fasterdata_tuning.py of one of its authors (github.com/bltierney/fasterdata-tuning) for 10 and 40 Gbit/s; for 100 Gbit/s the page's own. It recommends fq as net.core.default_qdisc
+// fasterdata_tuning.py of one of its authors (github.com/bltierney/fasterdata-tuning) for 10 and 40 Gbit/s; for 100 Gbit/s another public script that quotes the page. It recommends fq as net.core.default_qdisc
 // too, which only holds for adapters that come up later: qdisc: sets that of one that is there.
 func bundles() []bundle {
 	return []bundle{{name: "esnet", levels: []string{"10g", "40g", "100g"}, sysctls: []bundled{

@@ -109,7 +109,7 @@ func TestSchemesAreComplete(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 19 {
+	if len(seen) != 20 {
 		t.Errorf("%d schemes", len(seen))
 	}
 }
