@@ -125,7 +125,7 @@ func TestInterferenceBesideStorage(t *testing.T) {
 	begin := func(by os.Signal, until string) int {
 		t.Helper()
 		cmd := h.command("net", "interference", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--group", "backup=198.18.8.1", "--group", "data="+folder,
-			"--passes", "2", "--set", "time=3s", "--size", "16m", "--set-fio", "rate=20m", "--seed", "3")
+			"--passes", "2", "--set", "time=5s", "--size", "16m", "--set-fio", "rate=20m", "--seed", "3")
 		h.begun(cmd, until)
 		return h.stopped(cmd, by)
 	}
