@@ -1,3 +1,5 @@
+//go:build kube
+
 package kube
 
 // Names are those of the present pod and of its namespace.

@@ -1,3 +1,5 @@
+//go:build kube
+
 package kube
 
 import (
@@ -345,3 +347,6 @@ func Forgets(name string) bool {
 	o, err := Parse(name)
 	return err == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral || o.Volume.Kind == "")
 }
+
+// ImageVariable names the image of pods whose names say none.
+const ImageVariable = "HEADROOM_KUBE_IMAGE"

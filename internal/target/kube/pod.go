@@ -1,6 +1,5 @@
-// Package kube is pods of Kubernetes as targets: a pod is made for the time that it is measured, with a volume of the kind under test, and
-// removed with all that was made for it. The cluster needs nothing but an image with a shell and the load generator; it is reached with the
-// user's own kubeconfig, through the dynamic client.
+//go:build kube
+
 package kube
 
 import (
@@ -40,9 +39,6 @@ type Pod struct {
 	pod, node string
 	claimUID  types.UID
 }
-
-// ImageVariable names the image of pods whose names say none.
-const ImageVariable = "HEADROOM_KUBE_IMAGE"
 
 // Host is what is needed of this machine.
 type Host struct {
