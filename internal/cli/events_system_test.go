@@ -308,16 +308,7 @@ func TestEventComesUponOneOfTwoTargets(t *testing.T) {
 	t.Parallel()
 	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
 	h := twoNamespaces(t)
-	mount := t.TempDir()
-	if out, err := exec.Command("mount", attachLoop(t, "ext4"), mount).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", mount).CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
-	})
-	t.Cleanup(func() { _ = exec.Command("fsfreeze", "--unfreeze", mount).Run() })
+	mount := freezable(t)
 	text := "version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, ioengine: psync, rate_iops: 500, runtime: 20s, time_based: 1}\n"
 	if err := os.WriteFile(h.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -566,16 +557,7 @@ func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 	}
 	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
 	v := newVictim(t)
-	mount := t.TempDir()
-	if out, err := exec.Command("mount", attachLoop(t, "ext4"), mount).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", mount).CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
-	})
-	t.Cleanup(func() { _ = exec.Command("fsfreeze", "--unfreeze", mount).Run() })
+	mount := freezable(t)
 	text := "version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, ioengine: psync, rate_iops: 2000, runtime: 60s, time_based: 1}\n"
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -698,4 +680,20 @@ func TestEventRefusals(t *testing.T) {
 			t.Errorf("%v: %v\n%s", c.args, err, out)
 		}
 	}
+}
+
+// freezable is where a file system of the test's own is mounted, which thaws before it is unmounted.
+func freezable(t *testing.T) string {
+	t.Helper()
+	mount := t.TempDir()
+	if out, err := exec.Command("mount", attachLoop(t, "ext4"), mount).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", mount).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Cleanup(func() { _ = exec.Command("fsfreeze", "--unfreeze", mount).Run() })
+	return mount
 }
