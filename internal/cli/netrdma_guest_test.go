@@ -33,7 +33,7 @@ func rdmaGuest(t *testing.T, number string) string {
 		t.Skip("ibverbs-providers is not installed")
 	}
 	head, _, _ := strings.Cut(string(before), "memory:")
-	text := head + "cpus: 1\nmemory: 640m\naccelerator: emulation\nmodules: [ib_uverbs, rdma_ucm]\nprograms: [ib_write_bw, ib_read_bw, ib_send_lat, ib_read_lat]\n" +
+	text := head + "cpus: 1\nmemory: 640m\naccelerator: emulation\nmodules: [ib_uverbs, rdma_ucm]\nprograms: [ib_write_bw, ib_read_bw, ib_send_lat, ib_read_lat, strace]\n" +
 		"files: [/etc/libibverbs.d/rxe.driver, " + providers[0] + "]\nnetworks:\n" +
 		fmt.Sprintf("  - {link: roce, address: 10.0.11.%s/24, mtu: 4200, rdma: true}\n  - {link: plain, address: 10.0.12.%s/24}\n", number, number)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -46,6 +46,7 @@ func rdmaGuest(t *testing.T, number string) string {
 func TestNetMeasuresRDMA(t *testing.T) {
 	guestSearches(t)
 	sshtest.Tool(t, "ib_write_bw", "/usr/bin/ib_write_bw")
+	sshtest.Tool(t, "strace", "/usr/bin/strace")
 	v := newVictim(t)
 	server, _ := guestsBySSH(t, "rdma-server", rdmaGuest(t, "1"), "rdma-client", rdmaGuest(t, "2"))
 	suite := func(jobs string) {
@@ -100,6 +101,23 @@ func TestNetMeasuresRDMA(t *testing.T) {
 			t.Errorf("no %q in what perftest printed, %v", want, err)
 		}
 	}
+	// A server that gets next to no CPU once it listens does so for the second time long after the client has come: what was missed is carried out
+	// anew, and said. The third server has its CPU for itself.
+	suite("  - {name: late, rdma: {test: ib_write_bw, duration: 6s, size: 1024}}\n")
+	onGuest(t, server, "setsid sh -c '"+slowServers+"' >/dev/null 2>&1 </dev/null & true")
+	stderr.Reset()
+	cmd = v.command(args("10.0.11.1", "--json")...)
+	cmd.Stderr = &stderr
+	if out, err = cmd.Output(); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	d = netDocument{}
+	if err := json.Unmarshal(out, &d); err != nil || len(d.Cells) != 1 || d.Cells[0].Metrics[lab.Bitrate(lab.Send)].Center <= 0 {
+		t.Fatalf("%v, %+v\n%s", err, d.Cells, &stderr)
+	}
+	if n := strings.Count(string(out), `"connection-missed"`); n != 2 {
+		t.Errorf("%d times a connection was missed, expected 2\n%s", n, &stderr)
+	}
 	listeners := func() string {
 		return onGuest(t, server, "rdma resource show cm_id; cat /proc/net/tcp | grep ':1451 '; true")
 	}
@@ -141,6 +159,14 @@ func TestNetMeasuresRDMA(t *testing.T) {
 		t.Errorf("left on the server: %s", left)
 	}
 }
+
+// slowServers has each request to the RDMA connection manager, which is a write, take the first two servers of perftest a quarter of a second from when
+// they listen on.
+const slowServers = `
+for n in 1 2; do
+	until rdma resource show cm_id | grep -q :5201; do usleep 20000; done
+	strace -qq -o /dev/null -e trace=write -e inject=write:delay_enter=250000 -p $(pidof ib_write_bw)
+done`
 
 // onGuest carries out a command in a guest, and returns what it printed.
 func onGuest(t *testing.T, g target.Target, command string) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/load/perftest"
+	"headroom/internal/plan"
 	"headroom/internal/target"
 	"headroom/internal/validity"
 )
@@ -65,6 +67,25 @@ func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
 		return false, fault
 	}
 	return true, nil
+}
+
+// mostMissed is how often a repetition is carried out anew because its client missed its server: a machine on which it does so four times is no place to
+// measure on.
+const mostMissed = 3
+
+// errMissed is why a repetition is carried out anew: nothing was measured in it, and nothing is wrong with what is measured.
+var errMissed = errors.New("perftest's client came before its server listened again")
+
+// missed says whether perftest's client came before its server listened again.
+func (a *attempt) missed() bool {
+	return a.failed && a.cell.Engine == lab.EnginePerftest && perftest.Missed(a.done.messages)
+}
+
+// warnMissed keeps in the run that a repetition was carried out anew.
+func (s *Session) warnMissed(next plan.Repetition, times int) {
+	s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "connection-missed",
+		Text: fmt.Sprintf("repetition %d of %s was carried out anew (%d of at most %d times): perftest connects twice, and its client came before its server listened for the second time",
+			next.Number, next.Cell, times, mostMissed)})
 }
 
 func (perftestEngine) raw() (output, messages string) { return "perftest.txt", "messages" }

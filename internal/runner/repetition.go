@@ -149,8 +149,8 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// measure runs the load of a repetition that is prepared, and saves it.
-func (s *Session) measure(ctx context.Context, a *attempt) error {
+// measure runs the load of a repetition that is prepared, and saves it: not one that missed its server, while there may be another.
+func (s *Session) measure(ctx context.Context, a *attempt, another bool) error {
 	defer s.endBeside(context.WithoutCancel(ctx), a.cell)
 	if err := s.ready(ctx, a); err != nil {
 		return err
@@ -159,6 +159,9 @@ func (s *Session) measure(ctx context.Context, a *attempt) error {
 	defer a.forget(ctx)
 	if err != nil {
 		return err
+	}
+	if another && a.missed() {
+		return errMissed
 	}
 	if err := s.saved(a, errors.Join(s.record(a), s.saver.Commit())); err != nil {
 		return err

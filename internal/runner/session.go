@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -86,15 +87,20 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 // Repeat carries out one repetition of a cell and saves it. A load that fails is a result too: what it printed is kept, with a
 // warning that says so. An error says that going on is pointless, or that ctx was cancelled; the repetition is not kept then.
 //
-// A repetition whose target was lost meanwhile, and of which another can be had, is carried out anew on that one.
+// A repetition whose target was lost meanwhile, and of which another can be had, is carried out anew on that one. So is one whose client missed its server.
 func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
-	for {
+	for missed := 0; ; {
 		a, err := s.arrive(ctx, next)
 		if err == nil {
-			err = s.measure(ctx, a)
+			err = s.measure(ctx, a, missed < mostMissed)
 		}
 		if err == nil {
 			return a.rep, nil
+		}
+		if errors.Is(err, errMissed) {
+			missed++
+			s.warnMissed(next, missed)
+			continue
 		}
 		if again := s.renew(ctx, next, err); again != nil {
 			return lab.Repetition{}, s.stoppedOr(ctx, again)

@@ -529,6 +529,15 @@ func Checks() []Check {
 			Source: "the snapshots in the bundle: facts/*.before and *.after",
 		},
 		{
+			Code:   "connection-missed",
+			Title:  "perftest's client came before its server listened",
+			By:     "runner",
+			Taints: "nothing: no operation was carried out in what was given up",
+			When:   "perftest's second connection was refused with the reason that nobody listens (RDMA_CM_EVENT_REJECTED; error: 8); the repetition was carried out anew, at most three times",
+			Do:     "nothing, if it is rare; where it is not, the server's CPUs have something else to do: look at what",
+			Source: "perftest_communication.c of perftest: after both ends agreed to connect, one listens while the other connects, and nothing makes the client wait",
+		},
+		{
 			Code:   "target-lost",
 			Title:  "The target was lost, and another one took its place",
 			By:     "runner",

@@ -160,3 +160,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What perftest 4.5 printed whose server took a quarter of a second for each request to the connection manager, and what it prints for other reasons.
+func TestMissed(t *testing.T) {
+	for text, want := range map[string]bool{
+		"RDMA CM event error:\nEvent: RDMA_CM_EVENT_REJECTED; error: 8.\n\nERRNO: Operation not supported.\nFailed to handle RDMA CM event.\nERRNO: Operation not supported.\n" +
+			"Failed to connect RDMA CM events.\nERRNO: Operation not supported.\nSegmentation fault\n": true,
+		"RDMA CM event error:\nEvent: RDMA_CM_EVENT_REJECTED; error: 28.\n":      false,
+		"RDMA CM event error:\nEvent: RDMA_CM_EVENT_UNREACHABLE; error: -110.\n": false,
+		"": false,
+	} {
+		if got := Missed(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
