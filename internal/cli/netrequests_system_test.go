@@ -44,6 +44,12 @@ func (h twoHosts) each(bytes int) float64 { return float64(8*bytes) / float64(h.
 func TestNetTimesAnswersOverALinkOfAKnownDelay(t *testing.T) {
 	t.Parallel()
 	h := slowHosts(t, 2)
+	// The port was used a moment ago, by TCP.
+	h.measured(h.net("  - {name: before, iperf3: {reverse: 1, time: 1s}}\n", "--json"))
+	out, err := exec.Command("ip", "netns", "exec", h.server, "ss", "-Htan", "state", "time-wait", "sport", "=", ":5201").CombinedOutput()
+	if err != nil || len(out) == 0 {
+		t.Fatalf("no port of the server waits: %v %s", err, out)
+	}
 	d := h.measured(h.net(`  - {name: udp, sockperf: {msg-size: 1400, time: 5s}}
   - {name: tcp, sockperf: {protocol: tcp, msg-size: 1400, time: 5s}}
   - {name: load, sockperf: {mode: under-load, mps: 1000, msg-size: 1400, time: 5s}}

@@ -119,7 +119,9 @@ func Client(params map[string]string, address string, port int) []string {
 func Server(params map[string]string, address string, port int, longest time.Duration) []string {
 	argv := []string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds())), "sockperf", "server", "--ip", address, "--port", strconv.Itoa(port)}
 	if params["protocol"] == "tcp" {
-		argv = append(argv, "--tcp")
+		// A port of TCP that another test has used is still waiting for what may be on its way (TIME_WAIT). With this option it can be listened on, unless somebody
+		// listens there; two servers of UDP could share a port by it.
+		argv = append(argv, "--tcp", "--uc-reuseaddr")
 	}
 	return argv
 }

@@ -91,7 +91,7 @@ func TestArgv(t *testing.T) {
 	if got := strings.Join(Client(params, "192.0.2.7", 5301), " "); got != client {
 		t.Errorf("got  %s\nwant %s", got, client)
 	}
-	const server = "timeout -k 5 120 sockperf server --ip 192.0.2.7 --port 5301 --tcp"
+	const server = "timeout -k 5 120 sockperf server --ip 192.0.2.7 --port 5301 --tcp --uc-reuseaddr"
 	if got := strings.Join(Server(params, "192.0.2.7", 5301, 2*time.Minute), " "); got != server {
 		t.Errorf("got  %s\nwant %s", got, server)
 	}
