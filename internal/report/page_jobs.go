@@ -61,12 +61,14 @@ func newPageJob(lines []row, all []mark, most map[lab.Unit]float64) pageJob {
 		job.Unit = ownTitle(lines[0].own[0])
 	}
 	best, _ := highest(lines, mainDirection(cells), func(r row) *Metric { _, m := r.headline(); return m })
-	if best.cell != nil {
-		line := newPageLine(best, all, most)
-		line.Params = fmt.Sprintf("best of %d: %s", len(cells), line.Params)
-		line.First = true
-		job.Lines = []pageLine{line}
+	if best.cell == nil { // nothing was measured: the job has its name all the same
+		job.Lines = []pageLine{{Job: lines[0].job, Value: absent, First: true}}
+		return job
 	}
+	line := newPageLine(best, all, most)
+	line.Params = fmt.Sprintf("best of %d: %s", len(cells), line.Params)
+	line.First = true
+	job.Lines = []pageLine{line}
 	return job
 }
 

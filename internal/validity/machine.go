@@ -80,7 +80,7 @@ func cpuSteal(e *Evidence) []lab.Warning {
 		return nil
 	}
 	return warn(everything(), "the hypervisor gave %s of this machine's CPU time to others: rates are lower and "+
-		"tails longer than the storage's own; repeat at a quieter time, or with dedicated CPUs", unit.Percent(stolen))
+		"tails longer than the hardware's own; repeat at a quieter time, or with dedicated CPUs", unit.Percent(stolen))
 }
 
 func throttled(e *Evidence) []lab.Warning {
