@@ -53,8 +53,8 @@ type Change struct {
 
 // Changes are the settings that differ between two snapshots of one boot of one target. What moves by itself is none, and
 // neither is a fact that one of the two could not read: the reason may be the time that a snapshot may take. Nor is a mount other
-// than that of the place: people plug in, mount and remount what the load never touches. The first snapshot is read one by one, so
-// that it need not be in memory beside the second.
+// than that of the place, or a machine that runs beside: people plug in, mount and remount what the load never touches, and start another guest by the
+// name of one. The first snapshot is read one by one, so that it need not be in memory beside the second.
 func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 	type name struct{ key, about string }
 	at := make(map[name]int, len(after))
@@ -75,7 +75,8 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 		if d, _ := index.Lookup(then.Key); d.Mark == Moving || strings.HasSuffix(after[i].Source, setAtLoad) {
 			continue
 		}
-		if ClassOf(then.Key) == "mount" && then.About != mounted {
+		switch class := ClassOf(then.Key); {
+		case class == "mount" && then.About != mounted, class == "guest", class == "drive":
 			continue
 		}
 		changes = append(changes, Change{then, after[i]})

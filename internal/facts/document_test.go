@@ -21,6 +21,8 @@ func TestChanges(t *testing.T) {
 		{Key: "filesystem.mount_point", Value: "/srv"},
 		{Key: "mount.options", About: "/srv", Value: "rw, relatime"},
 		{Key: "mount.options", About: "/media/stick", Value: "rw"},
+		{Key: "guest.cpus", About: "web", Value: "1"},
+		{Key: "drive.iothread", About: "web/disk0", Value: "none"},
 	}
 	after := []lab.Fact{
 		{Key: "cpu.governor", Value: "performance"},
@@ -36,6 +38,8 @@ func TestChanges(t *testing.T) {
 		{Key: "filesystem.mount_point", Value: "/srv"},
 		{Key: "mount.options", About: "/srv", Value: "rw, sync, relatime"},
 		{Key: "mount.options", About: "/media/stick", Value: "ro"}, // the load never touches it
+		{Key: "guest.cpus", About: "web", Value: "2"},              // a guest beside
+		{Key: "drive.iothread", About: "web/disk0", Value: "io0"},
 	}
 	if got := Counters(before, after); len(got) != 1 || got[0] != "module.page_reporting.passes" {
 		t.Errorf("counters are %q", got)
