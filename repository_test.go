@@ -32,7 +32,7 @@ func layers() [][]string {
 		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf", "internal/load/perftest", "internal/load/served", "internal/load/command", "internal/validity", "internal/guard"},
 		{"internal/target"},
 		{"internal/yamlfile", "internal/load/option"},
-		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig", "internal/search"},
+		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig", "internal/search", "internal/golden"},
 	}
 }
 
@@ -60,6 +60,7 @@ func forbidden() []struct{ path, only, reason string } {
 		{"database/sql", "internal/store", "SQL lives in the index and nowhere else"},
 		{"github.com/spf13/cobra", "internal/cli", "the command line is one package"},
 		{"gonum.org/v1/plot", "internal/report", "pictures are made in reports"},
+		{"headroom/internal/golden", "nowhere", "golden files are for tests"},
 		{"net/http", "nowhere", "headroom opens no port, and calls nobody but the cluster that a user names, through client-go"},
 		{"k8s.io", "internal/target/kube", "Kubernetes is one package"},
 		{"k8s.io/client-go/kubernetes", "nowhere", "the typed clientset brings the types of every API into the binary; the dynamic client does"},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,12 +15,11 @@ import (
 	"time"
 
 	"headroom/internal/facts"
+	"headroom/internal/golden"
 	"headroom/internal/history"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 )
-
-var updateHistory = flag.Bool("update-history", false, "write the golden files of history anew")
 
 // weekly is a history to be put into a store: a run a week of two cells on one machine.
 type weekly struct {
@@ -133,20 +131,8 @@ func TestHistory(t *testing.T) {
 			if code != c.code {
 				t.Errorf("exit %d, want %d: %s", code, c.code, errs)
 			}
-			golden := filepath.Join("testdata", "history", c.name+".txt")
 			text := out + "\n== stderr, exit " + fmt.Sprint(code) + "\n" + errs
-			if *updateHistory {
-				if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if text != string(want) {
-				t.Errorf("it prints\n%s\nwant\n%s", text, want)
-			}
+			golden.Equal(t, filepath.Join("testdata", "history", c.name+".txt"), text)
 			for line := range strings.Lines(out) {
 				if len([]rune(strings.TrimRight(line, "\n"))) > 80 {
 					t.Errorf("wider than 80 columns: %s", line)

@@ -3,14 +3,13 @@ package cli
 import (
 	"bytes"
 	"context"
-	"flag"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
-)
 
-var updateStages = flag.Bool("update-stages", false, "write the examples of docs/stages.md anew")
+	"headroom/internal/golden"
+)
 
 // printedBy runs a command line as it stands in the docs, in the folder above them, and returns what it prints.
 func printedBy(t *testing.T, store, line string) string {
@@ -46,14 +45,14 @@ func TestStagesDocs(t *testing.T) {
 			t.Fatalf("no %q with its output in the page", want.command)
 		}
 		got := printedBy(t, store, want.command+command)
-		if *updateStages {
+		if golden.Update() {
 			page = []byte(strings.Replace(string(page), "```text\n"+want.begins+block, "```text\n"+got, 1))
 		} else if block = want.begins + block; got != block {
-			t.Errorf("%s%s prints\n%s\nand not\n%s\n-update-stages writes it anew", want.command, command, got, block)
+			t.Errorf("%s%s prints\n%s\nand not\n%s\nUPDATE_GOLDEN=1 writes it anew", want.command, command, got, block)
 		}
 		compared++
 	}
-	if *updateStages {
+	if golden.Update() {
 		if err := os.WriteFile("docs/stages.md", page, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -1,33 +1,20 @@
 package factor
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write docs/factors.md anew")
+	"headroom/internal/golden"
+)
 
 const factorsDoc = "../../docs/factors.md"
 
 // docs/factors.md is written from Schemes and the lists beside it, so that it says what the code does.
 func TestFactorsDoc(t *testing.T) {
 	want := factorsPage()
-	if *update {
-		if err := os.WriteFile(factorsDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(factorsDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("docs/factors.md is not what Schemes says; write it with: go test ./internal/factor -run FactorsDoc -update")
-	}
-	if n := strings.Count(string(got), "\n## `"); n != len(Schemes()) {
+	golden.Equal(t, factorsDoc, want)
+	if n := strings.Count(want, "\n## `"); n != len(Schemes()) {
 		t.Errorf("docs/factors.md has %d schemes, Schemes %d", n, len(Schemes()))
 	}
 }

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"headroom/internal/golden"
 
 	"golang.org/x/sys/unix"
 
@@ -38,7 +41,7 @@ func TestGolden(t *testing.T) {
 				machine.Rotational = nil
 			}
 			fmt.Fprintf(&b, "machine %+v\nrotational %s\ncounters %+v\n", machine, rotational, counters)
-			golden(t, m.name+".golden", b.String())
+			golden.Equal(t, filepath.Join("testdata", m.name+".golden"), b.String())
 		})
 	}
 }

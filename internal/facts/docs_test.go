@@ -2,9 +2,10 @@ package facts
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+
+	"headroom/internal/golden"
 )
 
 const factsDoc = "../../docs/facts.md"
@@ -12,18 +13,7 @@ const factsDoc = "../../docs/facts.md"
 // TestFactsDoc keeps the page of all facts the same as the catalogue.
 func TestFactsDoc(t *testing.T) {
 	want := factsPage()
-	if *update {
-		if err := os.WriteFile(factsDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(factsDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("docs/facts.md is not what Catalogue says; write it with: go test ./internal/facts -run FactsDoc -update")
-	}
+	golden.Equal(t, factsDoc, want)
 }
 
 func factsPage() string {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -23,8 +22,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/target"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // machine is a saved machine: a text archive in testdata read as a target. Its files are the archive's files; six
 // sections stand for what an archive can't hold:
@@ -257,36 +254,4 @@ func (g guarded) Lstat(name string) (fs.FileInfo, error) {
 		}
 	}
 	return g.MapFS.Lstat(name)
-}
-
-// golden compares text with a file in testdata, or writes it with -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; write it with: go test ./internal/facts -update", err)
-	}
-	if got == string(want) {
-		return
-	}
-	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	for i := range max(len(g), len(w)) {
-		var a, b string
-		if i < len(g) {
-			a = g[i]
-		}
-		if i < len(w) {
-			b = w[i]
-		}
-		if a != b {
-			t.Fatalf("%s, line %d:\n got %s\nwant %s", file, i+1, a, b)
-		}
-	}
 }

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"headroom/internal/golden"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -114,8 +115,6 @@ func (f fixture) inspect(t *testing.T, path string) Evidence {
 	return e
 }
 
-var update = flag.Bool("update", false, "write what is found into the fixtures")
-
 // TestFixtures finds out how the devices of whole machines are used.
 func TestFixtures(t *testing.T) {
 	for _, f := range fixtures(t) {
@@ -127,7 +126,7 @@ func TestFixtures(t *testing.T) {
 		for _, path := range asked {
 			got.WriteString(found(f.inspect(t, path)))
 		}
-		if *update {
+		if golden.Update() {
 			f.write(t, got.String())
 			continue
 		}

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,10 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGolden imports fixtures of every format and compares all that came of it with testdata/golden.
 func TestGolden(t *testing.T) {
@@ -52,19 +50,7 @@ func TestGolden(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got := dump(importFiles(t, c.files...))
-			golden := filepath.Join("testdata", "golden", c.name+".txt")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("the import differs from %s; go test -update writes it anew\n%s", golden, firstDifference(got, string(want)))
-			}
+			golden.Equal(t, filepath.Join("testdata", "golden", c.name+".txt"), got)
 		})
 	}
 }
@@ -208,21 +194,4 @@ func moment(t time.Time) string {
 		return "unknown"
 	}
 	return t.UTC().Format("2006-01-02 15:04:05")
-}
-
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range max(len(g), len(w)) {
-		var a, b string
-		if i < len(g) {
-			a = g[i]
-		}
-		if i < len(w) {
-			b = w[i]
-		}
-		if a != b {
-			return fmt.Sprintf("line %d\n got: %s\nwant: %s", i+1, a, b)
-		}
-	}
-	return ""
 }

@@ -18,6 +18,7 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/diff"
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 )
 
@@ -164,14 +165,14 @@ func TestCompareDocs(t *testing.T) {
 	if !found || !closed {
 		t.Fatal("no example in " + page)
 	}
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(page, []byte(before+"```text\n"+printed+"\n```"+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if example != printed {
-		t.Errorf("the example in %s is not what is printed; -update writes it anew:\n%s", page, printed)
+		t.Errorf("the example in %s is not what is printed; UPDATE_GOLDEN=1 writes it anew:\n%s", page, printed)
 	}
 }
 

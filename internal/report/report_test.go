@@ -4,20 +4,17 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 )
-
-var update = flag.Bool("update", false, "write the golden files of testdata")
 
 // fixtures are all runs of testdata.
 func fixtures(t testing.TB) []Summary {
@@ -90,30 +87,7 @@ func abridged(t *testing.T, runs []Summary) []Summary {
 
 func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got == string(want) {
-		return
-	}
-	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	for i := range gotLines {
-		if i >= len(wantLines) || gotLines[i] != wantLines[i] {
-			old := "(end of file)"
-			if i < len(wantLines) {
-				old = wantLines[i]
-			}
-			t.Fatalf("%s, line %d differs; -update writes it anew\n got %s\nwant %s", file, i+1, gotLines[i], old)
-		}
-	}
-	t.Fatalf("%s is longer than what was written; -update writes it anew", file)
+	golden.Equal(t, filepath.Join("testdata", "golden", name), got)
 }
 
 func TestNoFormatHoldsNaN(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,19 +78,7 @@ func TestStagesAreTold(t *testing.T) {
 	d := stagesOfTheReport(t, o)
 	for _, width := range []int{80, 160} {
 		got := writtenStages(t, d, width)
-		golden := filepath.Join("testdata", "golden", fmt.Sprintf("stages-%d.txt", width))
-		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("not %s; -update writes it anew:\n%s", golden, got)
-		}
+		compareGolden(t, fmt.Sprintf("stages-%d.txt", width), got)
 	}
 }
 

@@ -1,12 +1,13 @@
 package rule
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"headroom/internal/golden"
 
 	"go.yaml.in/yaml/v3"
 
@@ -14,8 +15,6 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 )
-
-var update = flag.Bool("update", false, "write what was found on the healthy hosts to testdata/healthy/*.golden")
 
 const (
 	// leastHealthy is how many hosts there are at least.
@@ -110,16 +109,7 @@ func TestHealthyHosts(t *testing.T) {
 			if len(clear) < leastClear {
 				t.Errorf("only %d rules are clear, fewer than %d", len(clear), leastClear)
 			}
-			golden := name + ".golden"
-			if *update {
-				if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil || string(want) != b.String() {
-				t.Errorf("found (%v; -update writes it):\n%s", err, b.String())
-			}
+			golden.Equal(t, name+".golden", b.String())
 		})
 	}
 }

@@ -3,13 +3,13 @@ package suite
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 )
@@ -52,23 +52,10 @@ func describe(cells []Cell) string {
 	return b.String()
 }
 
-// golden compares with a file of testdata/golden; with UPDATE_GOLDEN=1 in the environment it writes the file instead.
-func golden(t *testing.T, name, got string) {
+// compareGolden compares with a file of testdata/golden.
+func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if os.Getenv("UPDATE_GOLDEN") == "1" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; got\n%s", path, got)
-	}
+	golden.Equal(t, filepath.Join("testdata", "golden", name), got)
 }
 
 // TestBuiltin holds every built-in suite, expanded for every place it runs on, against what it expanded to before: a
@@ -109,7 +96,7 @@ func TestBuiltin(t *testing.T) {
 						t.Errorf("%s repeats the same offsets in every run", c.ID)
 					}
 				}
-				golden(t, name+"-"+string(place)+".txt", describe(cells))
+				compareGolden(t, name+"-"+string(place)+".txt", describe(cells))
 			}
 		})
 	}
@@ -124,7 +111,7 @@ func TestAsPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "nvme-as-published.txt", describe(cells))
+	compareGolden(t, "nvme-as-published.txt", describe(cells))
 	var unwritten []string
 	for _, c := range cells {
 		if c.NeverWritten() {

@@ -34,7 +34,7 @@ func TestCommands(t *testing.T) {
 		if c.asPublished {
 			name += "-as-published"
 		}
-		golden(t, "commands-"+name+".txt", strings.Join(lines, "\n")+"\n")
+		compareGolden(t, "commands-"+name+".txt", strings.Join(lines, "\n")+"\n")
 	}
 	s, err := Load("nvme")
 	if err != nil {

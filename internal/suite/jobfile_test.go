@@ -31,7 +31,7 @@ func TestJobFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".txt", b.String()+describe(cells))
+			compareGolden(t, name+".txt", b.String()+describe(cells))
 		})
 	}
 }

@@ -1,16 +1,15 @@
 package validity
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write docs/warnings.md anew")
+	"headroom/internal/golden"
+)
 
 const (
 	warningsDoc = "../../docs/warnings.md"
@@ -20,19 +19,8 @@ const (
 // docs/warnings.md is written from Checks, so that its thresholds are those of the code.
 func TestWarningsDoc(t *testing.T) {
 	want := warningsPage(Checks())
-	if *update {
-		if err := os.WriteFile(warningsDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(warningsDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("docs/warnings.md is not what Checks says; write it with: go test ./internal/validity -run WarningsDoc -update")
-	}
-	codes := regexp.MustCompile("(?m)^## `([a-z-]+)`$").FindAllStringSubmatch(string(got), -1)
+	golden.Equal(t, warningsDoc, want)
+	codes := regexp.MustCompile("(?m)^## `([a-z-]+)`$").FindAllStringSubmatch(want, -1)
 	if len(codes) != len(Checks()) {
 		t.Fatalf("docs/warnings.md has %d codes, Checks %d", len(codes), len(Checks()))
 	}

@@ -1,7 +1,6 @@
 package fio
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -10,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // fixtures are the files of a folder of testdata. None is a fault of the test.
 func fixtures(t testing.TB, folder string) []string {
@@ -36,33 +34,6 @@ func read(t testing.TB, file string) []byte {
 		t.Fatal(err)
 	}
 	return data
-}
-
-// golden compares with file.golden, or writes it.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file+".golden", []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := string(read(t, file+".golden"))
-	if got == want {
-		return
-	}
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range max(len(g), len(w)) {
-		if a, b := line(g, i), line(w, i); a != b {
-			t.Fatalf("%s, line %d:\n got %s\nwant %s\nif that is right: go test ./internal/load/fio -update", file, i+1, a, b)
-		}
-	}
-}
-
-func line(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return "(nothing)"
 }
 
 // describe is what the golden files hold: everything of a document that others work with.
@@ -116,7 +87,7 @@ func TestGoldenJSON(t *testing.T) {
 		for _, d := range docs {
 			b.WriteString(describe(d))
 		}
-		golden(t, file, b.String())
+		golden.Equal(t, file+".golden", b.String())
 	}
 }
 
@@ -131,6 +102,6 @@ func TestGoldenText(t *testing.T) {
 		for _, k := range blocks {
 			fmt.Fprintf(&b, "line %d: %s\n%s", k.Line, lab.ShellQuote(k.Command), describe(k.Document))
 		}
-		golden(t, file, b.String())
+		golden.Equal(t, file+".golden", b.String())
 	}
 }

@@ -2,15 +2,14 @@ package iperf3
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the golden file anew")
+	"headroom/internal/golden"
+)
 
 // All fixtures are what iperf3 3.1.7 to 3.21 printed.
 func fixtures(t testing.TB) []string {
@@ -39,19 +38,7 @@ func TestGolden(t *testing.T) {
 		fmt.Fprintf(&all, "  %+v\n", r)
 		fmt.Fprint(&all, described("forward", forward), described("reverse", reverse))
 	}
-	const golden = "testdata/golden.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(all.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := all.String(); got != string(want) {
-		t.Errorf("not as in %s (-update writes it anew):\n%s", golden, got)
-	}
+	golden.Equal(t, "testdata/golden.txt", all.String())
 }
 
 func described(direction string, f *Flow) string {

@@ -1,7 +1,6 @@
 package perftest
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"math"
@@ -11,9 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-var update = flag.Bool("update", false, "write the golden file anew")
+	"headroom/internal/golden"
+)
 
 // All fixtures are what perftest 4.5 printed in an emulated guest, through its own soft RoCE: the figures are those of no hardware.
 func fixtures(t testing.TB) []string {
@@ -39,19 +38,7 @@ func TestGolden(t *testing.T) {
 			fmt.Fprintf(&all, "  %s %.9g\n", metric, values[metric])
 		}
 	}
-	const golden = "testdata/golden.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(all.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := all.String(); got != string(want) {
-		t.Errorf("not as in %s (-update writes it anew):\n%s", golden, got)
-	}
+	golden.Equal(t, "testdata/golden.txt", all.String())
 }
 
 // The table and the file of the same test say the same.

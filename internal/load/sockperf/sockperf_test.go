@@ -1,7 +1,6 @@
 package sockperf
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"math"
@@ -12,11 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/stat"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 // All fixtures are what sockperf 3.7 printed between two network namespaces, some while the link was down; that of 3.10 is from the description of a change
 // to the kernel (i40e: fix for excessive interrupts).
@@ -55,19 +53,7 @@ func TestGolden(t *testing.T) {
 			fmt.Fprintf(&all, "  ! %s: %s %v\n", w.Code, w.Text, w.Taints)
 		}
 	}
-	const golden = "testdata/golden.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(all.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := all.String(); got != string(want) {
-		t.Errorf("not as in %s (-update writes it anew):\n%s", golden, got)
-	}
+	golden.Equal(t, "testdata/golden.txt", all.String())
 }
 
 // What is printed as half of the way, and what is printed as the whole of it, are the same time.

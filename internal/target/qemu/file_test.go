@@ -2,7 +2,6 @@ package qemu
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,11 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/yamlfile"
 )
-
-var update = flag.Bool("update", false, "write the wanted problems of testdata/bad anew")
 
 // Each faulty file says in its comments which problems it has: all of them, with their places.
 func TestBadFiles(t *testing.T) {
@@ -49,7 +47,7 @@ func TestBadFiles(t *testing.T) {
 			p.File = filepath.Base(p.File)
 			got = append(got, p.Error())
 		}
-		if *update {
+		if golden.Update() {
 			text := strings.Join(body, "") + "# want: " + strings.Join(got, "\n# want: ") + "\n"
 			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 				t.Fatal(err)

@@ -1,0 +1,49 @@
+// Package golden holds what a test finds against a file that a person has read. For tests only.
+package golden
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Update says whether tests are to write what they find: with UPDATE_GOLDEN=1 in the environment. A flag would be one of every program that imports this.
+func Update() bool { return os.Getenv("UPDATE_GOLDEN") == "1" }
+
+// Equal fails the test where a file does not hold what was found, and names the first line that differs. To update is to write the file first.
+func Equal(t testing.TB, file, got string) {
+	t.Helper()
+	if Update() {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; UPDATE_GOLDEN=1 writes it", err)
+	}
+	if n, g, w := firstDifference(got, string(want)); n > 0 {
+		t.Errorf("%s, line %d:\n got %s\nwant %s\nif that is right: UPDATE_GOLDEN=1 go test", file, n, g, w)
+	}
+}
+
+// firstDifference is the number of the first line that differs, from 1, and the line in both; 0 for none.
+func firstDifference(got, want string) (n int, g, w string) {
+	if got == want {
+		return 0, "", ""
+	}
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(gotLines), len(wantLines)) {
+		if g, w = line(gotLines, i), line(wantLines, i); g != w {
+			return i + 1, g, w
+		}
+	}
+	return 0, "", ""
+}
+
+func line(lines []string, i int) string {
+	if i >= len(lines) {
+		return "(no line)"
+	}
+	return lines[i]
+}
