@@ -70,7 +70,7 @@ func (b *blankDevice) look(ctx context.Context, size int64) error {
 		return &notBlank{&lab.Error{Kind: lab.Refused, What: "can't see whether " + b.path + " is empty", Target: b.target.Name(), Err: err}}
 	}
 	if seen.Data {
-		return &notBlank{&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was made for this pod, and holds data at byte %d", b.path, seen.DataAt), Target: b.target.Name(),
+		return &notBlank{&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was made for this %s, and holds data at byte %d", b.path, podWord(b.target.Name()), seen.DataAt), Target: b.target.Name(),
 			Hints: []string{"the provisioner hands out volumes that were used before, and does not wipe them: find out whose data that is"}}}
 	}
 	return nil

@@ -19,7 +19,7 @@ func (p *program) clearClusters(ctx context.Context, s *store.Store, wanted func
 	for _, left := range pending {
 		r := left.Record
 		if !wanted(r.Target) {
-			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n", strings.Join(r.Pods, " and "), r.Namespace)
+			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n", strings.Join(r.Names(), " and "), r.Namespace)
 			errs = append(errs, left.Keep())
 			continue
 		}

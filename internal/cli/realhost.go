@@ -80,7 +80,7 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 			return usage("a guest is headroom's own, and started anew without --reboot")
 		}
 		return nil
-	case fleeting(name) || name == here || !isTarget(name) || slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == "guest" || c.Scheme.Name == podScheme }):
+	case fleeting(name) || name == here || !isTarget(name) || slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
 		return x.cantBoot()
 	case x.options.reboot == "":
 		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s starts %s anew at every visit, and nobody has allowed that", x.bootFactor(), name),
@@ -91,8 +91,11 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 	return x.openHost(ctx, name)
 }
 
-// podScheme is that of the limits of a pod.
-const podScheme = "pod"
+// podScheme is that of the limits of a pod, guestFactors of what a virtual machine is like.
+const (
+	podScheme    = "pod"
+	guestFactors = "guest"
+)
 
 // checkPod refuses what a pod can't vary. Settings of its node are put back through another pod if headroom is killed, which must come to the
 // same node.
@@ -102,10 +105,14 @@ func (x *experiment) checkPod() error {
 		return err
 	}
 	if x.options.reboot != "" || x.options.bootOn != "" {
-		return usage("a pod has no boot; its limits are varied without --reboot and --boot-on")
+		return usage("a pod, or a machine of KubeVirt, is headroom's own, and is varied without --reboot and --boot-on")
 	}
 	for _, c := range x.choices {
 		switch {
+		case o.Machine != nil && c.Scheme.Class == factor.OfBoot && c.Scheme.Name != guestFactors:
+			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is nothing that a machine of KubeVirt can be started with", Target: x.target.Name(),
+				Hints: []string{"its own settings are guest: ones, such as guest:iothreads=0,1,2,4; its kernel and the arguments of that are those of its image"}}
+		case o.Machine != nil: // whatever is changed in a guest goes with it
 		case c.Scheme.Class == factor.OfBoot && c.Scheme.Name != podScheme:
 			return &lab.Error{Kind: lab.Refused, What: "a pod can't start its node anew, which " + c.Factor() + " needs", Target: x.target.Name(),
 				Hints: []string{"measure the node itself: --on ssh://root@NODE --reboot ssh://root@NODE"}}

@@ -72,7 +72,7 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 		case fleeting(left.Target):
 			did = append(did, "its guest "+left.Target+" went with it")
 		case kube.Goes(left.Target):
-			did = append(did, "all that it had there went with its pod "+left.Target)
+			did = append(did, "all that it had there went with its "+podWord(left.Target)+" "+left.Target)
 		case !wanted(left.Target):
 			later = append(later, left.Target)
 		default:
@@ -193,7 +193,7 @@ func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func
 	pending = slices.DeleteFunc(pending, func(left factor.Left) bool { return !which(left) })
 	errs := []error{err}
 	for _, left := range pending {
-		if fleeting(left.Target) { // the guest that was changed is gone
+		if fleeting(left.Target) || kube.IsMachine(left.Target) { // the guest that was changed is gone, or is not to be had again
 			errs = append(errs, os.Remove(left.Path))
 			continue
 		}

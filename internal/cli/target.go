@@ -94,7 +94,11 @@ func openPod(ctx context.Context, p *program, name string) (target.Target, error
 	if err != nil {
 		return nil, err
 	}
-	pod, err := kube.Open(ctx, o, kube.Host{Records: podsDir(s), Say: func(text string) { p.say("", text) }})
+	on := kube.Host{Records: podsDir(s), Say: func(text string) { p.say("", text) }}
+	if o.Machine != nil {
+		return p.openMachine(ctx, o, on)
+	}
+	pod, err := kube.Open(ctx, o, on)
 	if err != nil {
 		return nil, err // and no pod that is nil in an interface which is not
 	}
@@ -102,8 +106,32 @@ func openPod(ctx context.Context, p *program, name string) (target.Target, error
 	return pod, nil
 }
 
-// isPod says whether a target is a pod that is made to be measured.
+// openMachine makes a machine of KubeVirt.
+func (p *program) openMachine(ctx context.Context, o kube.Options, on kube.Host) (target.Target, error) {
+	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
+		o.Machine.Boot = p.Env(kube.DiskVariable)
+	}
+	if config := p.Env(sshConfigVariable); config != "" {
+		on.SSH = []string{"-F", config}
+	}
+	m, err := kube.OpenMachine(ctx, o, on)
+	if err != nil {
+		return nil, err // and no machine that is nil in an interface which is not
+	}
+	p.say("", "the machine runs on node "+m.Node())
+	return m, nil
+}
+
+// isPod says whether a target is a pod, or a machine of KubeVirt, that is made to be measured.
 func isPod(name string) bool { return strings.HasPrefix(name, kube.Scheme) }
+
+// podWord is what such a target is.
+func podWord(name string) string {
+	if kube.IsMachine(name) {
+		return "machine"
+	}
+	return "pod"
+}
 
 // withEmulation adds what QEMU knows of a guest and the guest itself may have been too slow to say: that its processor is a program. Every
 // report of it must say so.

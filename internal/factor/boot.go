@@ -41,9 +41,9 @@ func checkOption(name, _ string) error {
 	return nil
 }
 
-// guestSettings are the settings of a virtual machine that BootSpec.Machine knows.
+// guestSettings are the settings of a virtual machine that BootSpec.Machine knows: those of QEMU's guests, then those that only KubeVirt's machines have.
 func guestSettings() []string {
-	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu"}
+	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu", "iothreadspolicy", "dedicatediothread", "multiqueue", "bus"}
 }
 
 func checkGuest(name, _ string) error {

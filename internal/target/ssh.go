@@ -22,6 +22,8 @@ type SSHOptions struct {
 	Jobs string
 	// Patience is how long a connection that was lost is tried for again; 0 for two minutes.
 	Patience time.Duration
+	// Gone says before each connection that the machine is gone for good, by an error that is ErrGone; nil where nobody knows.
+	Gone func(ctx context.Context) error
 }
 
 // SSH is a host that is reached with the user's own OpenSSH client: with their configuration, keys, agent and jump hosts, none of
@@ -73,7 +75,14 @@ type overSSH struct {
 	shell   *Shell
 }
 
-func (w overSSH) Dial(ctx context.Context) (Connection, error) { return dial(ctx, w.options) }
+func (w overSSH) Dial(ctx context.Context) (Connection, error) {
+	if w.options.Gone != nil {
+		if err := w.options.Gone(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return dial(ctx, w.options)
+}
 
 // Vanished is logind, where it ends what a user leaves behind.
 func (w overSSH) Vanished(ctx context.Context) string {

@@ -11,3 +11,28 @@ func (p *Pod) Names() (pod, namespace string) {
 
 // Abandon is what a SIGKILL leaves: the record without its lock, and all that it names.
 func (p *Pod) Abandon() { _ = p.journal.leave() }
+
+// Pieces are the objects that a machine is made of, as JSON.
+func Pieces(o Options) ([]string, error) {
+	m := Machine{options: o, session: "0123456789", cluster: &cluster{}}
+	m.keys.userData = userData("ecdsa-sha2-nistp256 AAAA user", "-----BEGIN\nAAAA\n-----END\n", "ecdsa-sha2-nistp256 AAAA host")
+	var all []string
+	for _, p := range m.pieces("") {
+		text, err := p.object.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, string(text))
+	}
+	return all, nil
+}
+
+// With are the options of a machine after a boot with these settings.
+func (o Options) With(settings map[string]string) (Options, error) {
+	var err error
+	o.Machine, err = o.with(settings)
+	return o, err
+}
+
+// Abandon is what a SIGKILL leaves: the record without its lock, and all that it names.
+func (m *Machine) Abandon() { _ = m.journal.leave() }

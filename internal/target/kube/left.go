@@ -26,7 +26,7 @@ func Clear(ctx context.Context, r Record) ([]string, error) {
 	}
 	if c.config.Host != r.Server {
 		return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("what was left is in the cluster at %s, and the kubeconfig leads to %s now", r.Server, c.config.Host), Target: r.Target,
-			Hints: []string{fmt.Sprintf("with a kubeconfig for it: kubectl delete pod,pvc -n %s -l %s=%s", r.Namespace, sessionLabel, r.Session)}}
+			Hints: []string{fmt.Sprintf("with a kubeconfig for it: kubectl delete %s -n %s -l %s=%s", r.kinds(), r.Namespace, sessionLabel, r.Session)}}
 	}
 	return c.clear(ctx, r)
 }
@@ -40,7 +40,7 @@ func (c *cluster) clear(ctx context.Context, r Record) ([]string, error) {
 		kind  schema.GroupVersionResource
 		word  string
 		names []string
-	}{{pods(), "pod", r.Pods}, {claims(), "pvc", r.Claims}} {
+	}{{pods(), "pod", r.Pods}, {machines(), "vm", r.Machines}, {claims(), "pvc", r.Claims}, {secrets(), "secret", r.Machines}} {
 		for _, name := range k.names {
 			was, err := c.remove(ctx, k.kind, name, r.Session)
 			if was {
@@ -55,8 +55,16 @@ func (c *cluster) clear(ctx context.Context, r Record) ([]string, error) {
 	for _, name := range r.Pods {
 		errs = append(errs, c.awaitGone(ctx, pods(), "pod", name))
 	}
+	for _, name := range r.Machines {
+		errs = append(errs, c.awaitGone(ctx, machines(), "vm", name), c.awaitGone(ctx, instances(), "vmi", name))
+	}
 	for _, name := range r.Claims {
 		errs = append(errs, c.awaitGone(ctx, claims(), "pvc", name))
+	}
+	// The timer last: until all is gone, it is who ends it if nobody comes back.
+	for _, name := range r.Machines {
+		_, err := c.remove(ctx, timers(), name, r.Session)
+		errs = append(errs, err)
 	}
 	return removed, errors.Join(errs...)
 }
@@ -79,7 +87,7 @@ func (c *cluster) remove(ctx context.Context, kind schema.GroupVersionResource, 
 	})
 	if err != nil && !absent(err) {
 		return false, &lab.Error{What: "can't remove " + name + " from namespace " + c.namespace, Target: c.target, Err: err,
-			Hints: []string{fmt.Sprintf("by hand: kubectl delete pod,pvc -n %s -l %s=%s", c.namespace, sessionLabel, session), "or later: headroom restore"}}
+			Hints: []string{fmt.Sprintf("by hand: kubectl delete %s -n %s -l %s=%s", kind.GroupResource(), c.namespace, sessionLabel, session), "or later: headroom restore"}}
 	}
 	return true, nil
 }

@@ -93,8 +93,7 @@ func podOf(o Options, name, claim string, labels map[string]string) *unstructure
 	}
 	if o.Node != "" {
 		// By affinity and not by nodeName: the scheduler must see the pod, or a volume that waits for its first consumer is never bound.
-		spec["affinity"] = object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{"nodeSelectorTerms": []any{
-			object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{o.Node}}}}}}}}
+		spec["affinity"] = onNode(o.Node)
 	}
 	spec["containers"] = []any{container}
 	return &unstructured.Unstructured{Object: object{

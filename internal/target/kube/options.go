@@ -16,11 +16,11 @@ import (
 	"headroom/internal/lab"
 )
 
-// Scheme begins the name of a pod as a target.
+// Scheme begins the name of a pod, or of a machine of KubeVirt, as a target.
 const Scheme = "kube:"
 
 // Form is how such a name is written.
-const Form = "kube:pod?OPTIONS"
+const Form = "kube:pod?OPTIONS or kube:vm?OPTIONS"
 
 // Options say which pod is made, and where.
 type Options struct {
@@ -50,6 +50,8 @@ type Options struct {
 	Deadline time.Duration
 	// Wait is how long the pod may take to start.
 	Wait time.Duration
+	// Machine is what a machine of KubeVirt is like; nil for a pod.
+	Machine *MachineOptions
 }
 
 // Range is what a container requests of a resource, and its limit.
@@ -84,6 +86,8 @@ const (
 	Existing VolumeKind = "claim"
 	// EmptyDir is a folder of the node that is removed with the pod.
 	EmptyDir VolumeKind = "emptydir"
+	// EmptyDisk is a sparse image on the node, of a machine, that is removed with it.
+	EmptyDisk VolumeKind = "emptydisk"
 	// HostPath is a folder, or a device, of the node that stays.
 	HostPath VolumeKind = "hostpath"
 )
@@ -102,8 +106,14 @@ func Parse(name string) (Options, error) {
 	o := Options{Name: name, Pull: "IfNotPresent", Deadline: defaultDeadline, Wait: defaultWait, NodeLabels: map[string]string{}}
 	kind, query, _ := strings.Cut(strings.TrimPrefix(name, Scheme), "?")
 	var faults []string
-	if kind != "pod" {
-		faults = append(faults, fmt.Sprintf("after %s comes pod, not %q", Scheme, kind))
+	known, example := list(), "kube:pod?class=fast&size=20Gi&cpu=2"
+	switch kind {
+	case "pod":
+	case machineKind:
+		known, example = machineList(), "kube:vm?boot=quay.io/containerdisks/fedora:42&class=fast&cores=4"
+		o.Wait, o.Machine = machineWait, newMachineOptions()
+	default:
+		faults = append(faults, fmt.Sprintf("after %s comes pod or vm, not %q", Scheme, kind))
 	}
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(query, "&") {
@@ -121,21 +131,25 @@ func Parse(name string) (Options, error) {
 			continue
 		}
 		seen[key] = true
-		if err := o.set(key, value, has); err != nil {
+		if err := o.set(known, key, value, has); err != nil {
 			faults = append(faults, err.Error())
 		}
 	}
-	faults = append(faults, o.contradictions(seen)...)
+	if o.Machine != nil {
+		faults = append(faults, o.machineContradictions(seen)...)
+	} else {
+		faults = append(faults, o.contradictions(seen)...)
+	}
 	if len(faults) > 0 {
 		return Options{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is no target", name),
-			Hints: append(faults, "options are "+strings.Join(keys(), ", ")+"; kube:pod?class=fast&size=20Gi&cpu=2 is an example")}
+			Hints: append(faults, "options are "+strings.Join(keys(known), ", ")+"; "+example+" is an example")}
 	}
 	return o, nil
 }
 
-func keys() []string {
+func keys(known []option) []string {
 	var names []string
-	for _, k := range list() {
+	for _, k := range known {
 		names = append(names, k.name)
 	}
 	return names
@@ -149,17 +163,19 @@ type option struct {
 	set        func(o *Options, value string) error
 }
 
-// list is the list of options.
-func list() []option {
-	volume := func(kind VolumeKind) func(o *Options, value string) error {
-		return func(o *Options, value string) error {
-			if o.Volume.Kind != "" {
-				return fmt.Errorf("%s and %s are two volumes, and a pod is measured with one", o.Volume.Kind, kind)
-			}
-			o.Volume.Kind, o.Volume.Of = kind, value
-			return nil
+// volume is an option that says what is measured.
+func volume(kind VolumeKind) func(o *Options, value string) error {
+	return func(o *Options, value string) error {
+		if o.Volume.Kind != "" {
+			return fmt.Errorf("%s and %s are two volumes, and only one is measured", o.Volume.Kind, kind)
 		}
+		o.Volume.Kind, o.Volume.Of = kind, value
+		return nil
 	}
+}
+
+// list is the list of a pod's options.
+func list() []option {
 	text := func(field func(o *Options) *string, check func(string) []string) func(o *Options, value string) error {
 		return func(o *Options, value string) error {
 			if check != nil {
@@ -252,12 +268,12 @@ func list() []option {
 	}
 }
 
-func (o *Options) set(key, value string, has bool) error {
-	i := slices.IndexFunc(list(), func(k option) bool { return k.name == key })
+func (o *Options) set(known []option, key, value string, has bool) error {
+	i := slices.IndexFunc(known, func(k option) bool { return k.name == key })
 	if i < 0 {
 		return fmt.Errorf("there is no option %q", key)
 	}
-	k := list()[i]
+	k := known[i]
 	switch {
 	case k.flag && has && value != "":
 		return fmt.Errorf("%s takes no value", key)
@@ -335,17 +351,17 @@ func amounts(value string, r *Range) error {
 	return nil
 }
 
-// Goes says whether all that a pod with this name is measured on goes with the pod, by its name: what was left there need not be looked
-// after.
+// Goes says whether all that a pod or machine with this name is measured on goes with it, by its name: what was left there need not be looked
+// after. A claim that is there already is only read by a machine.
 func Goes(name string) bool {
 	o, err := Parse(name)
-	return err == nil && o.Volume.Kind != Existing && o.Volume.Kind != HostPath
+	return err == nil && (o.Machine != nil || o.Volume.Kind != Existing && o.Volume.Kind != HostPath)
 }
 
 // Forgets says whether the volume of a pod with this name goes with the pod, so that the next one finds it empty.
 func Forgets(name string) bool {
 	o, err := Parse(name)
-	return err == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral || o.Volume.Kind == "")
+	return err == nil && o.Machine == nil && (o.Volume.Kind == EmptyDir || o.Volume.Kind == Ephemeral || o.Volume.Kind == "")
 }
 
 // ImageVariable names the image of pods whose names say none.

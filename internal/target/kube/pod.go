@@ -46,6 +46,8 @@ type Host struct {
 	Records string
 	// Say is told what goes on; nil for nobody.
 	Say func(text string)
+	// SSH are arguments of the user's own ssh, where a machine is reached through another host: "-F", FILE.
+	SSH []string
 }
 
 // Open makes a pod and returns when commands can be carried out in it. Nothing is made before the preflight has passed, and what was made

@@ -24,8 +24,7 @@ func (p *Pod) preflight(ctx context.Context) error {
 		return err
 	}
 	if len(missing) > 0 {
-		return &lab.Error{Kind: lab.Refused, What: "you lack permissions in namespace " + p.cluster.namespace + ": " + strings.Join(missing, ", "), Target: p.Name(),
-			Hints: []string{"ask for a role with them, or name a namespace where you have them: namespace=NAME", "kubectl auth can-i --list -n " + p.cluster.namespace + " shows what you may"}}
+		return lacking(p.Name(), p.cluster.namespace, missing)
 	}
 	refused := []error{p.cluster.lacksNamespace(ctx), p.lacksNode(ctx)}
 	for _, check := range []func(context.Context) error{p.lacksClass, p.lacksClaim} {
@@ -37,26 +36,36 @@ func (p *Pod) preflight(ctx context.Context) error {
 	return p.rehearse(ctx)
 }
 
-// permission is a verb on a kind of objects.
-type permission struct{ verb, resource, subresource string }
+// lacking is the error of permissions that the user has not.
+func lacking(target, namespace string, missing []string) error {
+	return &lab.Error{Kind: lab.Refused, What: "you lack permissions in namespace " + namespace + ": " + strings.Join(missing, ", "), Target: target,
+		Hints: []string{"ask for a role with them, or name a namespace where you have them: namespace=NAME", "kubectl auth can-i --list -n " + namespace + " shows what you may"}}
+}
+
+// permission is a verb on a kind of objects. The group is empty for Kubernetes' first one.
+type permission struct{ verb, resource, subresource, group string }
 
 func (p permission) String() string {
-	if p.subresource != "" {
-		return p.verb + " " + p.resource + "/" + p.subresource
+	text := p.verb + " " + p.resource
+	if p.group != "" {
+		text += "." + p.group
 	}
-	return p.verb + " " + p.resource
+	if p.subresource != "" {
+		text += "/" + p.subresource
+	}
+	return text
 }
 
 // needs are the permissions that a target takes. A websocket is opened by a GET, an older stream by a POST; either is enough, so that only
 // the verb is asked for that every server honours.
 func (p *Pod) needs() []permission {
-	list := []permission{{"create", "pods", ""}, {"get", "pods", ""}, {"patch", "pods", ""}, {"delete", "pods", ""}, {"create", "pods", "exec"}}
+	list := []permission{{"create", "pods", "", ""}, {"get", "pods", "", ""}, {"patch", "pods", "", ""}, {"delete", "pods", "", ""}, {"create", "pods", "exec", ""}}
 	if p.options.Volume.Kind == Claimed {
-		list = append(list, permission{"create", "persistentvolumeclaims", ""}, permission{"get", "persistentvolumeclaims", ""},
-			permission{"patch", "persistentvolumeclaims", ""}, permission{"delete", "persistentvolumeclaims", ""})
+		list = append(list, permission{"create", "persistentvolumeclaims", "", ""}, permission{"get", "persistentvolumeclaims", "", ""},
+			permission{"patch", "persistentvolumeclaims", "", ""}, permission{"delete", "persistentvolumeclaims", "", ""})
 	}
 	if p.options.Volume.Kind == Existing {
-		list = append(list, permission{"get", "persistentvolumeclaims", ""})
+		list = append(list, permission{"get", "persistentvolumeclaims", "", ""})
 	}
 	return list
 }
@@ -66,7 +75,7 @@ func (c *cluster) missing(ctx context.Context, needs []permission) ([]string, er
 	var lacking []string
 	for _, n := range needs {
 		review := &unstructured.Unstructured{Object: object{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": object{
-			"resourceAttributes": object{"namespace": c.namespace, "verb": n.verb, "resource": n.resource, "subresource": n.subresource}}}}
+			"resourceAttributes": object{"namespace": c.namespace, "verb": n.verb, "group": n.group, "resource": n.resource, "subresource": n.subresource}}}}
 		answer, err := c.client.Resource(reviews()).Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
 			return nil, c.unreachable(err)
@@ -222,14 +231,16 @@ func (p *Pod) rehearse(ctx context.Context) error {
 }
 
 // refusal is the error of an object that the server does not take, with the way out.
-func (p *Pod) refusal(what string, err error) error {
+func (p *Pod) refusal(what string, err error) error { return refusal(p.cluster, p.Name(), what, err) }
+
+func refusal(c *cluster, target, what string, err error) error {
 	if away(err) {
-		return p.cluster.unreachable(err)
+		return c.unreachable(err)
 	}
-	e := &lab.Error{Kind: lab.Refused, What: "the cluster refuses " + what, Target: p.Name(), Err: err}
+	e := &lab.Error{Kind: lab.Refused, What: "the cluster refuses " + what, Target: target, Err: err}
 	said := err.Error()
 	has := func(text string) bool { return strings.Contains(said, text) }
-	ns := p.cluster.namespace
+	ns := c.namespace
 	switch {
 	case has("violates PodSecurity \"restricted"):
 		e.Hints = []string{"add restricted, which has the pod keep to that standard; files are measured, devices only where the user may open them",

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -22,12 +23,27 @@ type Record struct {
 	Context    string `json:"context,omitempty"`
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	Namespace  string `json:"namespace"`
-	// Pods and Claims by name.
-	Pods   []string `json:"pods"`
-	Claims []string `json:"claims,omitempty"`
+	// Pods, Claims and Machines by name. The secret and the job of a machine have its name.
+	Pods     []string `json:"pods,omitempty"`
+	Claims   []string `json:"claims,omitempty"`
+	Machines []string `json:"machines,omitempty"`
 }
 
+// kinds are those of what the record names, as kubectl takes them.
+func (r Record) kinds() string {
+	if len(r.Machines) > 0 {
+		return "vm,pvc,secret,job"
+	}
+	return "pod,pvc"
+}
+
+// Names are those of the pods and machines.
+func (r Record) Names() []string { return slices.Concat(r.Pods, r.Machines) }
+
 const recordSuffix = ".pod.json"
+
+// keysSuffix is that of the folder beside a record with the keys of a machine.
+const keysSuffix = ".keys"
 
 // journal keeps the record of a target that is open. It is locked while its headroom lives.
 type journal struct {
@@ -145,7 +161,7 @@ func takeUp(path string) (*Left, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	if len(data) == 0 {
-		return nil, j.forget() // killed before anything was made
+		return nil, Left{file: j}.Forget() // killed before anything was made
 	}
 	l := &Left{file: j}
 	if l.Record, err = readRecord(data); err != nil {
@@ -171,8 +187,10 @@ func readRecord(data []byte) (Record, error) {
 	return r, nil
 }
 
-// Forget removes the record.
-func (l Left) Forget() error { return l.file.forget() }
+// Forget removes the record, and the keys of a machine that is gone.
+func (l Left) Forget() error {
+	return errors.Join(os.RemoveAll(strings.TrimSuffix(l.file.path, recordSuffix)+keysSuffix), l.file.forget())
+}
 
 // Keep leaves the record for later.
 func (l Left) Keep() error { return l.file.leave() }

@@ -1,0 +1,202 @@
+//go:build kube
+
+package kube
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+func TestParseMachine(t *testing.T) {
+	o, err := Parse("kube:vm?boot=reg.lan/fedora:42&class=fast&size=20Gi&cores=16&memory=8Gi&bus=virtio&cache=none&io=native&iothreads=4&multiqueue&node=n1&namespace=perf&cpu=8&user=fedora&port=2222&deadline=2h&dedicatedcpus&pull=always&selector=disk=nvme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := MachineOptions{Boot: "reg.lan/fedora:42", Cores: 16, Memory: "8Gi", DedicatedCPUs: true, User: "fedora", Port: 2222,
+		Disk: MachineDisk{Bus: "virtio", Cache: "none", IO: "native", Policy: "supplementalPool", Pool: 4, MultiQueue: true}}
+	if *o.Machine != m || o.Volume != (Volume{Kind: Claimed, Of: "fast", Size: "20Gi", Block: true}) || o.Node != "n1" || o.Namespace != "perf" || o.CPU != (Range{"8", "8"}) ||
+		o.Deadline != 2*time.Hour || o.Wait != machineWait || o.Pull != "Always" || o.NodeLabels["disk"] != "nvme" {
+		t.Errorf("%+v, %+v", o, o.Machine)
+	}
+	for name, want := range map[string]MachineDisk{
+		"kube:vm?class=a":                                {Bus: "virtio"},
+		"kube:vm?emptydisk&iothreadspolicy=shared":       {Bus: "virtio", Policy: "shared"},
+		"kube:vm?claim=a&bus=scsi&dedicatediothread":     {Bus: "scsi", Dedicated: true},
+		"kube:vm?class=a&iothreadspolicy=auto&io=native": {Bus: "virtio", Policy: "auto", IO: "native"},
+	} {
+		if o, err := Parse(name); err != nil || o.Machine.Disk != want {
+			t.Errorf("%s: %+v, %v", name, o.Machine, err)
+		}
+	}
+	if o, err := Parse("kube:pod?class=a"); err != nil || o.Machine != nil {
+		t.Errorf("a pod has %+v, %v", o.Machine, err)
+	}
+	if !IsMachine("kube:vm?class=a") || !IsMachine("kube:vm") || IsMachine("kube:pod?class=vm") || IsMachine("qemu:kube:vm") {
+		t.Error("it can't be told what is a machine")
+	}
+	if !Goes("kube:vm?claim=a") || Forgets("kube:vm?class=a") {
+		t.Error("it can't be told what goes with a machine")
+	}
+}
+
+// Every fault is told at once, not one at a time.
+func TestParseMachineTellsAllFaults(t *testing.T) {
+	_, err := Parse("kube:vm?boot=a&bootclaim=b&class=c&emptydisk&cores=0&memory=much&bus=ide&cache=unsafe&io=default&iothreads=-1&hostpath=/srv&image=x&privileged&port=70000&user=-x&selector=x&deadline=0")
+	e, ok := err.(*lab.Error)
+	if !ok || e.Kind != lab.Usage {
+		t.Fatalf("%v", err)
+	}
+	said := strings.Join(e.Hints, "\n")
+	for _, fault := range []string{"boot and bootclaim are two disks", "class and emptydisk are two volumes", "cores: it is a whole number", `memory: "much" is no amount`, "bus: it is virtio or scsi or sata",
+		"cache: it is none", "io: it is native or threads", "iothreads: it is a whole number", `no option "hostpath"`, `no option "image"`, `no option "privileged"`, "port: it is", `user: "-x" is no user`,
+		"labels of nodes", `"0" is no time`, "kube:vm?boot="} {
+		if !strings.Contains(said, fault) {
+			t.Errorf("nothing of %q in:\n%s", fault, said)
+		}
+	}
+}
+
+func TestMachineContradictions(t *testing.T) {
+	for name, want := range map[string]string{
+		"kube:vm?size=1Gi":                                                 "size is that of a disk which is made",
+		"kube:vm?claim=x&mode=block":                                       "mode is that of a claim which is made",
+		"kube:vm?cache=none":                                               "there is none",
+		"kube:vm?class=a&iothreadspolicy=supplementalPool":                 "one needs the other",
+		"kube:vm?class=a&iothreadspolicy=auto&iothreads=2":                 "one needs the other",
+		"kube:vm?class=a&iothreads=2&dedicatediothread":                    "gives it all of the pool's",
+		"kube:vm?class=a&bus=sata&iothreads=2":                             "sata has no IOThreads",
+		"kube:vm?class=a&bus=scsi&iothreads=2":                             "bus virtio",
+		"kube:vm?class=a&io=native&cache=writeback":                        "needs cache=none",
+		"kube:vm?class=a&iothreads":                                        "iothreads needs a value",
+		"kube:vm?class=a&multiqueue=4":                                     "multiqueue takes no value",
+		"kube:machine?class=a":                                             "comes pod or vm",
+		"kube:vm?through=ssh://a%20b":                                      "through: it is virtctl, or ssh://",
+		"kube:vm?through=-x":                                               "through: it is virtctl, or ssh://",
+		"kube:vm?bootclaim=A_B":                                            "is no name",
+		"kube:vm?class=a&iothreadspolicy=dedicated":                        "it is shared or auto or supplementalPool",
+		"kube:vm?claim=x&size=1Gi&iothreadspolicy=shared&cores=4&memory=1": "size is that of a disk which is made",
+	} {
+		_, err := Parse(name)
+		e, ok := err.(*lab.Error)
+		if !ok || !strings.Contains(strings.Join(e.Hints, "\n"), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSettingsOfAMachine(t *testing.T) {
+	o, err := Parse("kube:vm?class=a&iothreads=3&multiqueue&cores=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for setting, want := range map[string]MachineDisk{
+		"":                           {Bus: "virtio", Policy: "supplementalPool", Pool: 3, MultiQueue: true},
+		"iothreads=0":                {Bus: "virtio", MultiQueue: true},
+		"iothreads=8":                {Bus: "virtio", Policy: "supplementalPool", Pool: 8, MultiQueue: true},
+		"iothreadspolicy=shared":     {Bus: "virtio", Policy: "shared", MultiQueue: true},
+		"iothreadspolicy=none":       {Bus: "virtio", MultiQueue: true},
+		"multiqueue=off":             {Bus: "virtio", Policy: "supplementalPool", Pool: 3},
+		"cache=none aio=native":      {Bus: "virtio", Policy: "supplementalPool", Pool: 3, MultiQueue: true, Cache: "none", IO: "native"},
+		"iothreads=0 bus=scsi":       {Bus: "scsi", MultiQueue: true},
+		"cpus=8 memory=4Gi":          {Bus: "virtio", Policy: "supplementalPool", Pool: 3, MultiQueue: true},
+		"iothreadspolicy=supplement": {},
+	} {
+		settings := map[string]string{}
+		for part := range strings.FieldsSeq(setting) {
+			name, level, _ := strings.Cut(part, "=")
+			settings[name] = level
+		}
+		m, err := o.with(settings)
+		if want == (MachineDisk{}) {
+			if err == nil {
+				t.Errorf("%s is taken", setting)
+			}
+			continue
+		}
+		if err != nil || m.Disk != want {
+			t.Errorf("%s: %+v, %v", setting, m, err)
+		}
+	}
+	if o.Machine.Disk.Pool != 3 || o.Machine.Cores != 4 {
+		t.Errorf("what was asked for has become %+v", o.Machine)
+	}
+	_, err = o.with(map[string]string{"iommu": "intel", "cpus": "none", "cache": "unsafe"})
+	if err == nil || !strings.Contains(err.Error(), "no setting iommu") || !strings.Contains(err.Error(), "cpus can't be none") || !strings.Contains(err.Error(), "cache can't be unsafe") {
+		t.Errorf("%v", err)
+	}
+}
+
+// ssh gives the way to a machine to a shell: nothing that means something to one is in it.
+func TestTheWayToAMachine(t *testing.T) {
+	for name, want := range map[string]string{
+		"kube:vm?class=a": "",
+		"kube:vm?class=a&through=virtctl&port=2222&context=lab": "exec virtctl port-forward --stdio=true --namespace=perf --context=lab vmi/headroom-0123 2222",
+		"kube:vm?class=a&through=ssh://core@node1:2022":         "exec ssh -F /etc/x -p 2022 -W [%h]:%p -- core@node1",
+	} {
+		o, err := Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := Machine{options: o, session: "0123", cluster: &cluster{namespace: "perf"}, ssh: []string{"-F", "/etc/x"}}
+		if got, err := m.proxy(); err != nil || got != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		m.options.Context, m.ssh = "$(reboot)", []string{"-F", "/tmp/a b"}
+		if got, err := m.proxy(); want != "" && err == nil {
+			t.Errorf("%s: a shell would be given %q", name, got)
+		}
+	}
+}
+
+func TestVersionOf(t *testing.T) {
+	for text, want := range map[string][2]int{"v1.6.0": {1, 6}, "v1.5.2-rc.0": {1, 5}, "v0.59.1": {0, 59}} {
+		if major, minor, ok := versionOf(text); !ok || [2]int{major, minor} != want {
+			t.Errorf("%s: %d.%d, %v", text, major, minor, ok)
+		}
+	}
+	for _, text := range []string{"", "devel", "v1", "v1.x.0"} {
+		if _, _, ok := versionOf(text); ok {
+			t.Errorf("%q is a version", text)
+		}
+	}
+}
+
+// What a machine, its instance and its conditions say is read as KubeVirt writes it.
+func TestMachineStatusOf(t *testing.T) {
+	instance := object{"metadata": object{"uid": "u"}, "status": object{"phase": "Running", "nodeName": "n1",
+		"interfaces": []any{object{"name": "default", "ipAddress": "10.1.2.3"}, object{"ipAddress": "10.9.9.9"}},
+		"conditions": []any{object{"type": "Ready", "status": "True"}, object{"type": "LiveMigratable", "status": "False", "reason": "DisksNotLiveMigratable", "message": "PVC is not shared"}}}}
+	s := machineStatusOf(object{"status": object{"printableStatus": "Running"}}, instance)
+	if s.phase != "Running" || s.address != "10.1.2.3" || s.node != "n1" || s.uid != "u" || s.failed || len(s.reasons) != 0 {
+		t.Errorf("%+v", s)
+	}
+	s = machineStatusOf(object{"status": object{"printableStatus": "ErrorUnschedulable"}}, object{"status": object{"phase": "Scheduling",
+		"conditions": []any{object{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available"}}}})
+	if s.failed || !slices.Equal(s.reasons, []string{"Unschedulable: 0/1 nodes are available"}) {
+		t.Errorf("%+v", s)
+	}
+	s = machineStatusOf(object{"status": object{"printableStatus": "Stopped", "conditions": []any{object{"type": "Failure", "status": "True", "reason": "FailedCreate", "message": "denied"}}}}, nil)
+	if !s.failed || !slices.Equal(s.reasons, []string{"FailedCreate: denied"}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+func FuzzParseMachine(f *testing.F) {
+	f.Add("kube:vm?boot=a&class=fast&size=20Gi&cores=4&iothreads=4")
+	f.Add("kube:vm?emptydisk&bus=scsi&dedicatediothread&cache=none&io=native")
+	f.Add("kube:vm?claim=a&iothreadspolicy=auto&multiqueue&memory=1Gi")
+	f.Fuzz(func(t *testing.T, name string) {
+		o, err := Parse(name)
+		if err != nil || o.Machine == nil {
+			return
+		}
+		d := o.Machine.Disk
+		if (d.Policy == threadPool) != (d.Pool > 0) || o.Machine.Cores < 1 || len(d.faults()) > 0 {
+			t.Errorf("%q: %+v", name, o.Machine)
+		}
+	})
+}

@@ -1,0 +1,150 @@
+//go:build kube
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// preflight refuses what would fail later, before anything is made: a cluster without KubeVirt, or with one that lacks what is asked for; permissions,
+// the namespace, the class of storage, the node; and what admission has to say, which is asked by a dry run. All that it finds is in one error.
+func (m *Machine) preflight(ctx context.Context) error {
+	if err := m.lacksKubeVirt(ctx); err != nil {
+		return err
+	}
+	missing, err := m.cluster.missing(ctx, m.needs())
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return lacking(m.options.Name, m.cluster.namespace, missing)
+	}
+	// A pod of the same options asks for the same node and the same volume.
+	p := &Pod{Shell: target.NewShell(m.options.Name, nil, 0), options: m.options, cluster: m.cluster}
+	refused := []error{m.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx), m.lacksClaims(ctx), m.lacksWay(), m.needsVersion(m.options.Machine.Disk)}
+	m.binding, m.provisioner = p.binding, p.provisioner
+	if err := errors.Join(refused...); err != nil {
+		return err
+	}
+	return m.rehearse(ctx)
+}
+
+// lacksKubeVirt refuses a cluster without it, and notes its version where it may be seen.
+func (m *Machine) lacksKubeVirt(ctx context.Context) error {
+	_, err := asked(ctx, m.cluster, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+		return m.cluster.of(machines()).List(ctx, metav1.ListOptions{Limit: 1})
+	})
+	if absent(err) {
+		return &lab.Error{Kind: lab.Refused, What: "the cluster has no KubeVirt: it does not know virtualmachines of kubevirt.io/v1", Target: m.options.Name,
+			Hints: []string{"kubectl get kubevirt -A shows where it is installed, in a cluster that has it", "without it, measure a pod: kube:pod?class=…"}}
+	}
+	if err != nil && away(err) {
+		return m.cluster.unreachable(err)
+	}
+	list, err := m.cluster.globals(ctx, kubevirts())
+	if err != nil || len(list.Items) == 0 {
+		return nil // it may not be seen by everybody
+	}
+	kv := list.Items[0].Object
+	m.version, _, _ = unstructured.NestedString(kv, "status", "observedKubeVirtVersion")
+	if phase, _, _ := unstructured.NestedString(kv, "status", "phase"); phase != "" && phase != "Deployed" {
+		return &lab.Error{Kind: lab.Refused, What: "KubeVirt is not ready in the cluster: it is " + phase, Target: m.options.Name, Hints: []string{"kubectl get kubevirt -A"}}
+	}
+	return nil
+}
+
+// poolSince is the first version that knows supplementalPool. Source: the types of kubevirt.io/api at v1.4.0, which lacks it, and at v1.5.0.
+const poolSince = 5
+
+// needsVersion refuses what the cluster's KubeVirt is too old for, where its version may be seen.
+func (m *Machine) needsVersion(d MachineDisk) error {
+	major, minor, ok := versionOf(m.version)
+	if d.Policy != threadPool || !ok || major > 1 || major == 1 && minor >= poolSince {
+		return nil
+	}
+	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("KubeVirt %s has no %s: several IOThreads for a disk came with v1.%d", m.version, threadPool, poolSince), Target: m.options.Name,
+		Hints: []string{"iothreadspolicy=shared, or dedicatediothread, gives the disk one thread"}}
+}
+
+// versionOf reads the version of a KubeVirt.
+//
+//	v1.6.0
+//	v1.5.2-rc.0
+func versionOf(text string) (major, minor int, ok bool) {
+	parts := strings.SplitN(strings.TrimPrefix(text, "v"), ".", 3)
+	if len(parts) < 3 {
+		return 0, 0, false
+	}
+	major, err := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	return major, minor, err == nil && err2 == nil
+}
+
+// needs are the permissions that a machine takes.
+func (m *Machine) needs() []permission {
+	var list []permission
+	verbs := func(resource, group string, verbs ...string) {
+		for _, v := range verbs {
+			list = append(list, permission{verb: v, resource: resource, group: group})
+		}
+	}
+	verbs("virtualmachines", "kubevirt.io", "create", "get", "update", "patch", "delete")
+	verbs("virtualmachineinstances", "kubevirt.io", "get")
+	verbs("secrets", "", "create", "get", "patch", "delete")
+	verbs("jobs", "batch", "create", "get", "patch", "delete")
+	if m.options.Volume.Kind == Claimed {
+		verbs("persistentvolumeclaims", "", "create", "get", "patch", "delete")
+	} else if len(m.claimNames()) > 0 {
+		verbs("persistentvolumeclaims", "", "get")
+	}
+	return list
+}
+
+// lacksClaims looks at the claims that are there already.
+func (m *Machine) lacksClaims(ctx context.Context) error {
+	for _, name := range m.claimNames() {
+		if name == m.claimName() {
+			continue
+		}
+		_, err := m.cluster.get(ctx, claims(), name)
+		if absent(err) {
+			return &lab.Error{Kind: lab.Usage, What: "there is no claim " + name + " in namespace " + m.cluster.namespace, Target: m.options.Name,
+				Hints: []string{"kubectl get pvc -n " + m.cluster.namespace + " lists them"}}
+		}
+		if err != nil {
+			return m.cluster.unreachable(err)
+		}
+	}
+	return nil
+}
+
+// rehearse has the server go through the making of everything without making it: what the schema of KubeVirt does not know, and what admission forbids,
+// it refuses now.
+func (m *Machine) rehearse(ctx context.Context) error {
+	for _, p := range m.pieces("") {
+		_, err := m.cluster.of(p.kind).Create(ctx, p.object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+		if err != nil {
+			return m.refusal(p.word, err)
+		}
+	}
+	return nil
+}
+
+// refusal is the error of an object that the server does not take, with the way out.
+func (m *Machine) refusal(what string, err error) error {
+	if strings.Contains(err.Error(), "unknown field") {
+		return &lab.Error{Kind: lab.Refused, What: "the cluster's KubeVirt does not know what is asked for", Target: m.options.Name, Err: err,
+			Hints: []string{"the message names the field; a newer KubeVirt has it, or leave out the option"}}
+	}
+	return refusal(m.cluster, m.options.Name, what, err)
+}

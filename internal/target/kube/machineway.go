@@ -1,0 +1,82 @@
+//go:build kube
+
+package kube
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// byVirtctl is the way to a machine that goes through the API server, as virtctl ssh takes it.
+const byVirtctl = "virtctl"
+
+// plainWord is what needs no quotes in any shell. ssh gives its ProxyCommand to the user's own.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@=-]+$`)
+
+// setThrough reads the way to a machine: "virtctl", "ssh://user@node".
+func setThrough(o *Options, value string) error {
+	if value != byVirtctl {
+		jump, err := target.ParseSSH(value)
+		if err != nil {
+			return fmt.Errorf("it is %s, or ssh://user@host of a host that reaches addresses of pods, not %q", byVirtctl, value)
+		}
+		if !plainWord.MatchString(jump.Destination) {
+			return fmt.Errorf("%q is no host", jump.Destination)
+		}
+	}
+	o.Machine.Through = value
+	return nil
+}
+
+// proxy is the command that ssh speaks through; empty where the machine's address is reached from here.
+func (m *Machine) proxy() (string, error) {
+	var argv []string
+	switch through := m.options.Machine.Through; through {
+	case "":
+		return "", nil
+	case byVirtctl:
+		argv = []string{byVirtctl, "port-forward", "--stdio=true", "--namespace=" + m.cluster.namespace}
+		if m.options.Context != "" {
+			argv = append(argv, "--context="+m.options.Context)
+		}
+		if m.options.Kubeconfig != "" {
+			argv = append(argv, "--kubeconfig="+m.options.Kubeconfig)
+		}
+		argv = append(argv, "vmi/"+m.name(), strconv.Itoa(m.options.Machine.Port))
+	default:
+		jump, err := target.ParseSSH(through)
+		if err != nil {
+			return "", err
+		}
+		argv = append(append([]string{"ssh"}, m.ssh...), jump.Args...)
+		argv = append(argv, "-W", "[%h]:%p", "--", jump.Destination)
+	}
+	for _, word := range argv {
+		if !plainWord.MatchString(word) && word != "[%h]:%p" {
+			return "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q can't be part of the way to the machine: ssh gives it to a shell", word), Target: m.options.Name}
+		}
+	}
+	argv[0] = "exec " + argv[0]
+	return strings.Join(argv, " "), nil
+}
+
+// lacksWay refuses a way that can't be gone.
+func (m *Machine) lacksWay() error {
+	if _, err := m.proxy(); err != nil {
+		return err
+	}
+	if m.options.Machine.Through != byVirtctl {
+		return nil
+	}
+	if _, err := exec.LookPath(byVirtctl); err != nil {
+		return &lab.Error{Kind: lab.Refused, What: "virtctl is not installed", Target: m.options.Name, Err: err,
+			Hints: []string{"it is among the files of KubeVirt's release, or kubectl krew install virt", "a host that reaches addresses of pods will do as well: through=ssh://user@node"}}
+	}
+	return nil
+}
