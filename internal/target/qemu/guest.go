@@ -164,6 +164,20 @@ func (g *Guest) equip(ctx context.Context, images string) error {
 // Accelerator is what carries the guest out: KVM, or Emulation, of which no rate means anything but to itself.
 func (g *Guest) Accelerator() string { return g.accelerator }
 
+// Port on 127.0.0.1 leads to its SSH server.
+func (g *Guest) Port() int { return g.port }
+
+// Argv is the command line of the QEMU that runs; nil where none does.
+func (g *Guest) Argv() []string {
+	if g.Ended() {
+		return nil
+	}
+	return g.process.cmd.Args
+}
+
+// Ended says that no QEMU runs for it any more.
+func (g *Guest) Ended() bool { return g.process == nil || g.process.ended() }
+
 // Caveats are what is to be said of every measurement in the guest.
 func (g *Guest) Caveats(ctx context.Context) []string {
 	caveats := g.SSH.Caveats(ctx)

@@ -1,0 +1,369 @@
+//go:build kube
+
+// Package standin is a stand-in for KubeVirt's controllers, for tests alone: a cluster that has KubeVirt's resource definitions and no KubeVirt. It does
+// with virtualmachines what they do, as far as headroom sees it: it makes instances of them, pods that hold their volumes on a node, and sets the
+// status of both; and it starts a real guest of QEMU for each, with the disks, buses, caches, queues and IOThreads that the specification says. It differs from
+// KubeVirt in this:
+//
+//   - guests run on the machine of the test and not in their pods, under emulation, and are reached at an address of its loopback;
+//   - they start a kernel of the machine directly: a container disk is pulled as an image, and what is in it is not looked at;
+//   - of cloud-init it knows keys alone, and of disks claims of mode Block and emptyDisk;
+//   - there are no webhooks: nothing is refused but by the schema, and no defaults are filled in.
+package standin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Options of a stand-in.
+type Options struct {
+	// Kubeconfig of a cluster with KubeVirt's resource definitions.
+	Kubeconfig string
+	// Image of the pods that hold volumes, which the node has.
+	Image string
+	// Kernel that guests start, as a guest's file names it.
+	Kernel string
+	// QEMU is the program, and Firmware its folders; empty for those of the machine.
+	QEMU     string
+	Firmware []string
+	// Port that guests are reached at.
+	Port int
+}
+
+// KubeVirt is the stand-in.
+type KubeVirt struct {
+	t       *testing.T
+	options Options
+	client  dynamic.Interface
+	// folder holds the descriptions of guests.
+	folder string
+
+	mu sync.Mutex
+	// guests by the UID of their instance.
+	guests map[string]*guest
+	// started is how many there were, and argvs are the command lines of those that came up.
+	started int
+	argvs   [][]string
+}
+
+type object = map[string]any
+
+// finalizer keeps an instance until its guest has ended.
+const finalizer = "headroom.dev/stand-in"
+
+func resourceOf(group, version, name string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: group, Version: version, Resource: name}
+}
+
+// Start has a stand-in at work until the test ends.
+func Start(t *testing.T, o Options) *KubeVirt {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS, config.Burst = 100, 200
+	k := &KubeVirt{t: t, options: o, folder: filepath.Join(t.TempDir(), "guests"), guests: map[string]*guest{}}
+	if err := os.Mkdir(k.folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if k.client, err = dynamic.NewForConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var working sync.WaitGroup
+	working.Go(func() {
+		for ctx.Err() == nil {
+			k.work(ctx)
+			time.Sleep(300 * time.Millisecond)
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		working.Wait()
+		k.endAll()
+	})
+	return k
+}
+
+// Argvs are the command lines of QEMU for all guests that came up, in their order.
+func (k *KubeVirt) Argvs() [][]string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.argvs)
+}
+
+// work brings everything one step on. What fails is tried again the next time, as controllers do.
+func (k *KubeVirt) work(ctx context.Context) {
+	machines, err := k.client.Resource(resourceOf("kubevirt.io", "v1", "virtualmachines")).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	for _, m := range machines.Items {
+		k.say(ctx, k.machine(ctx, m.Object, m.GetNamespace(), m.GetName()))
+	}
+	instances, err := k.client.Resource(resourceOf("kubevirt.io", "v1", "virtualmachineinstances")).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	for _, i := range instances.Items {
+		k.say(ctx, k.instance(ctx, i.DeepCopy()))
+	}
+}
+
+func (k *KubeVirt) say(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		k.t.Logf("the stand-in: %v", err)
+	}
+}
+
+func (k *KubeVirt) of(kind, namespace string) dynamic.ResourceInterface {
+	switch kind {
+	case "virtualmachines", "virtualmachineinstances":
+		return k.client.Resource(resourceOf("kubevirt.io", "v1", kind)).Namespace(namespace)
+	}
+	return k.client.Resource(resourceOf("", "v1", kind)).Namespace(namespace)
+}
+
+func text(of object, fields ...string) string {
+	s, _, _ := unstructured.NestedString(of, fields...)
+	return s
+}
+
+// machine makes or removes the instance of a machine, as its strategy says, and tells how it is.
+func (k *KubeVirt) machine(ctx context.Context, machine object, namespace, name string) error {
+	instance, err := k.of("virtualmachineinstances", namespace).Get(ctx, name, metav1.GetOptions{})
+	there := err == nil
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	leaving := there && instance.GetDeletionTimestamp() != nil
+	printable, ready := "Stopped", false
+	switch {
+	case text(machine, "metadata", "deletionTimestamp") != "":
+		printable = "Terminating"
+	case text(machine, "spec", "runStrategy") == "Halted":
+		if there {
+			printable = "Stopping"
+		}
+		if there && !leaving {
+			if err := k.of("virtualmachineinstances", namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+		}
+	case !there:
+		printable = "Starting"
+		if err := k.makeInstance(ctx, machine, namespace, name); err != nil {
+			return err
+		}
+	case leaving:
+		printable = "Stopping"
+	default:
+		printable, ready = k.printable(ctx, instance)
+	}
+	if text(machine, "status", "printableStatus") == printable {
+		return nil
+	}
+	is := &unstructured.Unstructured{Object: machine}
+	condition := object{"type": "Ready", "status": "False", "lastProbeTime": nil, "lastTransitionTime": now()}
+	if ready {
+		condition["status"] = "True"
+	}
+	is.Object["status"] = object{"printableStatus": printable, "ready": ready, "created": there, "conditions": []any{condition}}
+	_, err = k.of("virtualmachines", namespace).UpdateStatus(ctx, is, metav1.UpdateOptions{})
+	return err
+}
+
+func now() string { return time.Now().UTC().Format(time.RFC3339) }
+
+func (k *KubeVirt) makeInstance(ctx context.Context, machine object, namespace, name string) error {
+	spec, _, _ := unstructured.NestedMap(machine, "spec", "template", "spec")
+	labels, _, _ := unstructured.NestedMap(machine, "spec", "template", "metadata", "labels")
+	instance := &unstructured.Unstructured{Object: object{
+		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+		"metadata": object{"name": name, "labels": labels, "finalizers": []any{finalizer},
+			"ownerReferences": []any{object{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": name, "uid": text(machine, "metadata", "uid"), "controller": true}}},
+		"spec":   spec,
+		"status": object{"phase": "Pending"},
+	}}
+	_, err := k.of("virtualmachineinstances", namespace).Create(ctx, instance, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+	return err
+}
+
+// printable is the word for a machine with an instance.
+func (k *KubeVirt) printable(ctx context.Context, instance *unstructured.Unstructured) (word string, ready bool) {
+	switch text(instance.Object, "status", "phase") {
+	case "Running":
+		return "Running", true
+	case "Failed", "Succeeded":
+		return "Stopped", false
+	}
+	pod, err := k.launcher(ctx, instance)
+	if err != nil || pod == nil {
+		return "Starting", false
+	}
+	if condition(pod.Object, "PodScheduled")["reason"] == "Unschedulable" {
+		return "ErrorUnschedulable", false
+	}
+	containers, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
+	for _, c := range containers {
+		if one, ok := c.(object); ok {
+			if reason := text(one, "state", "waiting", "reason"); slices.Contains([]string{"ErrImagePull", "ImagePullBackOff"}, reason) {
+				return reason, false
+			}
+		}
+	}
+	return "Starting", false
+}
+
+func condition(of object, kind string) object {
+	list, _, _ := unstructured.NestedSlice(of, "status", "conditions")
+	for _, c := range list {
+		if one, ok := c.(object); ok && one["type"] == kind {
+			return one
+		}
+	}
+	return nil
+}
+
+// launcher is the pod of an instance; nil while there is none.
+func (k *KubeVirt) launcher(ctx context.Context, instance *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	list, err := k.of("pods", instance.GetNamespace()).List(ctx, metav1.ListOptions{LabelSelector: "kubevirt.io/created-by=" + string(instance.GetUID())})
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return &list.Items[0], nil
+}
+
+// instance brings an instance one step on: a pod that holds its volumes, then a guest.
+func (k *KubeVirt) instance(ctx context.Context, instance *unstructured.Unstructured) error {
+	pod, err := k.launcher(ctx, instance)
+	if err != nil {
+		return err
+	}
+	uid := string(instance.GetUID())
+	if instance.GetDeletionTimestamp() != nil {
+		return k.end(ctx, instance, pod)
+	}
+	phase := text(instance.Object, "status", "phase")
+	if phase == "Failed" || phase == "Succeeded" {
+		return nil
+	}
+	if pod == nil {
+		if phase == "Running" {
+			k.stop(uid)
+			return k.status(ctx, instance, object{"phase": "Failed", "conditions": notReady("PodTerminating", "the pod of the instance is gone")})
+		}
+		_, err := k.of("pods", instance.GetNamespace()).Create(ctx, k.launcherOf(instance), metav1.CreateOptions{})
+		return err
+	}
+	node := text(pod.Object, "spec", "nodeName")
+	if !running(pod.Object) {
+		status := object{"phase": "Scheduling"}
+		if c := condition(pod.Object, "PodScheduled"); c != nil && c["status"] == "False" {
+			status["conditions"] = []any{object{"type": "PodScheduled", "status": "False", "reason": c["reason"], "message": c["message"], "lastProbeTime": nil, "lastTransitionTime": now()}}
+		}
+		return k.status(ctx, instance, status)
+	}
+	k.mu.Lock()
+	g := k.guests[uid]
+	k.mu.Unlock()
+	if g == nil {
+		return k.begin(ctx, instance)
+	}
+	switch done, err := g.state(); {
+	case !done:
+		return k.status(ctx, instance, object{"phase": "Scheduled", "nodeName": node})
+	case err != nil:
+		return k.status(ctx, instance, object{"phase": "Failed", "nodeName": node, "conditions": notReady("GuestNotRunning", err.Error())})
+	case g.guest.Ended():
+		return k.status(ctx, instance, object{"phase": "Failed", "nodeName": node, "conditions": notReady("GuestNotRunning", "QEMU has ended")})
+	}
+	return k.status(ctx, instance, object{"phase": "Running", "nodeName": node,
+		"interfaces": []any{object{"name": "default", "ipAddress": g.address, "ipAddresses": []any{g.address}, "podInterfaceName": "eth0"}},
+		"conditions": []any{object{"type": "Ready", "status": "True", "lastProbeTime": nil, "lastTransitionTime": now()}}})
+}
+
+func notReady(reason, message string) []any {
+	return []any{object{"type": "Ready", "status": "False", "reason": reason, "message": message, "lastProbeTime": nil, "lastTransitionTime": now()}}
+}
+
+func running(pod object) bool {
+	return condition(pod, "Ready")["status"] == "True"
+}
+
+// status sets that of an instance, where it says anything new.
+func (k *KubeVirt) status(ctx context.Context, instance *unstructured.Unstructured, status object) error {
+	if text(instance.Object, "status", "phase") == status["phase"] && (status["conditions"] == nil || condition(instance.Object, "Ready") != nil || condition(instance.Object, "PodScheduled") != nil) {
+		return nil
+	}
+	instance.Object["status"] = status
+	_, err := k.of("virtualmachineinstances", instance.GetNamespace()).Update(ctx, instance, metav1.UpdateOptions{})
+	return err
+}
+
+// end ends the guest of an instance that is being removed, then its pod, then lets it go.
+func (k *KubeVirt) end(ctx context.Context, instance, pod *unstructured.Unstructured) error {
+	k.stop(string(instance.GetUID()))
+	if pod != nil {
+		if pod.GetDeletionTimestamp() == nil {
+			grace := int64(1)
+			return k.of("pods", instance.GetNamespace()).Delete(ctx, pod.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &grace})
+		}
+		return nil
+	}
+	instance.SetFinalizers(nil)
+	_, err := k.of("virtualmachineinstances", instance.GetNamespace()).Update(ctx, instance, metav1.UpdateOptions{})
+	return err
+}
+
+// launcherOf is the pod of an instance: where the scheduler is told what the instance asks for, and where a claim is bound.
+func (k *KubeVirt) launcherOf(instance *unstructured.Unstructured) *unstructured.Unstructured {
+	spec, _, _ := unstructured.NestedMap(instance.Object, "spec")
+	const waits = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
+	compute := object{"name": "compute", "image": k.options.Image, "imagePullPolicy": "Never", "command": []any{"/bin/sh", "-c", waits}}
+	containers := []any{compute}
+	var volumes, devices []any
+	list, _, _ := unstructured.NestedSlice(spec, "volumes")
+	for _, v := range list {
+		one := v.(object)
+		name := text(one, "name")
+		if claim := cmp.Or(text(one, "persistentVolumeClaim", "claimName"), text(one, "ephemeral", "persistentVolumeClaim", "claimName")); claim != "" {
+			volumes = append(volumes, object{"name": name, "persistentVolumeClaim": object{"claimName": claim}})
+			devices = append(devices, object{"name": name, "devicePath": "/dev/" + name})
+		}
+		if image := text(one, "containerDisk", "image"); image != "" {
+			containers = append(containers, object{"name": "volume" + name, "image": image, "imagePullPolicy": text(one, "containerDisk", "imagePullPolicy"), "command": []any{"/bin/sh", "-c", waits}})
+		}
+	}
+	compute["volumeDevices"] = devices
+	pod := object{"containers": containers, "volumes": volumes, "restartPolicy": "Never", "automountServiceAccountToken": false, "terminationGracePeriodSeconds": int64(1)}
+	for _, field := range []string{"nodeSelector", "affinity", "tolerations"} {
+		if v, ok := spec[field]; ok {
+			pod[field] = v
+		}
+	}
+	return &unstructured.Unstructured{Object: object{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": object{"generateName": fmt.Sprintf("virt-launcher-%s-", instance.GetName()),
+			"labels": object{"kubevirt.io": "virt-launcher", "kubevirt.io/created-by": string(instance.GetUID()), "vm.kubevirt.io/name": instance.GetName()},
+			"ownerReferences": []any{object{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "name": instance.GetName(), "uid": string(instance.GetUID()),
+				"controller": true, "blockOwnerDeletion": true}}},
+		"spec": pod,
+	}}
+}

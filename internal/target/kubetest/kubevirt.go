@@ -1,0 +1,32 @@
+package kubetest
+
+import (
+	_ "embed"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// definitions are the resource definitions of a release of KubeVirt, which says of them where they are from.
+//
+//go:embed kubevirt.yaml
+var definitions string
+
+// KubeVirt has the cluster of a kubeconfig know KubeVirt's resources until the test ends: the API server then checks all that is made of them against the
+// schema of the release. No controller is installed.
+func KubeVirt(t *testing.T, kubeconfig string) {
+	t.Helper()
+	kubectl := func(stdin string, args ...string) {
+		t.Helper()
+		cmd := exec.Command("kubectl", args...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+		cmd.Stdin = strings.NewReader(stdin)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	kubectl(definitions, "create", "--filename", "-")
+	t.Cleanup(func() { kubectl(definitions, "delete", "--filename", "-", "--timeout", "2m") })
+	kubectl(definitions, "wait", "--for", "condition=Established", "--timeout", "1m", "--filename", "-")
+}
