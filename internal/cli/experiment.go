@@ -99,7 +99,7 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 		return err
 	}
 	if su == nil {
-		if x.options.on, err = onlyTarget(x.options.ends); err != nil {
+		if x.options.on, x.options.mates, err = x.withMates(x.options.ends); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := x.checkBoots(ctx); err != nil {
+	if err := errors.Join(x.checkBoots(ctx), x.checkMates()); err != nil {
 		return err
 	}
 	x.measurement.options = x.options.runOptions()
@@ -183,6 +183,12 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 		x.takeEnds()
 	} else if err := x.ready(ctx); err != nil {
 		return err
+	}
+	if network == nil {
+		if err := x.drawMates(ctx, x.measurement, storageRole, x.options.mates, args); err != nil {
+			return err
+		}
+		x.enterMates()
 	}
 	return x.drawReference(ctx)
 }
@@ -352,6 +358,9 @@ func (x *experiment) preface() {
 		return
 	}
 	x.say("", x.where())
+	for _, m := range x.mates {
+		x.say("at the same time: ", m.where())
+	}
 	if x.reference != nil {
 		x.say("reference: ", x.reference.where())
 	}
@@ -362,6 +371,9 @@ func (x *experiment) preface() {
 		plural(e.Blocks, "time"))
 	if t := suite.EstimateTime(x.suiteCells(), x.pause()); t > 0 {
 		text += "; about " + unit.Duration(t*time.Duration(e.Blocks)) + " besides changing settings"
+		if x.options.budget > 0 {
+			text += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(x.options.budget), plural(max(1, min(e.Blocks, int(x.options.budget/t))), "block"))
+		}
 	}
 	x.say("  ", text)
 	for _, v := range e.Factors {
@@ -413,7 +425,7 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	outcome, closing := open.close()
 	err = errors.Join(err, closing, x.putBack(ctx))
 	err = errors.Join(err, x.closeBuilds(ctx, err))
-	if err = errors.Join(err, x.endReference(ctx, err), x.end(ctx, w, outcome, err)); err != nil {
+	if err = errors.Join(err, x.endMates(ctx), x.endReference(ctx, err), x.end(ctx, w, outcome, err)); err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", plural(len(outcome.Repetitions), "repetition"),
 				resumeCommand(x.run, x.store.ShortID(x.run.ID)))
@@ -460,7 +472,14 @@ func (x *experiment) tried(ctx context.Context) (*store.Writer, error) {
 	if err := x.try(ctx); err != nil {
 		return nil, err
 	}
-	return x.begin(ctx)
+	w, err := x.begin(ctx)
+	if err != nil {
+		return w, err
+	}
+	if err := x.beginMates(ctx, w); err != nil {
+		return nil, errors.Join(err, w.Close(func(r *lab.Run) { r.Status = lab.Interrupted }))
+	}
+	return w, nil
 }
 
 // takeUp makes the experiment out of one that was interrupted.
@@ -503,6 +522,11 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 	}
 	if x.network != nil {
 		x.run.Targets = append(x.run.Targets, x.network.end(serverRole).recorded)
+	} else {
+		if err := x.takeUpMates(ctx, b, x.measurement, storageRole); err != nil {
+			return err
+		}
+		x.enterMates()
 	}
 	if err := x.takeUpReference(ctx, b); err != nil {
 		return err
@@ -527,6 +551,7 @@ func (x *experiment) resumable(b *store.Bundle) error {
 // release gives back what the experiment holds: the device, and a target that must be closed.
 func (x *experiment) release() {
 	x.measurement.release()
+	x.releaseMates()
 	if r := x.reference; r != nil {
 		r.release()
 		if r.target != x.target {

@@ -21,8 +21,10 @@ type experimentOptions struct {
 	keep                   []string
 	commands               map[string]lab.SettingCommands
 	// on is the target of a storage; ends are the targets as typed, which of a network are its ends, and addresses and port those of its server.
-	on        string
-	ends      []string
+	on   string
+	ends []string
+	// mates are further targets of a storage, which are loaded at the same moment.
+	mates     []string
 	addresses []string
 	port      int
 	set       []string

@@ -57,6 +57,9 @@ type measurement struct {
 	// upsets are the events of the run, open. bystander says that another part of the run carries them out.
 	upsets    []runner.Upset
 	bystander bool
+	// mates carry out each load at the same moment, on other targets, and enter makes an arm effective on a mate.
+	mates []*measurement
+	enter func(ctx context.Context, arm string) (runner.Entrance, error)
 	// beside is a measurement that goes on at the same time and was planned before this one; nil for a run by itself.
 	beside *measurement
 }
@@ -207,7 +210,7 @@ func (m *measurement) experiment() runner.Experiment {
 		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(), Machine: facts.Machine(m.run.Targets[0].Facts),
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
 		Upsets: m.upsets, Bystander: m.bystander,
-		Behind: m.behind, Laid: m.laid,
+		Behind: m.behind, Laid: m.laid, Enter: m.enter,
 		Tallied: m.run.Experiment != nil && m.run.Experiment.Kind == bisecting,
 	}
 	if m.server != nil {
@@ -227,6 +230,9 @@ func (m *measurement) experiment() runner.Experiment {
 	}
 	for _, c := range m.run.Cells {
 		e.Cells = append(e.Cells, m.cellToRun(c))
+	}
+	for _, mate := range m.mates {
+		e.Mates = append(e.Mates, mate.experiment())
 	}
 	return e
 }

@@ -29,7 +29,14 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	if x.network != nil {
 		return usage("a network has no reference to be held against", "leave out --reference")
 	}
-	r, err := x.openReference(ctx, x.options.referenceOn)
+	on, at := x.options.referenceOn, []string{x.options.reference}
+	if isTarget(x.options.reference) { // what it was made with is measured
+		if on != "" {
+			return usage("--reference names a target, and --reference-on another", "--reference PLACE --reference-on "+on)
+		}
+		on, at = x.options.reference, nil
+	}
+	r, err := x.openReference(ctx, on)
 	if err != nil {
 		return err
 	}
@@ -39,7 +46,7 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	for name, value := range factor.LoadParams(nil, baseline) {
 		r.options.set = append(r.options.set, name+"="+value)
 	}
-	if err := r.draft(ctx, []string{x.suiteName, x.options.reference}); err != nil {
+	if err := r.draft(ctx, append([]string{x.suiteName}, at...)); err != nil {
 		return err
 	}
 	r.run.ID, r.run.Targets[0].Role = x.run.ID, referenceArm
@@ -57,20 +64,28 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	if err := r.ready(ctx); err != nil {
 		return err
 	}
+	if at == nil { // as many of it as there are of what is held against it
+		names := slices.Repeat([]string{on}, len(x.mates))
+		if err := x.drawMates(ctx, r, referenceArm, names, []string{x.suiteName}); err != nil {
+			return err
+		}
+	} else if len(x.mates) > 0 {
+		return usage("several targets are held against one place "+x.options.reference, "name a reference of which there can be as many: --reference 'kube:pod?…'")
+	}
 	x.run.Experiment.Reference = referenceArm
 	x.run.Arms = append(x.run.Arms, lab.Arm{ID: referenceArm, Role: referenceArm, Levels: map[string]string{}})
 	x.run.Cells = append(x.run.Cells, r.run.Cells...)
-	x.run.Targets = append(x.run.Targets, r.run.Targets[0])
+	x.run.Targets = append(x.run.Targets, r.targets()...)
 	return nil
 }
 
-// openReference begins the measurement of the reference on its target, which may be the one under test.
+// openReference begins the measurement of the reference on its target, which may be the one under test where that is not made for it.
 func (x *experiment) openReference(ctx context.Context, on string) (*measurement, error) {
 	if on == "" {
 		on = here
 	}
 	r := &measurement{program: x.program, store: x.store, target: x.target, beside: x.measurement, role: referenceArm}
-	if on != x.target.Name() {
+	if on != x.target.Name() || isPod(on) { // two that are described alike are two pods
 		t, err := x.openTarget(ctx, on)
 		if err != nil {
 			return nil, err
@@ -105,8 +120,11 @@ func (x *experiment) takeUpReference(ctx context.Context, b *store.Bundle) error
 	if err := r.goOn(ctx, b, part); err != nil {
 		return err
 	}
+	if err := x.takeUpMates(ctx, b, r, referenceArm); err != nil {
+		return err
+	}
 	x.run.Cells = b.Run.Cells
-	x.run.Targets = append(x.run.Targets, r.run.Targets[0])
+	x.run.Targets = append(x.run.Targets, r.targets()...)
 	return nil
 }
 
@@ -144,7 +162,7 @@ func (s sessions) open(ctx context.Context, x *experiment, w *store.Writer, prog
 	var saver runner.Saver = w
 	for _, side := range x.sides() {
 		e := side.experiment()
-		e.Enter, e.Progress = x.enter, progress
+		e.Enter, e.Progress = x.enter, progress // those of mates have their own, and are not told of
 		if x.builds != nil {
 			e.Tree = x.builds.Link()
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"headroom/internal/facts"
@@ -117,6 +119,9 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 	}
 	var said []string
 	for _, c := range facts.Changes(before, now.Facts) {
+		if m.ofOthers(c.After) {
+			continue
+		}
 		name := c.After.Key
 		if c.After.About != "" {
 			name += " of " + c.After.About
@@ -127,4 +132,9 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 		m.run.Warnings = append(m.run.Warnings, validity.SettingsChanged(said))
 	}
 	return failed
+}
+
+// ofOthers says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go with them.
+func (m *measurement) ofOthers(f lab.Fact) bool {
+	return isPod(m.target.Name()) && f.About != "" && (strings.HasPrefix(f.Key, "disk.") || strings.HasPrefix(f.Key, "volume.")) && !slices.Contains(m.place().Disks, f.About)
 }

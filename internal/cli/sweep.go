@@ -25,6 +25,7 @@ headroom factors lists what can be varied, and how it is verified.`,
   headroom sweep quick /srv --factor job:rate_iops=1k,2k,4k,8k,16k --limit p99=2ms
   headroom sweep quick /srv --factor sysctl:vm.dirty_ratio=5,20,40 --dry-run
   headroom sweep quick /dev/vda --on qemu:guest.yaml --factor guest:iothreads=0,1,2,4 --reference /srv
+  headroom sweep iothreads --on 'kube:vm?boot=IMAGE&class=fast' --factor guest:iothreads=0,1,2,4 --reference 'kube:pod?class=fast'
   headroom sweep network --on client=ssh://a --on server=ssh://db1 --factor nic:under-test/mtu=1500,9000
   headroom sweep iothreads.yaml -o iothreads.html`,
 		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
@@ -34,7 +35,7 @@ headroom factors lists what can be varied, and how it is verified.`,
 	f := c.Flags()
 	f.StringArrayVar(&o.factors, "factor", nil, "what to vary: FACTOR=LEVEL,LEVEL")
 	f.StringVar(&o.baseline, "baseline", "", "the level that the others are held against (default: the first)")
-	f.StringVar(&o.reference, "reference", "", "a directory or device that the levels are held against, such as the disk of this machine that a guest's disk is kept on")
+	f.StringVar(&o.reference, "reference", "", "a directory or device that the levels are held against, such as the disk of this machine that a guest's disk is kept on; or a target that is made with one: kube:pod?…")
 	f.StringVar(&o.referenceOn, "reference-on", "", "where the reference is (default local)")
 	f.StringVar(&o.share, "share", "", "of the best level's result that is enough (default 90%)")
 	f.StringVar(&o.limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")

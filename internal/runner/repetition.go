@@ -179,13 +179,9 @@ func (a *attempt) forget(ctx context.Context) {
 
 // record gives the repetition to the saver, with what was printed. It is safe with the next commit.
 func (s *Session) record(a *attempt) error {
-	if a.done.job == nil { // nothing was printed
-		return s.saver.Repetition(a.rep)
-	}
-	output, messages := a.engine.raw()
-	folder := fmt.Sprintf("%s/%d/", a.rep.Cell, a.rep.Number)
-	a.rep.Raw = []string{folder + output, folder + messages}
-	return errors.Join(s.saver.Raw(a.rep.Raw[0], a.done.output), s.saver.Raw(a.rep.Raw[1], []byte(a.done.messages)), s.saver.Repetition(a.rep))
+	var err error
+	a.rep.Raw, err = s.keepRaw(a, "")
+	return errors.Join(err, s.saver.Repetition(a.rep))
 }
 
 // saved is the error of saving a repetition, as people read it.

@@ -62,6 +62,9 @@ type Experiment struct {
 	Place   lab.Place
 	// Server of a network's tests; nil where none is measured.
 	Server *Server
+	// Mates carry out each load of a session at the same moment, on other targets; what is kept of it is what all did together. Their cells have the same
+	// names, and each has a role.
+	Mates []Experiment
 	// Behind are other machines that the data of the place comes from or through.
 	Behind []Behind
 	// Tree is the folder of the target that {tree} in a command stands for; empty where there is none.

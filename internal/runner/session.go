@@ -33,6 +33,8 @@ type Session struct {
 	// clientPorts and serverPorts are those of the two ends. joint says that others measure at the same time, so that what ports counted is only known of all together.
 	clientPorts, serverPorts facts.Ports
 	joint                    bool
+	// mates carry out each load at the same moment.
+	mates []*Session
 	// meter is that of the host.
 	meter   *facts.Meter
 	atStart validity.Counters
@@ -79,6 +81,9 @@ func Open(ctx context.Context, e Experiment, saver Saver) (*Session, error) {
 	if err := s.announceLeftovers(); err != nil {
 		return nil, err
 	}
+	if err := s.openMates(ctx); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -88,7 +93,12 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 // warning that says so. An error says that going on is pointless, or that ctx was cancelled; the repetition is not kept then.
 //
 // A repetition whose target was lost meanwhile, and of which another can be had, is carried out anew on that one. So is one whose client missed its server.
+//
+// Where it has mates, they carry it out at the same moment; then a loss of one ends the run.
 func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
+	if len(s.mates) > 0 {
+		return s.repeatTogether(ctx, next)
+	}
 	for missed := 0; ; {
 		a, err := s.arrive(ctx, next)
 		if err == nil {
@@ -110,7 +120,7 @@ func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetit
 
 // Close removes what the session made on the place, also after an error. It reports how the run went.
 func (s *Session) Close() (Outcome, error) {
-	err := s.cleanUp()
+	err := errors.Join(s.cleanUp(), s.closeMates())
 	s.outcome.Stuck = s.outcome.Stuck || err != nil
 	return s.outcome, err
 }

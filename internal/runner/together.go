@@ -124,7 +124,54 @@ func (t *together) taking(cell string) (*joint, error) {
 	if len(sessions) == 0 {
 		return nil, &lab.Error{What: "nobody has a cell " + cell}
 	}
-	return &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions))}, nil
+	return newJoint(sessions), nil
+}
+
+func newJoint(sessions []*Session) *joint {
+	return &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions))}
+}
+
+// forget ends what is beside the loads, and deletes what their jobs have left.
+func (j *joint) forget(ctx context.Context) {
+	for i, a := range j.attempts {
+		if a != nil {
+			j.sessions[i].endBeside(context.WithoutCancel(ctx), a.cell)
+			a.forget(ctx)
+		}
+	}
+}
+
+// carryOut carries out one repetition on all of them. own is what it is for each, and begins is called when all are ready and none has begun. When the
+// load of one comes to no end, the others are kept: why is in errs, and the error of the whole is why nothing is to be kept.
+func (j *joint) carryOut(ctx context.Context, own func(s *Session) plan.Repetition, begins func()) (errs []error, err error) {
+	err = j.all(ctx, func(ctx context.Context, i int, s *Session) (err error) {
+		j.attempts[i], err = s.arrive(ctx, own(s))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The counters are read when nobody prepares anything any more.
+	err = j.all(ctx, func(ctx context.Context, i int, s *Session) error {
+		j.offsets[i] = offsetOf(ctx, s.Target)
+		return s.ready(ctx, j.attempts[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	begins()
+	// All are ready, and none has begun: this is the barrier.
+	errs = j.each(func(i int, s *Session) error { return s.carryOut(ctx, j.attempts[i]) })
+	if err := errors.Join(errs...); err != nil && ctx.Err() != nil {
+		return nil, j.sessions[0].stoppedOr(ctx, err)
+	}
+	for i, err := range errs {
+		if err != nil {
+			j.attempts[i].lost(err)
+		}
+	}
+	j.heedUpsets(ctx)
+	return errs, nil
 }
 
 // repeat carries out one repetition on all targets. When the load of one fails, the others are kept.
@@ -133,47 +180,20 @@ func (t *together) repeat(ctx context.Context, next plan.Repetition) error {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		for i, a := range j.attempts {
-			if a != nil {
-				j.sessions[i].endBeside(context.WithoutCancel(ctx), a.cell)
-				a.forget(ctx)
-			}
-		}
-	}()
-	err = j.all(ctx, func(ctx context.Context, i int, s *Session) (err error) {
-		own := next
-		own.Cell = CellOf(next.Cell, s.Role)
-		j.attempts[i], err = s.arrive(ctx, own)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	// The counters are read when nobody prepares anything any more.
-	err = j.all(ctx, func(ctx context.Context, i int, s *Session) error {
-		j.offsets[i] = offsetOf(ctx, s.Target)
-		return s.ready(ctx, j.attempts[i])
-	})
-	if err != nil {
-		return err
-	}
+	defer j.forget(ctx)
 	sum, err := t.cell(next.Cell)
 	if err != nil {
 		return err
 	}
-	t.tell(Event{Doing: sum.Title, Begins: true, Cell: sum, Left: sum.Expected})
-	// All are ready, and none has begun: this is the barrier.
-	errs := j.each(func(i int, s *Session) error { return s.carryOut(ctx, j.attempts[i]) })
-	if err := errors.Join(errs...); err != nil && ctx.Err() != nil {
-		return j.sessions[0].stoppedOr(ctx, err)
+	own := func(s *Session) plan.Repetition {
+		own := next
+		own.Cell = CellOf(next.Cell, s.Role)
+		return own
 	}
-	for i, err := range errs {
-		if err != nil {
-			j.attempts[i].lost(err)
-		}
+	errs, err := j.carryOut(ctx, own, func() { t.tell(Event{Doing: sum.Title, Begins: true, Cell: sum, Left: sum.Expected}) })
+	if err != nil {
+		return err
 	}
-	j.heedUpsets(ctx)
 	return errors.Join(append(errs, t.save(next, sum, j))...)
 }
 

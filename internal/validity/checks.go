@@ -755,6 +755,15 @@ func Checks() []Check {
 		},
 
 		{
+			Code:   "sum-of-targets",
+			Title:  "The numbers are of several targets together",
+			By:     "sweep",
+			Taints: "nothing by itself",
+			When:   "a sweep has several --on, which carry out each load at the same moment",
+			Do:     "hold it against other runs of as many targets; what each of them did is in its own output, headroom show RUN --raw",
+			Source: "headroom's sums of several targets: the seconds in which all were running",
+		},
+		{
 			Code:   "read-otherwise",
 			Title:  "A job file was read otherwise than fio reads it",
 			By:     "run",

@@ -1,0 +1,67 @@
+//go:build system && kube
+
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"headroom/internal/sweep"
+)
+
+// Two pods that are loaded at the same moment do together what each is held to twice.
+func TestASweepOfSeveralPods(t *testing.T) {
+	r := newPodRun(t)
+	args := []string{"sweep", r.suite, "--on", r.pod(""), "--on", r.pod(""), "--factor", "env:HELD=a,b", "--set", "rate_iops=100", "--set", "runtime=5s", "--blocks", "1", "--reference", r.pod("")}
+	if out, err := r.command(append(args, "--dry-run")...).CombinedOutput(); err != nil || !strings.Contains(string(out), "at the same time: ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	// Cut off after its first load, and gone on with in other pods.
+	run := r.command(args...)
+	var said listened
+	run.Stderr = &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said.await(t, "loads left")
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait() // it was killed
+	if left := r.made(); len(left) != 4 {
+		t.Errorf("%q are left by a kill", left)
+	}
+	if out, err := r.command("sweep", "--resume", "last").CombinedOutput(); err != nil || !strings.Contains(string(out), "sum-of-targets") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := r.command("sweep", "--show", "last", "--json").Output()
+	var d sweep.Document
+	if err == nil {
+		err = json.Unmarshal(out, &d)
+	}
+	if err != nil || len(d.Cells) != 2 {
+		t.Fatalf("%d cells, %v\n%s", len(d.Cells), err, out)
+	}
+	for _, c := range d.Cells {
+		for _, p := range append(c.Levels, *c.Reference) {
+			if p.Value == nil || *p.Value < 160 || *p.Value > 240 {
+				t.Errorf("%s at %s: %v together, where two are held to 100 each", c.Title, p.Level, p.Value)
+			}
+		}
+	}
+	out, err = r.command("show", "last", "--json").Output()
+	if err != nil || strings.Count(string(out), `"role": "storage-2"`)+strings.Count(string(out), `"role":"storage-2"`) != 1 ||
+		strings.Count(string(out), `"role": "reference-2"`)+strings.Count(string(out), `"role":"reference-2"`) != 1 {
+		t.Errorf("its targets: %v\n%s", err, out)
+	}
+	for words, want := range map[string]string{
+		"--on a=" + r.pod("") + " --on " + r.pod("") + " --factor job:iodepth=1,2":                         `no role "a"`,
+		"--on local --on " + r.pod("") + " --factor job:iodepth=1,2":                                       "local is not headroom's own",
+		"--on " + r.pod("&node=node1") + " --on " + r.pod("&node=node1") + " --factor queue:scheduler=x,y": "is set on a running machine",
+	} {
+		if out, err := r.command(append([]string{"sweep", r.suite}, strings.Fields(words)...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v\n%s", words, err, out)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+)
+
+// openMates opens the sessions of those who carry out each load at the same moment.
+func (s *Session) openMates(ctx context.Context) error {
+	for _, e := range s.Mates {
+		m, err := Open(ctx, e, s.saver)
+		if err != nil {
+			return errors.Join(err, s.closeMates())
+		}
+		m.joint, s.joint = true, true
+		s.mates = append(s.mates, m)
+	}
+	return nil
+}
+
+func (s *Session) closeMates() error {
+	var errs []error
+	for _, m := range s.mates {
+		o, err := m.Close()
+		errs = append(errs, err)
+		s.outcome.Stuck = s.outcome.Stuck || o.Stuck
+		s.outcome.Warnings = append(s.outcome.Warnings, o.Warnings...)
+	}
+	return errors.Join(errs...)
+}
+
+// repeatTogether carries out one repetition with all mates. One result is kept: what they did together, with what each has printed.
+func (s *Session) repeatTogether(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
+	cell, err := s.cell(next.Cell)
+	if err != nil {
+		return lab.Repetition{}, err
+	}
+	j := newJoint(append([]*Session{s}, s.mates...))
+	defer j.forget(ctx)
+	errs, err := j.carryOut(ctx, func(*Session) plan.Repetition { return next }, func() {
+		s.tell(Event{Doing: cell.Title, Begins: true, Cell: &cell, Left: cell.Expected})
+	})
+	if err != nil {
+		return lab.Repetition{}, err
+	}
+	rep := (&together{}).sum(next, &cell, j)
+	first := j.attempts[0]
+	rep.After, rep.Layout, rep.Did, rep.Command = first.rep.After, first.rep.Layout, first.rep.Did, first.rep.Command
+	for i, m := range j.sessions {
+		raw, err := m.keepRaw(j.attempts[i], m.Role)
+		errs = append(errs, err)
+		rep.Raw = append(rep.Raw, raw...)
+		for _, w := range j.attempts[i].rep.Warnings {
+			if slices.ContainsFunc(rep.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
+				continue
+			}
+			if m.Role != "" {
+				w.Text = m.Role + ": " + w.Text
+			}
+			rep.Warnings = append(rep.Warnings, w)
+		}
+	}
+	errs = append(errs, s.saver.Repetition(rep), s.saver.Commit())
+	whole := &attempt{cell: cell, rep: rep, failed: slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.failed })}
+	if err := s.saved(whole, errors.Join(errs...)); err != nil {
+		return lab.Repetition{}, err
+	}
+	s.finished(whole)
+	for _, m := range s.mates {
+		m.previous = cell.ID
+	}
+	return rep, nil
+}
+
+// keepRaw gives what the load of an attempt has printed to the saver, and returns the names by which it is kept. role is in them, where there are several.
+func (s *Session) keepRaw(a *attempt, role string) ([]string, error) {
+	if a.done.job == nil { // nothing was printed
+		return nil, nil
+	}
+	output, messages := a.engine.raw()
+	folder := fmt.Sprintf("%s/%d/", a.rep.Cell, a.rep.Number)
+	if role != "" {
+		folder += role + "/"
+	}
+	names := []string{folder + output, folder + messages}
+	return names, errors.Join(s.saver.Raw(names[0], a.done.output), s.saver.Raw(names[1], []byte(a.done.messages)))
+}
