@@ -18,6 +18,7 @@ import (
 	"headroom/internal/outage"
 	"headroom/internal/runner"
 	"headroom/internal/target"
+	"headroom/internal/target/kube"
 	"headroom/internal/unit"
 )
 
@@ -326,6 +327,9 @@ func (m *measurement) planNamed(ctx context.Context, u lab.Upset, t target.Targe
 	w := event.Where{Target: t}
 	if t.Name() == m.target.Name() {
 		w.Place = m.place()
+	}
+	if vm, ok := m.target.(*kube.Machine); ok {
+		w.Machine, w.Namespace = vm.Names()
 	}
 	k, known := event.Find(u.Named[0])
 	if !known {

@@ -16,6 +16,8 @@ type Where struct {
 	Target target.Target
 	// Place under test, on the machine that is measured; without a kind where the event is on another one, or a network is measured.
 	Place lab.Place
+	// Machine of KubeVirt that is measured, and its namespace; empty where it is none.
+	Machine, Namespace string
 }
 
 // Plan is how an event is carried out on a machine, as it is now.
@@ -63,6 +65,9 @@ func Kinds() []Kind {
 		{Name: "virsh-migrate", Arguments: "DOMAIN URI", Words: 2, plan: virshMigrate,
 			Does:    "virsh migrate --live DOMAIN URI; ends by itself",
 			Refused: "a guest that does not run there"},
+		{Name: "vm-migrate", Arguments: "NAMESPACE/NAME", Words: 1, plan: vmMigrate,
+			Does:    "a VirtualMachineInstanceMigration of KubeVirt, made by the kubectl of the machine, usually --event-on local; under-test stands for the machine that headroom has made; ends by itself",
+			Refused: "a machine that does not run; one that KubeVirt says it can't move"},
 	}
 }
 
