@@ -13,7 +13,7 @@ import (
 // Two pods that are loaded at the same moment do together what each is held to twice.
 func TestASweepOfSeveralPods(t *testing.T) {
 	r := newPodRun(t)
-	args := []string{"sweep", r.suite, "--on", r.pod(""), "--on", r.pod(""), "--factor", "env:HELD=a,b", "--set", "rate_iops=100", "--set", "runtime=5s", "--blocks", "1", "--reference", r.pod("")}
+	args := []string{"sweep", r.suite, "--on", r.pod(""), "--on", r.pod(""), "--factor", "job:rate_iops=100,200", "--set", "runtime=5s", "--blocks", "1", "--reference", r.pod("")}
 	if out, err := r.command(append(args, "--dry-run")...).CombinedOutput(); err != nil || !strings.Contains(string(out), "at the same time: ") {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -40,13 +40,13 @@ func TestASweepOfSeveralPods(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(out, &d)
 	}
-	if err != nil || len(d.Cells) != 2 {
-		t.Fatalf("%d cells, %v\n%s", len(d.Cells), err, out)
+	if err != nil || len(d.Curves) != 2 {
+		t.Fatalf("%d loads, %v\n%s", len(d.Curves), err, out)
 	}
-	for _, c := range d.Cells {
-		for _, p := range append(c.Levels, *c.Reference) {
-			if p.Value == nil || *p.Value < 160 || *p.Value > 240 {
-				t.Errorf("%s at %s: %v together, where two are held to 100 each", c.Title, p.Level, p.Value)
+	for _, c := range d.Curves {
+		for i, want := range []float64{200, 400} {
+			if got := c.Points[i].Reached.Value; got < 0.8*want || got > 1.2*want {
+				t.Errorf("%s at %s each: %v together", c.Title, c.Points[i].Level, got)
 			}
 		}
 	}

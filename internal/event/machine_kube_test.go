@@ -38,13 +38,13 @@ func TestAMachineOfKubeVirtIsMoved(t *testing.T) {
 	}
 	instance("db1", "{phase: Running, conditions: [{type: LiveMigratable, status: 'True'}]}")
 	instance("stays", "{phase: Running, conditions: [{type: LiveMigratable, status: 'False', message: 'PVC data is not shared'}]}")
-	instance("off", "{phase: Succeeded}")
+	instance("halted", "{phase: Succeeded}")
 	here := target.NewLocal(t.TempDir())
 	kind, ok := Find("vm-migrate")
 	if !ok {
 		t.Fatal("there is no such event")
 	}
-	for words, want := range map[string]string{namespace + "/off": "no machine off", namespace + "/nobody": "no machine nobody", namespace + "/stays": "PVC data is not shared", "under-test": "names no machine", "db1": "names no machine"} {
+	for words, want := range map[string]string{namespace + "/halted": "no machine halted", namespace + "/nobody": "no machine nobody", namespace + "/stays": "PVC data is not shared", "under-test": "names no machine", "db1": "names no machine"} {
 		_, err := kind.Plan(t.Context(), Where{Target: here}, []string{"vm-migrate", words})
 		if lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", words, err)

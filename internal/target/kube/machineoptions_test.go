@@ -134,8 +134,8 @@ func TestSettingsOfAMachine(t *testing.T) {
 func TestTheWayToAMachine(t *testing.T) {
 	for name, want := range map[string]string{
 		"kube:vm?class=a": "",
-		"kube:vm?class=a&through=virtctl&port=2222&context=lab": "exec virtctl port-forward --stdio=true --namespace=perf --context=lab vmi/headroom-0123 2222",
-		"kube:vm?class=a&through=ssh://core@node1:2022":         "exec ssh -F /etc/x -p 2022 -W [%h]:%p -- core@node1",
+		"kube:vm?class=a&through=virtctl&port=2222&context=lab": "virtctl port-forward --stdio=true --namespace=perf --context=lab vmi/headroom-0123 2222",
+		"kube:vm?class=a&through=ssh://core@node1:2022":         "ssh -F /etc/x -p 2022 -W [%h]:%p -- core@node1",
 	} {
 		o, err := Parse(name)
 		if err != nil {

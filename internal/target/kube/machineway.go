@@ -34,7 +34,7 @@ func setThrough(o *Options, value string) error {
 	return nil
 }
 
-// proxy is the command that ssh speaks through; empty where the machine's address is reached from here.
+// proxy is the command that ssh speaks through, which it has the user's shell exec; empty where the machine's address is reached from here.
 func (m *Machine) proxy() (string, error) {
 	var argv []string
 	switch through := m.options.Machine.Through; through {
@@ -62,7 +62,6 @@ func (m *Machine) proxy() (string, error) {
 			return "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q can't be part of the way to the machine: ssh gives it to a shell", word), Target: m.options.Name}
 		}
 	}
-	argv[0] = "exec " + argv[0]
 	return strings.Join(argv, " "), nil
 }
 

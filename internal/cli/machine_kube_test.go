@@ -1,0 +1,227 @@
+//go:build system && kube
+
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/sweep"
+	"headroom/internal/target/kube"
+	"headroom/internal/target/kube/standin"
+	"headroom/internal/target/kubetest"
+)
+
+// machineRun is a headroom that measures in machines of the stand-in for KubeVirt, which is no KubeVirt: what differs is said in package standin.
+type machineRun struct {
+	podRun
+	virt *standin.KubeVirt
+}
+
+func newMachineRun(t *testing.T) machineRun {
+	t.Helper()
+	if os.Getenv("HEADROOM_GUEST_SEARCHES") == "" {
+		t.Skip("it takes twenty minutes; HEADROOM_GUEST_SEARCHES=1 runs it")
+	}
+	r := machineRun{podRun: newPodRun(t)}
+	kernel := kernelOfGuests(t)
+	out, err := exec.Command("../../scripts/guest-qemu").Output()
+	if err != nil {
+		t.Skip("no QEMU that maps queues to IOThreads is to be had here: scripts/guest-qemu")
+	}
+	root := strings.TrimSpace(string(out))
+	kubetest.KubeVirt(t, os.Getenv("KUBECONFIG"))
+	r.virt = standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Image: os.Getenv(kube.ImageVariable), Kernel: kernel, Port: 10022,
+		QEMU: root + "/usr/bin/qemu-system-x86_64", Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}})
+	return r
+}
+
+// machine is the name of one with a disk of the class fast.
+func (r machineRun) machine() string {
+	return "kube:vm?boot=" + os.Getenv(kube.ImageVariable) + "&pull=never&class=fast&size=1Gi&cores=2&memory=512Mi&multiqueue&port=10022&namespace=" + r.namespace
+}
+
+// reference is the name of a pod with a file system of the same class, as the report has it.
+func (r machineRun) reference() string {
+	return "kube:pod?class=fast&size=1Gi&cpu=1&memory=512Mi&namespace=" + r.namespace
+}
+
+// loads writes a suite, and returns its file.
+func (r machineRun) loads(jobs string) string {
+	r.t.Helper()
+	text := "version: 1\nname: iothreads-small\ntitle: a part of the IOThreads report's matrix\ndefaults: {ioengine: libaio, direct: 1, runtime: 4s, time_based: 1, randrepeat: 0, group_reporting: 1}\njobs:\n" + jobs
+	if err := os.WriteFile(r.suite, []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+	return r.suite
+}
+
+// giveBack has the volumes of claims that are gone empty, and to be had again: those of the cluster are a few.
+func (r machineRun) giveBack() {
+	r.t.Helper()
+	for line := range strings.Lines(r.kubectl("get", "pv", "-o", `jsonpath={range .items[?(@.status.phase=="Released")]}{.metadata.name} {.spec.volumeMode} {.spec.local.path}{"\n"}{end}`)) {
+		f := strings.Fields(line)
+		if len(f) == 3 && f[1] == "Block" {
+			if out, err := exec.Command("blkdiscard", "-z", f[2]).CombinedOutput(); err != nil {
+				r.t.Errorf("blkdiscard %s: %s", f[2], out)
+			}
+		}
+		r.kubectl("patch", "pv", f[0], "--patch", `{"spec": {"claimRef": null}}`)
+	}
+}
+
+// sweepOf carries out a sweep, prints its tables, and returns what it says.
+func (r machineRun) sweepOf(args ...string) sweep.Document {
+	r.t.Helper()
+	cmd := r.command(append([]string{"sweep"}, args...)...)
+	var said listened
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, &said)
+	}
+	r.t.Logf("%s\n%s", &said, out)
+	out, err = r.command("sweep", "--show", "last", "--json").Output()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var d sweep.Document
+	if err := json.Unmarshal(out, &d); err != nil {
+		r.t.Fatal(err)
+	}
+	return d
+}
+
+// iothreadsOf are the numbers of IOThreads of the guests that came up, each once.
+func (r machineRun) iothreadsOf() []int {
+	var all []int
+	for _, argv := range r.virt.Argvs() {
+		if n := strings.Count(strings.Join(argv, " "), "-object iothread,"); !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (r machineRun) warned(d sweep.Document, code string) int {
+	n := 0
+	for _, w := range d.Warnings {
+		if w.Code == code {
+			n++
+		}
+	}
+	return n
+}
+
+// The IOThreads report from end to end on a cluster: a machine with none, one and two IOThreads held against a pod. KubeVirt is a stand-in, guests are emulated: the
+// numbers are those of no hardware.
+func TestIOThreadsOfMachines(t *testing.T) {
+	r := newMachineRun(t)
+	t.Cleanup(r.giveBack)
+	suite := r.loads("  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 16]}}\n  - {name: randwrite, fio: {rw: randwrite, bs: 4k}, matrix: {iodepth: [1, 16]}}\n")
+	d := r.sweepOf(suite, "--on", r.machine(), "--factor", "guest:iothreads=0,1,2", "--reference", r.reference(), "--blocks", "2", "--size", "64m")
+	if len(d.Cells) != 4 || d.Blocks != 2 || d.Reference == "" {
+		t.Fatalf("%d cells in %d blocks, the reference is %q", len(d.Cells), d.Blocks, d.Reference)
+	}
+	for _, c := range d.Cells {
+		if len(c.Levels) != 3 || c.Reference == nil || c.Reference.N != 2 || c.ToReference == nil || c.Gain == nil {
+			t.Fatalf("%s: %d levels, reference %+v", c.Title, len(c.Levels), c.Reference)
+		}
+		for _, p := range c.Levels {
+			if p.N != 2 || p.Value == nil || *p.Value <= 0 {
+				t.Errorf("%s with %s IOThreads: %+v", c.Title, p.Level, p)
+			}
+		}
+		if *c.Reference.Value <= *c.Levels[0].Value {
+			t.Errorf("%s: the pod reaches %v, an emulated machine %v", c.Title, *c.Reference.Value, *c.Levels[0].Value)
+		}
+		t.Logf("figure: stand-in for KubeVirt, one machine, %s: %.0f IOPS with no IOThreads, %.0f with one, %.0f with two; %.0f in the pod (n=2 blocks)", c.Title,
+			*c.Levels[0].Value, *c.Levels[1].Value, *c.Levels[2].Value, *c.Reference.Value)
+	}
+	if got := r.iothreadsOf(); !slices.Equal(got, []int{0, 1, 2}) {
+		t.Errorf("guests had %v IOThreads", got)
+	}
+	if r.warned(d, "sum-of-targets") != 0 {
+		t.Error("one machine is said to be several")
+	}
+	if left := r.left(); left != "" {
+		t.Errorf("%s is left", left)
+	}
+}
+
+// Two machines at once, against two pods at once. The clocks of emulated guests can be compared to seconds only, so that loads are longer.
+func TestIOThreadsOfTwoMachines(t *testing.T) {
+	r := newMachineRun(t)
+	t.Cleanup(r.giveBack)
+	suite := r.loads("  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 16]}}\n")
+	d := r.sweepOf(suite, "--on", r.machine(), "--on", r.machine(), "--factor", "guest:iothreads=0,2", "--reference", r.reference(), "--blocks", "2", "--size", "64m", "--set", "runtime=15s")
+	if len(d.Cells) != 2 || d.Blocks != 2 || r.warned(d, "sum-of-targets") == 0 {
+		t.Fatalf("%d cells in %d blocks, warnings %+v", len(d.Cells), d.Blocks, d.Warnings)
+	}
+	for _, c := range d.Cells {
+		for _, p := range append(c.Levels, *c.Reference) {
+			if p.N != 2 || p.Value == nil || *p.Value <= 0 {
+				t.Fatalf("%s at %s: %+v", c.Title, p.Level, p)
+			}
+		}
+		t.Logf("figure: stand-in for KubeVirt, two machines at once, %s: %.0f IOPS with no IOThreads, %.0f with two; %.0f in two pods (n=2 blocks)", c.Title,
+			*c.Levels[0].Value, *c.Levels[1].Value, *c.Reference.Value)
+	}
+	if got, n := r.iothreadsOf(), len(r.virt.Argvs()); !slices.Equal(got, []int{0, 2}) || n < 2+2*4 {
+		t.Errorf("%d guests had %v IOThreads", n, got)
+	}
+	if left := r.left(); left != "" {
+		t.Errorf("%s is left", left)
+	}
+}
+
+// left is all of machines that is left in the namespace.
+func (r machineRun) left() string {
+	r.t.Helper()
+	return r.kubectl("get", "vm,vmi,pods,pvc,secret,job", "-n", r.namespace, "-l", "app.kubernetes.io/managed-by=headroom", "-o", "name")
+}
+
+// A sweep that is killed leaves a machine, which carries the run's ID; restore removes it, and the run goes on with another.
+func TestASweepOfMachinesThatIsKilled(t *testing.T) {
+	r := newMachineRun(t)
+	t.Cleanup(r.giveBack)
+	suite := r.loads("  - {name: randread, fio: {rw: randread, bs: 4k, iodepth: 16}}\n")
+	args := []string{"sweep", suite, "--on", r.machine(), "--factor", "guest:iothreads=0,2", "--blocks", "1", "--size", "64m"}
+	run := r.command(args...)
+	var said listened
+	run.Stderr = &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Minute); !strings.Contains(r.kubectl("get", "vm", "-n", r.namespace, "-o", "jsonpath={.items[*].metadata.labels}"), "headroom.dev/run"); time.Sleep(time.Second) {
+		if time.Now().After(end) {
+			t.Fatalf("no run begins\n%s", &said)
+		}
+	}
+	said.await(t, "boot with iothreads=")
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait() // it was killed
+	if left := r.left(); strings.Count(left, "\n") < 4 {
+		t.Errorf("a kill leaves %q", left)
+	}
+	out, err := r.command("restore").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "removed from namespace "+r.namespace+": vm headroom-") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if left := r.left(); left != "" {
+		t.Fatalf("restore leaves %s", left)
+	}
+	r.giveBack()
+	out, err = r.command("sweep", "--resume", "last").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "saved as") {
+		t.Errorf("resumed: %v\n%s", err, out)
+	}
+}
