@@ -4,12 +4,16 @@ package kubetest
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Cluster is a cluster of one node, "node1", that scripts/kube-cluster made.
@@ -100,6 +104,69 @@ func (c *Cluster) Claim(t *testing.T, name, class, mode string) {
 		c.Kubectl(t, "", "wait", "pv/"+volume, "--for", "jsonpath={.status.phase}=Released", "--timeout", "1m")
 		c.Kubectl(t, "", "patch", "pv", volume, "--patch", `{"spec": {"claimRef": null}}`)
 	})
+}
+
+// Disturb has a program of the node, "kubelet" or "kube-apiserver", stand still ("STOP") or be gone ("KILL") until the function that it returns
+// is called, or the test ends. That one returns when the node takes pods again.
+func (c *Cluster) Disturb(t *testing.T, program, signal string) (over func()) {
+	t.Helper()
+	tell := func(word string) {
+		// The node waits there for the next word: test/cluster/node.
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			f, err := os.OpenFile(filepath.Join(c.Dir, "control", program), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+			if err == nil {
+				_, err = f.WriteString(word + "\n")
+				err = errors.Join(err, f.Close())
+			}
+			if err == nil {
+				return
+			}
+			if time.Now().After(end) {
+				t.Errorf("%s does not hear: %v", program, err)
+				return
+			}
+		}
+	}
+	tell(signal)
+	over = sync.OnceFunc(func() {
+		tell("CONT")
+		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+			out, err := c.Command("get", "node", "node1", "--output", `jsonpath={.status.conditions[?(@.type=="Ready")].status} {.spec.taints}`).CombinedOutput()
+			if err == nil && string(out) == "True " {
+				return
+			}
+			if time.Now().After(end) {
+				t.Errorf("the node does not come back: %s", out)
+				return
+			}
+		}
+	})
+	t.Cleanup(over)
+	return over
+}
+
+// GiveBack makes the volumes of claims of a namespace, which are being deleted, available again. The next claim finds on them what was left there.
+func (c *Cluster) GiveBack(t *testing.T, namespace string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		taken := false
+		for line := range strings.Lines(c.Kubectl(t, "", "get", "pv", "--output", `jsonpath={range .items[*]}{.metadata.name} {.status.phase} {.spec.claimRef.namespace}{"\n"}{end}`)) {
+			fields := strings.Fields(line)
+			if len(fields) < 3 || fields[2] != namespace {
+				continue
+			}
+			if taken = true; fields[1] == "Released" {
+				c.Kubectl(t, "", "patch", "pv", fields[0], "--patch", `{"spec": {"claimRef": null}}`)
+			}
+		}
+		if !taken {
+			return
+		}
+		if time.Now().After(end) {
+			t.Error("a volume is not given back")
+			return
+		}
+	}
 }
 
 // script is scripts/kube-cluster of this tree, above the folder of the test's package.
