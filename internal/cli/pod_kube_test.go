@@ -41,7 +41,7 @@ func newPodRun(t *testing.T) podRun {
 		t.Skip("no cluster: run it beside one, scripts/kube-cluster go test -tags 'system kube' ./internal/cli -run Pod")
 	}
 	dir := t.TempDir()
-	r := podRun{t: t, suite: filepath.Join(dir, "pod.yaml"), store: filepath.Join(dir, "store"), namespace: strings.ToLower("t-" + t.Name())}
+	r := podRun{t: t, suite: filepath.Join(dir, "pod.yaml"), store: filepath.Join(dir, "store"), namespace: strings.ToLower("t-" + strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))}
 	if err := os.WriteFile(r.suite, []byte(podSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +107,7 @@ func (l *listened) await(t *testing.T, text string) {
 }
 
 func TestARunInAPodThatIsKilled(t *testing.T) {
+	t.Parallel()
 	r := newPodRun(t)
 	run := r.command("run", r.suite, "--on", r.pod(""))
 	var said listened
@@ -142,6 +143,7 @@ func TestARunInAPodThatIsKilled(t *testing.T) {
 
 // A pod that is taken away costs the repetition and not the run.
 func TestARunWhosePodIsDeleted(t *testing.T) {
+	t.Parallel()
 	r := newPodRun(t)
 	run := r.command("run", r.suite, "--on", r.pod(""), "--json")
 	var said listened
@@ -176,6 +178,7 @@ func TestARunWhosePodIsDeleted(t *testing.T) {
 
 // Limits of the pod are a factor, and one that holds the load back is said to.
 func TestASweepOfAPodsLimits(t *testing.T) {
+	t.Parallel()
 	r := newPodRun(t)
 	out, err := r.command("sweep", r.suite, "--on", r.pod("&memory=128Mi"), "--factor", "pod:cpu=50m,500m", "--blocks", "1", "--set", "rate_iops=0", "--set", "runtime=2s").CombinedOutput()
 	if err != nil && !strings.Contains(string(out), "saved as") {
@@ -184,6 +187,30 @@ func TestASweepOfAPodsLimits(t *testing.T) {
 	for _, text := range []string{"boot with cpu=50m", "boot with cpu=500m", "cpu-quota"} {
 		if !strings.Contains(string(out), text) {
 			t.Errorf("nothing of %q in\n%s", text, out)
+		}
+	}
+}
+
+// The plain ways: the built-in suite, what holds the pod's machine back, and the network between two pods.
+func TestPodsThePlainWay(t *testing.T) {
+	t.Parallel()
+	r := newPodRun(t)
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"run", "quick", "--on", r.pod(""), "--repeat", "1", "--size", "64m", "--set", "runtime=1s", "--set", "size=64m"}, []string{"6/6  ", "saved as", "headroom doctor"}},
+		{[]string{"doctor", r.pod(""), "--all"}, []string{"kube:pod?emptydir", "clear"}},
+		{[]string{"net", "--on", "client=kube:pod?namespace=" + r.namespace, "--on", "server=kube:pod?namespace=" + r.namespace, "--repeat", "1", "--set", "time=2s"}, []string{"bit/s", "10.244."}},
+	} {
+		out, err := r.command(c.args...).CombinedOutput()
+		if err != nil {
+			t.Errorf("%v: %v\n%s", c.args, err, out)
+		}
+		for _, text := range c.want {
+			if !strings.Contains(string(out), text) {
+				t.Errorf("%v: nothing of %q in\n%s", c.args, text, out)
+			}
 		}
 	}
 }

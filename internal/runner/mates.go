@@ -41,16 +41,23 @@ func (s *Session) repeatTogether(ctx context.Context, next plan.Repetition) (lab
 		return lab.Repetition{}, err
 	}
 	j := newJoint(append([]*Session{s}, s.mates...))
-	defer j.forget(ctx)
-	errs, err := j.carryOut(ctx, func(*Session) plan.Repetition { return next }, func() {
-		s.tell(Event{Doing: cell.Title, Begins: true, Cell: &cell, Left: cell.Expected})
+	j.own = func(*Session) plan.Repetition { return next }
+	j.begins = func() { s.tell(Event{Doing: cell.Title, Begins: true, Cell: &cell, Left: cell.Expected}) }
+	var rep lab.Repetition
+	err = j.repeat(ctx, func() error {
+		var err error
+		rep, err = s.keepTogether(next, cell, j)
+		return err
 	})
-	if err != nil {
-		return lab.Repetition{}, err
-	}
+	return rep, err
+}
+
+// keepTogether saves what all of them did as one repetition.
+func (s *Session) keepTogether(next plan.Repetition, cell Cell, j *joint) (lab.Repetition, error) {
 	rep := (&together{}).sum(next, &cell, j)
 	first := j.attempts[0]
 	rep.After, rep.Layout, rep.Did, rep.Command = first.rep.After, first.rep.Layout, first.rep.Did, first.rep.Command
+	var errs []error
 	for i, m := range j.sessions {
 		raw, err := m.keepRaw(j.attempts[i], m.Role)
 		errs = append(errs, err)

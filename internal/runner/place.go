@@ -180,6 +180,10 @@ func (s *Session) cleanUp() error {
 	if s.outcome.Stuck {
 		return nil // a load that could not be killed has files open; the next start looks again
 	}
+	if s.lost(context.Background()) != nil {
+		s.outcome.Stuck = true // what is left there, if it did not go with the target, is for the next start, too
+		return nil
+	}
 	var errs []error
 	if s.scratch != "" && s.Laid == nil {
 		_, err := RemoveScratch(context.Background(), s.Target, s.scratch)

@@ -13,14 +13,18 @@ import (
 // mostRenewals is how often a run goes on after its target was lost: what is lost more often is no place to measure on.
 const mostRenewals = 3
 
+// lost says why the target is gone for good, where another can be had; nil otherwise.
+func (s *Session) lost(ctx context.Context) error {
+	if t, ok := s.Target.(target.Perishable); ok && ctx.Err() == nil {
+		return t.Lost(ctx)
+	}
+	return nil
+}
+
 // renew has another target in place of one that was lost in the course of a repetition, so that the repetition is lost and not the run. It
 // returns the error of the repetition where the target is still there, and where no other can be had.
 func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error) error {
-	t, ok := s.Target.(target.Perishable)
-	if !ok || ctx.Err() != nil {
-		return failed
-	}
-	why := t.Lost(ctx)
+	why := s.lost(ctx)
 	if why == nil {
 		return failed
 	}
@@ -30,7 +34,7 @@ func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error)
 	}
 	s.renewed++
 	s.tell(Event{Doing: "waiting for another target in place of one that is gone", Begins: true})
-	if err := t.Renew(ctx); err != nil {
+	if err := s.Target.(target.Perishable).Renew(ctx); err != nil {
 		s.outcome.Stuck = false // what went on there is gone with it
 		return errors.Join(why, err)
 	}

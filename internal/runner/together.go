@@ -106,13 +106,6 @@ func (t *together) done() []plan.Done {
 	return done
 }
 
-// joint is one repetition on all targets that carry it out.
-type joint struct {
-	sessions []*Session
-	attempts []*attempt
-	offsets  []offset
-}
-
 // taking are those who carry out a cell.
 func (t *together) taking(cell string) (*joint, error) {
 	var sessions []*Session
@@ -127,74 +120,24 @@ func (t *together) taking(cell string) (*joint, error) {
 	return newJoint(sessions), nil
 }
 
-func newJoint(sessions []*Session) *joint {
-	return &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions))}
-}
-
-// forget ends what is beside the loads, and deletes what their jobs have left.
-func (j *joint) forget(ctx context.Context) {
-	for i, a := range j.attempts {
-		if a != nil {
-			j.sessions[i].endBeside(context.WithoutCancel(ctx), a.cell)
-			a.forget(ctx)
-		}
-	}
-}
-
-// carryOut carries out one repetition on all of them. own is what it is for each, and begins is called when all are ready and none has begun. When the
-// load of one comes to no end, the others are kept: why is in errs, and the error of the whole is why nothing is to be kept.
-func (j *joint) carryOut(ctx context.Context, own func(s *Session) plan.Repetition, begins func()) (errs []error, err error) {
-	err = j.all(ctx, func(ctx context.Context, i int, s *Session) (err error) {
-		j.attempts[i], err = s.arrive(ctx, own(s))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	// The counters are read when nobody prepares anything any more.
-	err = j.all(ctx, func(ctx context.Context, i int, s *Session) error {
-		j.offsets[i] = offsetOf(ctx, s.Target)
-		return s.ready(ctx, j.attempts[i])
-	})
-	if err != nil {
-		return nil, err
-	}
-	begins()
-	// All are ready, and none has begun: this is the barrier.
-	errs = j.each(func(i int, s *Session) error { return s.carryOut(ctx, j.attempts[i]) })
-	if err := errors.Join(errs...); err != nil && ctx.Err() != nil {
-		return nil, j.sessions[0].stoppedOr(ctx, err)
-	}
-	for i, err := range errs {
-		if err != nil {
-			j.attempts[i].lost(err)
-		}
-	}
-	j.heedUpsets(ctx)
-	return errs, nil
-}
-
-// repeat carries out one repetition on all targets. When the load of one fails, the others are kept.
+// repeat carries out one repetition on all targets. When the load of one fails, the others are kept; when a target is lost and another can be
+// had in its place, all of them carry it out anew.
 func (t *together) repeat(ctx context.Context, next plan.Repetition) error {
 	j, err := t.taking(next.Cell)
 	if err != nil {
 		return err
 	}
-	defer j.forget(ctx)
 	sum, err := t.cell(next.Cell)
 	if err != nil {
 		return err
 	}
-	own := func(s *Session) plan.Repetition {
+	j.own = func(s *Session) plan.Repetition {
 		own := next
 		own.Cell = CellOf(next.Cell, s.Role)
 		return own
 	}
-	errs, err := j.carryOut(ctx, own, func() { t.tell(Event{Doing: sum.Title, Begins: true, Cell: sum, Left: sum.Expected}) })
-	if err != nil {
-		return err
-	}
-	return errors.Join(append(errs, t.save(next, sum, j))...)
+	j.begins = func() { t.tell(Event{Doing: sum.Title, Begins: true, Cell: sum, Left: sum.Expected}) }
+	return j.repeat(ctx, func() error { return t.save(next, sum, j) })
 }
 
 // lost makes a repetition of an attempt that came to no end.
@@ -246,38 +189,6 @@ func (t *together) sumCell(id string) *Cell {
 		return nil
 	}
 	return &t.Sums[i]
-}
-
-// each does something with every session at the same time, and waits for all of them.
-func (j *joint) each(f func(i int, s *Session) error) []error {
-	errs := make([]error, len(j.sessions))
-	var wait sync.WaitGroup
-	for i, s := range j.sessions {
-		wait.Go(func() { errs[i] = f(i, s) })
-	}
-	wait.Wait()
-	return errs
-}
-
-// all is each for what is of no use when one of the sessions fails: then the others are stopped. The error is what failed first.
-func (j *joint) all(ctx context.Context, f func(ctx context.Context, i int, s *Session) error) error {
-	within, stop := context.WithCancel(ctx)
-	defer stop()
-	var once sync.Once
-	var first error
-	errs := j.each(func(i int, s *Session) error {
-		err := f(within, i, s)
-		if err != nil {
-			once.Do(func() { first = err; stop() })
-		}
-		return err
-	})
-	for i, s := range j.sessions {
-		if s.outcome.Stuck && errs[i] != first { // what is left on a target is said in any case
-			first = errors.Join(first, errs[i])
-		}
-	}
-	return j.sessions[0].stoppedOr(ctx, first)
 }
 
 // heard passes on what a session tells. Rates are those of all.

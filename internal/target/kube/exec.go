@@ -41,8 +41,8 @@ type connection struct {
 // helloLimit is how long the container may take to answer for the first time.
 const helloLimit = 30 * time.Second
 
-// dial finds out who the user in the container is.
-func dial(ctx context.Context, c *cluster, pod string) (*connection, error) {
+// dial finds out who the user in the container is. fate is an error when the pod is gone.
+func dial(ctx context.Context, c *cluster, pod string, fate func(ctx context.Context) error) (*connection, error) {
 	l := &connection{cluster: c, pod: pod, gone: make(chan struct{}), open: map[*context.CancelFunc]<-chan struct{}{}}
 	var stdout, stderr words
 	session, err := l.Shell(&stdout, &stderr)
@@ -72,7 +72,44 @@ func dial(ctx context.Context, c *cluster, pod string) (*connection, error) {
 		}
 		return nil, e
 	}
+	go l.watch(fate)
 	return l, nil
+}
+
+// watchEvery is how often it is asked whether the pod is still there. Streams to a node that lost its power break by themselves after hours.
+const watchEvery = 10 * time.Second
+
+// watch counts the connection as lost when the pod is gone, so that nobody waits for an answer that will not come.
+func (l *connection) watch(fate func(ctx context.Context) error) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-l.gone:
+			return
+		case <-ticker.C:
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), watchEvery)
+		err := fate(ctx)
+		cancel()
+		if !errors.Is(err, target.ErrGone) {
+			continue
+		}
+		l.mu.Lock()
+		l.lose()
+		for cancel := range l.open {
+			(*cancel)()
+		}
+		l.mu.Unlock()
+	}
+}
+
+// lose has everybody know that the connection is lost. The lock is held.
+func (l *connection) lose() {
+	if !l.lost {
+		l.lost = true
+		close(l.gone)
+	}
 }
 
 func (c *cluster) execCommand(pod string) string {
@@ -139,9 +176,8 @@ func (l *connection) start(argv []string, stdout, stderr io.Writer) (*target.Ses
 		}
 		l.mu.Lock()
 		delete(l.open, &cancel)
-		if broke && !l.lost {
-			l.lost = true
-			close(l.gone)
+		if broke {
+			l.lose()
 		}
 		l.mu.Unlock()
 		if broke {
@@ -177,6 +213,7 @@ func (c *cluster) executor(pod string, argv []string) (remotecommand.Executor, e
 // Close ends all sessions.
 func (l *connection) Close() error {
 	l.mu.Lock()
+	l.lose()
 	var ended []<-chan struct{}
 	for cancel, e := range l.open {
 		(*cancel)()

@@ -254,7 +254,7 @@ func (w overAPI) Dial(ctx context.Context) (target.Connection, error) {
 	if err := p.fate(ctx, name); err != nil {
 		return nil, err
 	}
-	c, err := dial(ctx, p.cluster, name)
+	c, err := dial(ctx, p.cluster, name, func(ctx context.Context) error { return p.fate(ctx, name) })
 	if err != nil {
 		if fate := p.fate(ctx, name); fate != nil {
 			return nil, fate
@@ -352,19 +352,23 @@ func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 // Settings are what Boot can change.
 func Settings() []string { return []string{"cpu", "memory"} }
 
-// replace removes the pod and makes the next. The claim is given to the next one first, so that it does not go with the old.
+// replace removes the pod and makes the next, unless the node takes none. The claim is given to the next one first, so that it does not go
+// with the old; one that went already is made anew, where that is a folder, which is seen to be empty.
 func (p *Pod) replace(ctx context.Context) error {
+	old, node := p.now()
+	p.options.Node = node
+	if err := p.lacksNode(ctx); err != nil {
+		return err
+	}
+	if p.options.Volume.Kind == Ephemeral && p.options.Volume.Block {
+		return p.volumeGone("class= keeps the volume for the next pod")
+	}
 	if err := p.Forget(); err != nil {
 		return err
 	}
-	old, node := p.now()
 	if p.options.Volume.Kind == Claimed {
-		patch := []byte(`{"metadata":{"ownerReferences":null}}`)
-		if _, err := p.cluster.of(claims()).Patch(ctx, p.objects(1).claim, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			if absent(err) {
-				return &lab.Error{What: "the volume went with the pod", Target: p.Name(), Err: target.ErrGone}
-			}
-			return &lab.Error{What: "can't keep the claim for the next pod", Target: p.Name(), Err: err}
+		if err := p.keepClaim(ctx); err != nil {
+			return err
 		}
 	}
 	if _, err := p.cluster.remove(ctx, pods(), old, p.session); err != nil {
@@ -373,8 +377,35 @@ func (p *Pod) replace(ctx context.Context) error {
 	if err := p.cluster.awaitGone(ctx, pods(), "pod", old); err != nil {
 		return err
 	}
-	p.options.Node = node
+	if p.options.Volume.Kind == Claimed && p.claimUID == "" {
+		if err := p.cluster.awaitGone(ctx, claims(), "pvc", p.objects(1).claim); err != nil {
+			return err
+		}
+		if err := p.lacksClass(ctx); err != nil {
+			return err
+		}
+	}
 	return p.start(ctx)
+}
+
+// keepClaim has the claim outlast the pod. It forgets one that went with the pod.
+func (p *Pod) keepClaim(ctx context.Context) error {
+	patch := []byte(`{"metadata":{"ownerReferences":null}}`)
+	claim, err := p.cluster.of(claims()).Patch(ctx, p.objects(1).claim, types.MergePatchType, patch, metav1.PatchOptions{})
+	switch {
+	case err != nil && !absent(err):
+		return &lab.Error{What: "can't keep the claim for the next pod", Target: p.Name(), Err: err}
+	case err == nil && claim.GetDeletionTimestamp() == nil:
+		return nil
+	case p.options.Volume.Block:
+		return p.volumeGone("a device that was made anew is looked at before it is written to: go on with headroom run --resume")
+	}
+	p.claimUID = ""
+	return nil
+}
+
+func (p *Pod) volumeGone(hint string) error {
+	return &lab.Error{What: "the device went with the pod, and another one may hold data", Target: p.Name(), Err: target.ErrGone, Hints: []string{hint}}
 }
 
 // Caveats are what is to be said of every measurement in the pod.

@@ -150,6 +150,8 @@ func (p *Pod) hints(s status, said string) []string {
 		return []string{"the volume is on another node than the one that is asked for", p.bindingHints()[0]}
 	case has("Insufficient cpu") || has("Insufficient memory"):
 		return []string{"no node has that much left: ask for less with cpu= and memory=, or request less than the limit: cpu=100m..2", "kubectl describe nodes shows what is allocated"}
+	case has("were unschedulable"):
+		return []string{"a node is cordoned or drained, and takes no pods: kubectl get nodes shows which; kubectl uncordon NODE", "tolerate has the pod run there all the same"}
 	case has("untolerated taint"):
 		return []string{"add tolerate, which has the pod run on nodes with taints, too"}
 	case has("node affinity/selector"):

@@ -1,0 +1,165 @@
+//go:build system && kube
+
+package cli
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/target/kubetest"
+)
+
+// result is what of a run's document the tests here look at.
+type result struct {
+	Status   string
+	Warnings []struct{ Code, Text string }
+	Cells    []struct {
+		ID       string
+		N        int
+		Warnings []struct{ Code string }
+	}
+}
+
+// going is a headroom that goes on beside the test.
+type going struct {
+	r         podRun
+	cmd       *exec.Cmd
+	said, out listened
+}
+
+func (r podRun) start(args ...string) *going {
+	r.t.Helper()
+	g := &going{r: r, cmd: r.command(args...)}
+	g.cmd.Stderr, g.cmd.Stdout = &g.said, &g.out
+	if err := g.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	return g
+}
+
+// whole is the document of a run that has come to its end with some repetitions of each of some cells.
+func (g *going) whole(cells, repetitions int) result {
+	g.r.t.Helper()
+	if err := g.cmd.Wait(); err != nil {
+		g.r.t.Fatalf("%v\n%s", err, &g.said)
+	}
+	var d result
+	if err := json.Unmarshal([]byte(g.out.String()), &d); err != nil {
+		g.r.t.Fatalf("%v\n%s", err, &g.out)
+	}
+	if d.Status != "complete" || len(d.Cells) != cells {
+		g.r.t.Errorf("%s, %d cells\n%s", d.Status, len(d.Cells), &g.out)
+	}
+	for _, c := range d.Cells {
+		if c.N != repetitions {
+			g.r.t.Errorf("%s has %d repetitions", c.ID, c.N)
+		}
+	}
+	return d
+}
+
+// lost are the texts of the losses that a run tells of.
+func (d result) lost() []string {
+	var texts []string
+	for _, w := range d.Warnings {
+		if w.Code == "target-lost" {
+			texts = append(texts, w.Text)
+		}
+	}
+	return texts
+}
+
+// One pod of two that is taken away costs the repetition of both, which is carried out anew.
+func TestARunOnTwoPodsOneOfWhichIsDeleted(t *testing.T) {
+	t.Parallel()
+	r := newPodRun(t)
+	g := r.start("run", r.suite, "--on", "a="+r.pod(""), "--on", "b="+r.pod(""), "--json")
+	g.said.await(t, "1/2  ")
+	r.kubectl("delete", "-n", r.namespace, r.made()[0], "--grace-period=0", "--force")
+	d := g.whole(6, 1) // two jobs on a, b and both
+	if lost := d.lost(); len(lost) != 1 || !strings.Contains(lost[0], "it was deleted") || !strings.HasPrefix(lost[0], "a: ") && !strings.HasPrefix(lost[0], "b: ") {
+		t.Errorf("%q", lost)
+	}
+}
+
+// Who cordons a node has no pod of it end. A drained one has no room for another pod: the run ends at once, says why, and goes on when the
+// node is back.
+func TestARunWhoseNodeIsDrained(t *testing.T) {
+	r := newPodRun(t)
+	g := r.start("run", r.suite, "--on", r.pod(""), "--repeat", "2")
+	g.said.await(t, "1/4  ")
+	defer r.kubectl("uncordon", "node1")
+	r.kubectl("cordon", "node1")
+	g.said.await(t, "2/4  ")
+	drained := time.Now()
+	r.kubectl("drain", "node1", "--pod-selector=app.kubernetes.io/managed-by=headroom", "--force", "--delete-emptydir-data", "--timeout=60s")
+	err := g.cmd.Wait()
+	t.Logf("figure: a run ends %.0f s after its node was drained", time.Since(drained).Seconds())
+	if err == nil || g.cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ends with %v", err)
+	}
+	for _, text := range []string{"is gone: Eviction API: evicting", "node node1 is cordoned", "kubectl uncordon node1", "2 of 4 repetitions are kept", "headroom run --resume"} {
+		if !strings.Contains(g.said.String(), text) {
+			t.Errorf("nothing of %q in\n%s", text, &g.said)
+		}
+	}
+	if left := r.made(); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+	r.kubectl("uncordon", "node1")
+	r.start("run", "--resume", "last", "--json").whole(2, 2)
+}
+
+// A pod that is gone is noticed although its node does not answer any more, as one that lost its power.
+func TestARunWhosePodIsDeletedWithoutItsKubelet(t *testing.T) {
+	r := newPodRun(t)
+	g := r.start("run", r.suite, "--on", r.pod(""), "--json")
+	g.said.await(t, "1/2  ")
+	over := kubetest.Start(t).Disturb(t, "kubelet", "STOP")
+	r.kubectl("delete", "-n", r.namespace, r.made()[0], "--grace-period=0", "--force")
+	g.said.await(t, "waiting for another target")
+	over()
+	if lost := g.whole(2, 1).lost(); len(lost) != 1 || !strings.Contains(lost[0], "it was deleted") {
+		t.Errorf("%q", lost)
+	}
+}
+
+// A kubelet that stands still keeps nobody from measuring: the load goes on, and is asked after when the kubelet answers again.
+func TestARunWhoseKubeletStandsStill(t *testing.T) {
+	r := newPodRun(t)
+	g := r.start("run", r.suite, "--on", r.pod(""), "--json")
+	g.said.await(t, "1/2  ")
+	over := kubetest.Start(t).Disturb(t, "kubelet", "STOP")
+	time.Sleep(time.Minute) // the controllers count the node as lost after 50 s
+	if ready := r.kubectl("get", "node", "node1", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`); ready != "Unknown" {
+		t.Errorf("the node is Ready: %s", ready)
+	}
+	over()
+	if lost := g.whole(2, 1).lost(); len(lost) > 0 {
+		t.Errorf("%q", lost)
+	}
+}
+
+// An API server that is gone for a while costs nothing but waiting.
+func TestARunWhoseAPIServerIsStartedAnew(t *testing.T) {
+	r := newPodRun(t)
+	g := r.start("run", r.suite, "--on", r.pod(""), "--json")
+	g.said.await(t, "1/2  ")
+	over := kubetest.Start(t).Disturb(t, "kube-apiserver", "KILL")
+	time.Sleep(5 * time.Second)
+	over()
+	d := g.whole(2, 1)
+	if lost := d.lost(); len(lost) > 0 {
+		t.Errorf("%q", lost)
+	}
+	for _, c := range d.Cells {
+		for _, w := range c.Warnings {
+			if w.Code == "no-result" || w.Code == "errors" {
+				t.Errorf("%s: %s", c.ID, w.Code)
+			}
+		}
+	}
+}

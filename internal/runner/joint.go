@@ -1,0 +1,136 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"headroom/internal/plan"
+)
+
+// joint is one repetition on all targets that carry it out.
+type joint struct {
+	sessions []*Session
+	attempts []*attempt
+	offsets  []offset
+	// own is what the repetition is for one of them, and begins is called when all are ready and none has begun.
+	own    func(s *Session) plan.Repetition
+	begins func()
+}
+
+func newJoint(sessions []*Session) *joint {
+	return &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions))}
+}
+
+// repeat carries out the repetition on all of them, and has it kept. When a target is lost and another can be had in its place, all of them carry it out
+// anew.
+func (j *joint) repeat(ctx context.Context, keep func() error) error {
+	for {
+		kept, failed := j.attempt(ctx, keep)
+		if kept || failed == nil {
+			return failed
+		}
+		again, err := j.renew(ctx)
+		if !again {
+			return j.sessions[0].stoppedOr(ctx, errors.Join(failed, err))
+		}
+	}
+}
+
+// attempt carries it out once. It is kept unless a target was lost; when the load of one came to no end, the others are, and the error says why it did not.
+func (j *joint) attempt(ctx context.Context, keep func() error) (kept bool, err error) {
+	clear(j.attempts)
+	defer j.forget(ctx)
+	errs, err := j.carryOut(ctx)
+	if err != nil {
+		return false, err
+	}
+	return true, errors.Join(append(errs, keep())...)
+}
+
+// carryOut has all of them begin at the same moment. errs are why loads came to no end, err is why nothing is to be kept.
+func (j *joint) carryOut(ctx context.Context) (errs []error, err error) {
+	err = j.all(ctx, func(ctx context.Context, i int, s *Session) (err error) {
+		j.attempts[i], err = s.arrive(ctx, j.own(s))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The counters are read when nobody prepares anything any more.
+	err = j.all(ctx, func(ctx context.Context, i int, s *Session) error {
+		j.offsets[i] = offsetOf(ctx, s.Target)
+		return s.ready(ctx, j.attempts[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.begins()
+	// All are ready, and none has begun: this is the barrier.
+	errs = j.each(func(i int, s *Session) error { return s.carryOut(ctx, j.attempts[i]) })
+	if failed := errors.Join(errs...); failed != nil && (ctx.Err() != nil || slices.ContainsFunc(j.sessions, func(s *Session) bool { return s.lost(ctx) != nil })) {
+		return nil, j.sessions[0].stoppedOr(ctx, failed)
+	}
+	for i, err := range errs {
+		if err != nil {
+			j.attempts[i].lost(err)
+		}
+	}
+	j.heedUpsets(ctx)
+	return errs, nil
+}
+
+// renew has other targets in place of those that were lost. It says whether there were some, and all could be had.
+func (j *joint) renew(ctx context.Context) (again bool, err error) {
+	for _, s := range j.sessions {
+		before := s.renewed
+		if err := s.renew(ctx, j.own(s), nil); err != nil {
+			return false, err
+		}
+		again = again || s.renewed > before
+	}
+	return again, nil
+}
+
+// forget ends what is beside the loads, and deletes what their jobs have left.
+func (j *joint) forget(ctx context.Context) {
+	for i, a := range j.attempts {
+		if a != nil {
+			j.sessions[i].endBeside(context.WithoutCancel(ctx), a.cell)
+			a.forget(ctx)
+		}
+	}
+}
+
+// each does something with every session at the same time, and waits for all of them.
+func (j *joint) each(f func(i int, s *Session) error) []error {
+	errs := make([]error, len(j.sessions))
+	var wait sync.WaitGroup
+	for i, s := range j.sessions {
+		wait.Go(func() { errs[i] = f(i, s) })
+	}
+	wait.Wait()
+	return errs
+}
+
+// all is each for what is of no use when one of the sessions fails: then the others are stopped. The error is what failed first.
+func (j *joint) all(ctx context.Context, f func(ctx context.Context, i int, s *Session) error) error {
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	var once sync.Once
+	var first error
+	errs := j.each(func(i int, s *Session) error {
+		err := f(within, i, s)
+		if err != nil {
+			once.Do(func() { first = err; stop() })
+		}
+		return err
+	})
+	for i, s := range j.sessions {
+		if s.outcome.Stuck && errs[i] != first { // what is left on a target is said in any case
+			first = errors.Join(first, errs[i])
+		}
+	}
+	return j.sessions[0].stoppedOr(ctx, first)
+}
