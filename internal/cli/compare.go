@@ -53,7 +53,7 @@ incomparable; --anyway compares them nevertheless.
 reference:NAME is a published result (headroom references lists them).
 
 With --live both sides are measured now, in turns: two directories or devices,
-or two suites in one place. Each load ends at its verdict.`,
+two suites in one place, or two targets. Each load ends at its verdict.`,
 		Example: `  headroom compare before after
   headroom compare debian talos flatcar --margin 5%
   headroom compare before last --margin 3% --margin 'read.latency.*=10%'
@@ -61,7 +61,9 @@ or two suites in one place. Each load ends at its verdict.`,
   headroom compare before after -o page.html
   headroom compare reference:kbench/samsung-850-pro last
   headroom compare --live --suite quick /mnt/a /mnt/b
-  headroom compare --live --suite quick /srv --set-base iodepth=1 --set-new iodepth=2`,
+  headroom compare --live --suite quick /srv --set-base iodepth=1 --set-new iodepth=2
+  headroom compare --live --suite quick ssh://db1 ssh://db2 /srv
+  headroom compare --live --suite nvme 'kube:pod?class=fast&mode=block' 'kube:pod?class=slow&mode=block'`,
 		Args: func(c *cobra.Command, args []string) error {
 			if live.live || live.layers {
 				return nil

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/plan"
 	"headroom/internal/store"
 	"headroom/internal/suite"
+	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -22,12 +23,59 @@ type contest struct {
 	options liveOptions
 	terms   lab.Terms
 	pairs   *plan.Pairs
+	// targets of the arms, which may be one.
+	targets map[string]target.Target
 }
 
 // armNames in the order in which they are planned and shown.
 func armNames() []string { return []string{plan.Base, plan.New} }
 
 func (c *contest) base() *measurement { return c.arms[plan.Base] }
+
+// targetNames are those of the two sides: of the command line, or of the runs that are gone on with.
+func (c *contest) targetNames(args []string) ([]string, error) {
+	if c.options.resume == "" {
+		base, next, err := c.options.sides(args)
+		return []string{base.target, next.target}, err
+	}
+	if len(args) > 0 {
+		return nil, usage("--resume takes what to compare from the runs", "headroom compare --live --resume "+c.options.resume)
+	}
+	found, err := c.twoRuns()
+	if err != nil {
+		return nil, err
+	}
+	return []string{targetOfRun(found[plan.Base].Run), targetOfRun(found[plan.New].Run)}, nil
+}
+
+// openTargets opens those of the two sides. A machine that is on both is one target; a pod and a guest are made for each.
+func (c *contest) openTargets(ctx context.Context, names []string) error {
+	c.targets = map[string]target.Target{}
+	for i, arm := range armNames() {
+		if i > 0 && names[i] == names[0] && !isPod(names[i]) && !fleeting(names[i]) {
+			c.targets[arm] = c.targets[plan.Base]
+			break
+		}
+		t, err := c.openTarget(ctx, names[i])
+		if err != nil {
+			return err
+		}
+		c.targets[arm] = t
+	}
+	return nil
+}
+
+func (c *contest) closeTargets() {
+	if c.targets[plan.New] == c.targets[plan.Base] {
+		delete(c.targets, plan.New)
+	}
+	for _, t := range c.targets {
+		c.closeTarget(t)
+	}
+}
+
+// onOneTarget says whether the sides can be in each other's way.
+func (c *contest) onOneTarget() bool { return c.targets[plan.New] == c.targets[plan.Base] }
 
 // draw makes two new runs out of the command line.
 func (c *contest) draw(ctx context.Context, args []string) error {
@@ -38,11 +86,10 @@ func (c *contest) draw(ctx context.Context, args []string) error {
 	if c.options.seed == 0 {
 		c.options.seed = rand.Uint64()
 	}
-	t := c.local()
 	c.names = armNames()
 	c.arms = map[string]*measurement{
-		plan.Base: {program: c.program, options: c.options.runOptions(0, plan.Base, c.options.setBase), store: c.store, target: t},
-		plan.New:  {program: c.program, options: c.options.runOptions(1, plan.New, c.options.setNew), store: c.store, target: t},
+		plan.Base: {program: c.program, options: c.options.runOptions(0, plan.Base, c.options.setBase), store: c.store, target: c.targets[plan.Base]},
+		plan.New:  {program: c.program, options: c.options.runOptions(1, plan.New, c.options.setNew), store: c.store, target: c.targets[plan.New]},
 	}
 	for i, s := range []liveSide{base, next} {
 		typed := []string{s.suite, s.place}
@@ -56,7 +103,9 @@ func (c *contest) draw(ctx context.Context, args []string) error {
 	if err := c.agree(); err != nil {
 		return err
 	}
-	c.arms[plan.New].beside = c.base()
+	if c.onOneTarget() {
+		c.arms[plan.New].beside = c.base()
+	}
 	for _, arm := range armNames() {
 		if err := c.arms[arm].ready(ctx); err != nil {
 			return err
@@ -132,33 +181,10 @@ func directionsOf(params map[string]string) []string {
 }
 
 // takeUp makes the contest out of one that was interrupted, or that ended undecided and is given more time or more pairs.
-func (c *contest) takeUp(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return usage("--resume takes what to compare from the runs", "headroom compare --live --resume "+c.options.resume)
-	}
-	named, err := c.store.Find(c.options.resume)
+func (c *contest) takeUp(ctx context.Context) error {
+	found, err := c.twoRuns()
 	if err != nil {
 		return err
-	}
-	all, err := c.partners(named)
-	if err != nil {
-		return err
-	}
-	found := map[string]*store.Bundle{}
-	for _, b := range all {
-		arm := plan.New
-		if b.Run.ID == b.Run.Pair {
-			arm = plan.Base
-		}
-		found[arm] = b
-	}
-	if found[plan.Base] == nil || found[plan.New] == nil || named.Run.Terms == nil {
-		return usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
-	}
-	complete := found[plan.Base].Run.Status == lab.Complete && found[plan.New].Run.Status == lab.Complete
-	if complete && c.options.budget == 0 && c.options.pairs == 0 {
-		return usage("this comparison is complete", fmt.Sprintf("headroom compare %s %s shows it", found[plan.Base].Run.ID, found[plan.New].Run.ID),
-			"where it ended undecided, --budget 5m goes on with it, or --pairs 40")
 	}
 	c.terms = latest(found[plan.Base].Run.Terms, found[plan.New].Run.Terms)
 	if err := c.allow(c.options.pairs); err != nil {
@@ -166,8 +192,8 @@ func (c *contest) takeUp(ctx context.Context, args []string) error {
 	}
 	c.names, c.arms = armNames(), map[string]*measurement{}
 	for i, arm := range armNames() {
-		m := &measurement{program: c.program, options: c.options.runOptions(i, arm, nil), store: c.store, target: c.local()}
-		if arm == plan.New {
+		m := &measurement{program: c.program, options: c.options.runOptions(i, arm, nil), store: c.store, target: c.targets[arm]}
+		if arm == plan.New && c.onOneTarget() {
 			m.beside = c.base()
 		}
 		c.arms[arm] = m
@@ -178,10 +204,42 @@ func (c *contest) takeUp(ctx context.Context, args []string) error {
 	}
 	c.setPlan()
 	c.takeKept()
-	if _, more := c.plan.Next(c.done); complete && !more {
+	if _, more := c.plan.Next(c.done); bothComplete(found) && !more {
 		return c.nothingLeft()
 	}
 	return nil
+}
+
+// twoRuns are the sides of the comparison that is to be gone on with, by arm.
+func (c *contest) twoRuns() (map[string]*store.Bundle, error) {
+	named, err := c.store.Find(c.options.resume)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.partners(named)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*store.Bundle{}
+	for _, b := range all {
+		arm := plan.New
+		if b.Run.ID == b.Run.Pair {
+			arm = plan.Base
+		}
+		found[arm] = b
+	}
+	if found[plan.Base] == nil || found[plan.New] == nil || named.Run.Terms == nil {
+		return nil, usage(fmt.Sprintf("run %s is no side of a live comparison that is still whole", named.Run.ID))
+	}
+	if bothComplete(found) && c.options.budget == 0 && c.options.pairs == 0 {
+		return nil, usage("this comparison is complete", fmt.Sprintf("headroom compare %s %s shows it", found[plan.Base].Run.ID, found[plan.New].Run.ID),
+			"where it ended undecided, --budget 5m goes on with it, or --pairs 40")
+	}
+	return found, nil
+}
+
+func bothComplete(sides map[string]*store.Bundle) bool {
+	return sides[plan.Base].Run.Status == lab.Complete && sides[plan.New].Run.Status == lab.Complete
 }
 
 // latest are the terms that allow more pairs: who was cut off while they were changed has them in one of the runs alone.

@@ -95,15 +95,18 @@ func (o *liveOptions) check(c *cobra.Command) error {
 }
 
 // liveSide is what one side of a live comparison measures.
-type liveSide struct{ suite, place string }
+type liveSide struct{ suite, place, target string }
 
-// sides reads the arguments: places, suites, or both, of each one for both sides or one for either.
+// sides reads the arguments: places, suites and targets, of each one for both sides or one for either.
 func (o *liveOptions) sides(args []string) (base, next liveSide, err error) {
-	var suites, places []string
+	var suites, places, targets []string
 	for _, a := range args {
-		if isSuite(a) {
+		switch {
+		case isTarget(a):
+			targets = append(targets, a)
+		case isSuite(a):
 			suites = append(suites, a)
-		} else {
+		default:
 			places = append(places, a)
 		}
 	}
@@ -113,16 +116,19 @@ func (o *liveOptions) sides(args []string) (base, next liveSide, err error) {
 	if len(suites) == 0 {
 		suites = []string{"quick"}
 	}
+	if len(targets) == 0 {
+		targets = []string{here}
+	}
 	fault := func(what string) error {
 		return usage(what, "two places: headroom compare --live --suite quick /mnt/a /mnt/b",
-			"two suites: headroom compare --live a.yaml b.yaml /mnt/a", "one place with itself: name it twice")
+			"two suites: headroom compare --live a.yaml b.yaml /mnt/a", "two targets: headroom compare --live ssh://db1 ssh://db2 /srv", "one place with itself: name it twice")
 	}
-	different := len(suites) == 2 || len(places) == 2 || len(o.setBase)+len(o.setNew) > 0
+	different := len(suites) == 2 || len(places) == 2 || len(targets) == 2 || len(o.setBase)+len(o.setNew) > 0
 	switch {
-	case len(suites) > 2 || len(places) > 2:
+	case len(suites) > 2 || len(places) > 2 || len(targets) > 2:
 		return base, next, fault("compare --live takes two sides, not " + strings.Join(args, " "))
 	case !different:
-		return base, next, fault("compare --live needs something to compare: two places, two suites, or --set-base and --set-new")
+		return base, next, fault("compare --live needs something to compare: two places, two suites, two targets, or --set-base and --set-new")
 	}
 	of := func(list []string, i int) string {
 		if len(list) == 0 {
@@ -130,7 +136,7 @@ func (o *liveOptions) sides(args []string) (base, next liveSide, err error) {
 		}
 		return list[min(i, len(list)-1)]
 	}
-	return liveSide{of(suites, 0), of(places, 0)}, liveSide{of(suites, 1), of(places, 1)}, nil
+	return liveSide{of(suites, 0), of(places, 0), of(targets, 0)}, liveSide{of(suites, 1), of(places, 1), of(targets, 1)}, nil
 }
 
 // isSuite tells a suite from a place: a built-in name, or a file as suites are kept in. A folder that is called like a suite
@@ -157,11 +163,19 @@ func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args
 	if err != nil {
 		return nil, err
 	}
-	p.tidy(ctx, s, here)
 	c := &contest{turns: turns{program: p, store: s}, options: o, terms: terms}
+	names, err := c.targetNames(args)
+	if err != nil {
+		return nil, err
+	}
+	p.tidy(ctx, s, names...)
+	defer c.closeTargets()
+	if err := c.openTargets(ctx, names); err != nil {
+		return nil, err
+	}
 	defer c.release()
 	if o.resume != "" {
-		err = c.takeUp(ctx, args)
+		err = c.takeUp(ctx)
 	} else {
 		err = c.draw(ctx, args)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/target/sshtest"
 )
 
 // pacedSuite is a load whose pace is set, so that what is found of it is known beforehand.
@@ -262,6 +263,27 @@ func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
 	for _, b := range []*store.Bundle{base, next} {
 		if b.Run.Terms.Pairs != 40 || !slices.Equal(b.Run.Terms.Earlier, []int{6}) {
 			t.Errorf("%s: terms %+v", b.Run.ID, b.Run.Terms)
+		}
+	}
+}
+
+// One side on this machine and the other over ssh take turns, and go on after an interruption.
+func TestLiveOfTwoTargets(t *testing.T) {
+	a := newArena(t)
+	t.Setenv(sshConfigVariable, sshtest.Start(t).Config)
+	there := t.TempDir()
+	a.mustRun("compare", "--live", "--suite", a.base, "local", "ssh://under-test", a.place, there, "--metrics", "read.iops,write.iops", "--alpha", "0.000001", "--pairs", "4", "--confirm", "0")
+	base, next := a.sides()
+	a.pairsOf(base, next)
+	if base.Run.Targets[0].Target != here || next.Run.Targets[0].Target != "ssh://under-test" {
+		t.Errorf("measured on %s and %s", base.Run.Targets[0].Target, next.Run.Targets[0].Target)
+	}
+	// What is undecided after so few pairs goes on, and both targets are found again.
+	a.mustRun("compare", "--live", "--resume", next.Run.ID, "--pairs", "8", "--budget", "1m")
+	a.bothComplete()
+	for _, dir := range []string{a.place, there} {
+		if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+			t.Errorf("left in %s: %v, %v", dir, files, err)
 		}
 	}
 }

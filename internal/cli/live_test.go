@@ -13,13 +13,17 @@ func TestSidesOfALiveComparison(t *testing.T) {
 		suite, set string
 		base, next liveSide
 	}{
-		{"/mnt/a /mnt/b", "", "", liveSide{"quick", "/mnt/a"}, liveSide{"quick", "/mnt/b"}},
-		{"/mnt/a /mnt/b", "nvme", "", liveSide{"nvme", "/mnt/a"}, liveSide{"nvme", "/mnt/b"}},
-		{"cdm /mnt/a /mnt/a", "", "", liveSide{"cdm", "/mnt/a"}, liveSide{"cdm", "/mnt/a"}},
-		{"a.yaml b.fio /srv", "", "", liveSide{"a.yaml", "/srv"}, liveSide{"b.fio", "/srv"}},
-		{"/srv", "", "iodepth=1", liveSide{"quick", "/srv"}, liveSide{"quick", "/srv"}},
-		{"./quick /srv", "", "", liveSide{"quick", "./quick"}, liveSide{"quick", "/srv"}},
-		{"a.yaml b.yaml", "", "", liveSide{"a.yaml", ""}, liveSide{"b.yaml", ""}}, // loads without storage
+		{"/mnt/a /mnt/b", "", "", liveSide{"quick", "/mnt/a", here}, liveSide{"quick", "/mnt/b", here}},
+		{"/mnt/a /mnt/b", "nvme", "", liveSide{"nvme", "/mnt/a", here}, liveSide{"nvme", "/mnt/b", here}},
+		{"cdm /mnt/a /mnt/a", "", "", liveSide{"cdm", "/mnt/a", here}, liveSide{"cdm", "/mnt/a", here}},
+		{"a.yaml b.fio /srv", "", "", liveSide{"a.yaml", "/srv", here}, liveSide{"b.fio", "/srv", here}},
+		{"/srv", "", "iodepth=1", liveSide{"quick", "/srv", here}, liveSide{"quick", "/srv", here}},
+		{"./quick /srv", "", "", liveSide{"quick", "./quick", here}, liveSide{"quick", "/srv", here}},
+		{"a.yaml b.yaml", "", "", liveSide{"a.yaml", "", here}, liveSide{"b.yaml", "", here}}, // loads without storage
+		{"ssh://a ssh://b /srv", "", "", liveSide{"quick", "/srv", "ssh://a"}, liveSide{"quick", "/srv", "ssh://b"}},
+		{"ssh://a /a /b nvme", "", "", liveSide{"nvme", "/a", "ssh://a"}, liveSide{"nvme", "/b", "ssh://a"}},
+		{"local qemu:guest.yaml /a /b", "", "", liveSide{"quick", "/a", here}, liveSide{"quick", "/b", "qemu:guest.yaml"}},
+		{"kube:pod?class=fast kube:pod?class=slow", "", "", liveSide{"quick", "", "kube:pod?class=fast"}, liveSide{"quick", "", "kube:pod?class=slow"}},
 	} {
 		o := liveOptions{suite: c.suite}
 		if c.set != "" {
@@ -30,7 +34,7 @@ func TestSidesOfALiveComparison(t *testing.T) {
 			t.Errorf("%s: %v against %v, %v", c.args, base, next, err)
 		}
 	}
-	for _, args := range []string{"", "/srv", "quick", "quick /srv", "/a /b /c", "a.yaml b.yaml c.yaml /srv"} {
+	for _, args := range []string{"", "/srv", "quick", "quick /srv", "/a /b /c", "a.yaml b.yaml c.yaml /srv", "ssh://a /srv", "ssh://a ssh://b ssh://c /srv"} {
 		if _, _, err := (&liveOptions{}).sides(strings.Fields(args)); lab.KindOf(err) != lab.Usage {
 			t.Errorf("%q: %v, want a usage error", args, err)
 		}
