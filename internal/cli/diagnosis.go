@@ -51,6 +51,8 @@ func placeholders() []placeholder {
 		{"NAME", "the disk, array or controller"},
 		{"ADAPTER", "the network adapter"},
 		{"GUEST", "the virtual machine"},
+		{"CLASS", "the StorageClass in question"},
+		{"OTHER", "the one that is changed"},
 		{"FILE", "the description of a guest to start"},
 		{"TARGET", "a machine that headroom starts anew for each level, which is a guest (qemu:FILE); " +
 			"for this one: headroom run before and after its reboot, then headroom compare"},

@@ -41,6 +41,7 @@ shortened without --all. What can't be told is said too, with what could not
 be read.`,
 		Example: `  headroom doctor
   headroom doctor ssh://node7
+  headroom doctor 'kube:pod?class=fast'
   headroom doctor last
   headroom doctor --keep cmdline:numa=off
   headroom doctor --for talos --fail-on high

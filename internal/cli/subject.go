@@ -14,6 +14,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/target"
 )
 
 // here is the name of this machine as a target.
@@ -31,7 +32,13 @@ func (p *program) subject(ctx context.Context, name string, limit time.Duration)
 			return facts.Document{}, err
 		}
 		defer p.closeTarget(t)
-		return p.snapshotWithin(ctx, limit, t, lab.Place{Kind: lab.NoPlace})
+		place := lab.Place{Kind: lab.NoPlace}
+		if h, ok := t.(target.Holder); ok && h.Place() != "" {
+			if place, err = facts.ResolvePlace(ctx, t, h.Place()); err != nil {
+				return facts.Document{}, err
+			}
+		}
+		return p.snapshotWithin(ctx, limit, t, place)
 	}
 	if name == "" {
 		return facts.Document{}, usage("an empty name names nothing to read facts from", subjectHint)

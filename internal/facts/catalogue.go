@@ -90,6 +90,7 @@ func Classes() map[string]string {
 		"dimm":      "a memory slot: DIMM_A1",
 		"guest":     "a virtual machine that runs here (a QEMU process), by its name or process ID",
 		"drive":     "a disk of such a machine: guest/drive",
+		"claim":     "a claim of a pod that is measured, by the volume's name in the pod: under-test",
 		"busy":      "a process that does much I/O: comm/pid",
 	}
 }
@@ -106,7 +107,34 @@ func ClassOf(key string) string {
 // Catalogue is the list of all facts, by area in the order of the collectors.
 func Catalogue() []Definition {
 	return slices.Concat(systemFacts(), kernelFacts(), cpuFacts(), memoryFacts(), placeFacts(), diskFacts(), pciFacts(),
-		netFacts(), storageNetFacts(), guestFacts(), loadFacts())
+		netFacts(), storageNetFacts(), guestFacts(), clusterFacts(), loadFacts())
+}
+
+// clusterFacts are told by the API of a cluster, of a pod that is measured, its node and its volume.
+func clusterFacts() []Definition {
+	return []Definition{
+		{"cluster.version", Text, "", "version of Kubernetes, of the API server", Setting},
+		{"cluster.node", Text, "", "the node that the pod is on", Name},
+		{"cluster.node.os", Text, "", "its operating system, where os.name is that of the pod's image", Setting},
+		{"cluster.kubelet", Text, "", "version of its kubelet", Setting},
+		{"cluster.runtime", Text, "", "its container runtime and version: containerd://1.7.28", Setting},
+		{"cluster.cni", Text, "", "network plugin, and how packets get to other nodes, where an annotation of the node says so: flannel vxlan", Setting},
+		{"cluster.pod.qos", Text, "", "class of service: Guaranteed, Burstable or BestEffort", Setting},
+		{"cluster.pod.cpu.request", Text, "", "CPUs that the pod was promised, or none", Setting},
+		{"cluster.pod.cpu.limit", Text, "", "CPUs that it may use at most, or none", Setting},
+		{"cluster.pod.memory.request", Text, "", "memory that it was promised, or none", Setting},
+		{"cluster.pod.memory.limit", Text, "", "memory that it may use at most, or none", Setting},
+		{"cluster.volume.kind", Text, "", "class, ephemeral, claim, emptydir or hostpath", Setting},
+		{"claim.class", Text, "", "its StorageClass", Setting},
+		{"claim.provisioner", Text, "", "who makes volumes of that class", Setting},
+		{"claim.binding", Text, "", "when: Immediate, or WaitForFirstConsumer", Setting},
+		{"claim.parameters", List, "", "what the class asks of the provisioner, without secrets and addresses", Setting},
+		{"claim.remote_access", Text, "", "LINSTOR's allowRemoteVolumeAccess; true where the class does not say", Setting},
+		{"claim.driver", Text, "", "what serves the volume: the name of a CSI driver, or a kind: local, nfs, …", Setting},
+		{"claim.attributes", List, "", "what its CSI driver noted of it, without secrets and addresses", Setting},
+		{"claim.nodes", Text, "", "nodes that can use it (node affinity), or any", Name},
+		{"claim.replica", Text, "", "local where the node has a copy of the data, remote where DRBD has none there (diskless)", Setting},
+	}
 }
 
 func systemFacts() []Definition {

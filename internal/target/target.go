@@ -9,6 +9,8 @@ import (
 	"context"
 	"io/fs"
 	"time"
+
+	"headroom/internal/lab"
 )
 
 // Target is a place where commands run.
@@ -118,6 +120,11 @@ type Caveats interface {
 type Holder interface {
 	// Place is where that is: the path of a folder or a device there; empty where there is none.
 	Place() string
+}
+
+// Described is a target of which others know what nobody can read there: a pod, of which its cluster does.
+type Described interface {
+	Facts(ctx context.Context) []lab.Fact
 }
 
 // Labelled is a target that others can see, and who see by its label which run it belongs to.

@@ -440,5 +440,6 @@ var (
 	_ target.Perishable = (*Pod)(nil)
 	_ target.Addressed  = (*Pod)(nil)
 	_ target.Labelled   = (*Pod)(nil)
+	_ target.Described  = (*Pod)(nil)
 	_ target.Connection = (*connection)(nil)
 )

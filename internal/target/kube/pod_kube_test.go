@@ -15,6 +15,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/target/kube"
+	"headroom/internal/target/kubetest"
 	"headroom/internal/target/targettest"
 )
 
@@ -303,5 +304,37 @@ func TestWhatAKilledOneLeft(t *testing.T) {
 	}
 	if err := left[0].Forget(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a cluster knows of a pod and of its volume is among the facts.
+func TestFactsOfAPod(t *testing.T) {
+	cluster(t)
+	namespace := space(t)
+	defer kubetest.Start(t).GiveBack(t, namespace)
+	p, err := open(t, "kube:pod?class=fast&size=1Gi&cpu=100m..1&memory=128Mi&namespace="+namespace)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, details(err))
+	}
+	known := map[string]string{}
+	for _, f := range p.Facts(t.Context()) {
+		known[f.Key] = f.Value
+		if f.Unknown != "" {
+			known[f.Key] = "unknown: " + f.Unknown
+		}
+		t.Logf("%s %s = %s", f.Key, f.About, known[f.Key])
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	for key, want := range map[string]string{
+		"cluster.version": "v1.34", "cluster.kubelet": "v1.34", "cluster.runtime": "containerd://", "cluster.node": "node1", "cluster.cni": "unknown",
+		"cluster.pod.qos": "Burstable", "cluster.pod.cpu.request": "100m", "cluster.pod.cpu.limit": "1", "cluster.pod.memory.limit": "128Mi",
+		"claim.class": "fast", "claim.provisioner": "kubernetes.io/no-provisioner", "claim.binding": "WaitForFirstConsumer",
+		"claim.parameters": "none", "claim.driver": "local", "claim.nodes": "kubernetes.io/hostname In node1", "claim.replica": "local",
+	} {
+		if !strings.HasPrefix(known[key], want) {
+			t.Errorf("%s is %q, want %s", key, known[key], want)
+		}
 	}
 }
