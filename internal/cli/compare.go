@@ -53,7 +53,9 @@ incomparable; --anyway compares them nevertheless.
 reference:NAME is a published result (headroom references lists them).
 
 With --live both sides are measured now, in turns: two directories or devices,
-two suites in one place, or two targets. Each load ends at its verdict.`,
+two suites in one place, or two targets. Each load ends at its verdict.
+With --layers, from the bottom up, what each layer of storage adds, on one
+target or on several.`,
 		Example: `  headroom compare before after
   headroom compare debian talos flatcar --margin 5%
   headroom compare before last --margin 3% --margin 'read.latency.*=10%'
@@ -63,7 +65,9 @@ two suites in one place, or two targets. Each load ends at its verdict.`,
   headroom compare --live --suite quick /mnt/a /mnt/b
   headroom compare --live --suite quick /srv --set-base iodepth=1 --set-new iodepth=2
   headroom compare --live --suite quick ssh://db1 ssh://db2 /srv
-  headroom compare --live --suite nvme 'kube:pod?class=fast&mode=block' 'kube:pod?class=slow&mode=block'`,
+  headroom compare --live --suite nvme 'kube:pod?class=fast&mode=block' 'kube:pod?class=slow&mode=block'
+  headroom compare --layers /dev/sdb /dev/vg/data /srv
+  headroom compare --layers raw='kube:pod?node=w1&privileged' /dev/nvme0n1 pod='kube:pod?class=fast&node=w1'`,
 		Args: func(c *cobra.Command, args []string) error {
 			if live.live || live.layers {
 				return nil

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"headroom/internal/facts"
@@ -38,7 +40,6 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 	if err != nil {
 		return err
 	}
-	p.tidy(ctx, st, here)
 	s := &survey{rounds: rounds{turns: turns{program: p, store: st}, passes: o.pairs, level: layerLevel}, options: o}
 	defer s.release()
 	if s.passes == 0 {
@@ -51,6 +52,7 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 		if len(args) > 0 {
 			return usage("--resume takes the layers from the runs", "headroom compare --layers --resume "+o.resume)
 		}
+		p.tidy(ctx, st, here)
 		err = s.takeUp(ctx, o.resume, o.writes)
 	} else {
 		err = s.draw(ctx, args)
@@ -68,28 +70,72 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 	return s.report()
 }
 
+// layerSide is a layer as it was typed: a place on a target, or a target that was made with one. Name is empty where none was given.
+type layerSide struct{ name, target, place string }
+
+// layersOf reads the arguments. A place is on the target that was typed before it, from there on until another is; a target that no place follows is a
+// layer by itself.
+func layersOf(args []string) []layerSide {
+	var all []layerSide
+	on, called := here, ""
+	for i, typed := range args {
+		name, what := roleOf(typed)
+		switch {
+		case !isTarget(what):
+			all = append(all, layerSide{cmp.Or(name, called), on, what})
+			called = ""
+		case i+1 < len(args) && !namesTarget(args[i+1]):
+			on, called = what, name
+		case what != here:
+			all = append(all, layerSide{name, what, ""})
+		}
+	}
+	return all
+}
+
+func namesTarget(typed string) bool {
+	_, what := roleOf(typed)
+	return isTarget(what)
+}
+
 // draw makes a run for each layer out of the command line.
 func (s *survey) draw(ctx context.Context, args []string) error {
-	name, places := s.options.suite, args
+	name := s.options.suite
 	if name == "" && len(args) > 0 && isSuite(args[0]) {
-		name, places = args[0], args[1:]
+		name, args = args[0], args[1:]
 	}
 	if name == "" {
 		name = "layers"
 	}
-	if len(places) < 2 {
-		return usage("--layers takes two places or more, from the bottom up", "for example: headroom compare --layers /dev/sdb /dev/vg/data /srv")
+	sides := layersOf(args)
+	if len(sides) < 2 {
+		return usage("--layers takes two places or more, from the bottom up", "for example: headroom compare --layers /dev/sdb /dev/vg/data /srv",
+			"or, of a cluster: headroom compare --layers raw='kube:pod?class=fast&mode=block' pod='kube:pod?class=fast'")
 	}
 	if s.options.seed == 0 {
 		s.options.seed = rand.Uint64()
 	}
+	var targets []string
+	for _, side := range sides {
+		targets = append(targets, side.target)
+	}
+	s.tidy(ctx, s.store, targets...)
 	s.arms = map[string]*measurement{}
 	var beside *measurement
-	for i, place := range places {
+	for i, side := range sides {
 		arm := strconv.Itoa(i + 1)
-		m := &measurement{program: s.program, options: s.options.runOptions(0, arm, nil), store: s.store, target: s.local(), beside: beside}
+		t, err := s.reach(ctx, side.target)
+		if err != nil {
+			return err
+		}
+		m := &measurement{program: s.program, options: s.options.runOptions(0, cmp.Or(side.name, arm), nil), store: s.store, target: t, beside: beside}
 		m.options.destroy = "" // devices are only read
-		if err := m.draft(ctx, []string{name, place}); err != nil {
+		m.options.label = cmp.Or(m.options.label, side.name)
+		typed := []string{name, side.place}
+		if side.place == "" {
+			typed = typed[:1]
+		}
+		if err := m.draft(ctx, typed); err != nil {
 			return err
 		}
 		s.names = append(s.names, arm)
@@ -104,6 +150,15 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 		}
 	}
 	return s.checkOrder(ctx)
+}
+
+// layerName is what a layer is called: as it was named, or where it is.
+func layerName(m *measurement) string {
+	words := strings.Fields(m.run.Label)
+	if len(words) > 0 && words[len(words)-1] != m.run.Arms[0].Levels[layerLevel] {
+		return words[len(words)-1]
+	}
+	return m.whereBriefly()
 }
 
 // agree leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same size everywhere.
@@ -159,6 +214,10 @@ func (s *survey) agree() error {
 func (s *survey) checkOrder(ctx context.Context) error {
 	for i := 1; i < len(s.names); i++ {
 		lower, upper := s.arms[s.names[i-1]], s.arms[s.names[i]]
+		if lower.target != upper.target {
+			s.notes = append(s.notes, fmt.Sprintf("nobody says whether %s lies on %s: they are on two targets", layerName(upper), layerName(lower)))
+			continue
+		}
 		on, known, err := facts.Stacked(ctx, upper.target, lower.place(), upper.place())
 		if err != nil {
 			return err
@@ -192,7 +251,7 @@ func (s *survey) report() error {
 	for i, arm := range s.names {
 		run := s.arms[arm].run
 		place := run.Targets[0].Place
-		list = append(list, layers.Layer{Name: place.Path, Kind: place.Kind, Filesystem: place.Filesystem, Run: run.ID})
+		list = append(list, layers.Layer{Name: layerName(s.arms[arm]), Kind: place.Kind, Filesystem: place.Filesystem, Run: run.ID})
 		b, err := s.store.Find(run.ID)
 		if err != nil {
 			return err
