@@ -43,6 +43,9 @@ func TestFactsSurviveExport(t *testing.T) {
 	if err := b.Export(&archive); err != nil {
 		t.Fatal(err)
 	}
+	if !IsExport(archive.Bytes()[:1024]) {
+		t.Error("an export that begins with facts is not recognised")
+	}
 	elsewhere := Open(t.TempDir())
 	copied, err := elsewhere.ImportExport(&archive)
 	if err != nil {

@@ -65,7 +65,7 @@ func IsExport(head []byte) bool {
 		return false
 	}
 	id, rest, ok := strings.Cut(h.Name, "/")
-	return ok && validID(id) && (rest == "run.json" || strings.HasPrefix(rest, "raw/") || strings.HasPrefix(rest, "repetitions/"))
+	return ok && validID(id) && bundleFile(rest)
 }
 
 // ImportExport puts an exported run back into a store, unchanged. The run must not be there.
