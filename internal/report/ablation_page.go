@@ -93,13 +93,7 @@ func newAblationPage(t ablationText) (ablationPage, error) {
 			row.Set, row.SetBounds = estimateTexts(p.Removed)
 			number.Rows = append(number.Rows, row)
 		}
-		svg, ok, err := forest(t.forestRows(n))
-		if err != nil {
-			return page, err
-		}
-		if ok {
-			number.Forest = svg
-		}
+		number.Forest = forest(t.forestRows(n))
 		page.Numbers = append(page.Numbers, number)
 	}
 	return page, nil

@@ -91,13 +91,7 @@ func newComparePart(d *compare.Document, n *compare.Next) (comparePart, error) {
 			part.Trust = append(part.Trust, warning.Code+": "+warning.Text)
 		}
 	}
-	svg, ok, err := forest(rows)
-	if err != nil {
-		return part, err
-	}
-	if ok {
-		part.Forest = svg
-	}
+	part.Forest = forest(rows)
 	part.Rows = comparePageRows(rows)
 	part.ReasonTitle = "Why some numbers are incomparable"
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Anyway }) {

@@ -197,9 +197,9 @@ func levelText(l outage.Level) string {
 }
 
 // eventPicture draws the rates that events came upon, in their fine steps.
-func eventPicture(s *Summary, c *Cell) (picture, bool, error) {
+func eventPicture(s *Summary, c *Cell) (picture, bool) {
 	if s.Events == nil {
-		return picture{}, false, nil
+		return picture{}, false
 	}
 	drawn := Cell{Job: c.Job}
 	metric := ""
@@ -213,7 +213,7 @@ func eventPicture(s *Summary, c *Cell) (picture, bool, error) {
 		drawn.Series = append(drawn.Series, Series{Repetition: load.Repetition, Series: rate})
 		drawn.N++
 	}
-	p, ok, err := overTime(&drawn, metric)
+	p, ok := overTime(&drawn, metric)
 	p.Title = "The rate while the events came upon it"
-	return p, ok, err
+	return p, ok
 }

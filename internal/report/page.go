@@ -36,11 +36,7 @@ func writePage(w io.Writer, runs []Summary, _ Options) error {
 	p := page{Style: template.CSS(pageStyle), Script: template.JS(pageScript)}
 	var titles []string
 	for i := range runs {
-		run, err := newPageRun(&runs[i], i+1)
-		if err != nil {
-			return err
-		}
-		p.Runs = append(p.Runs, run)
+		p.Runs = append(p.Runs, newPageRun(&runs[i], i+1))
 		titles = append(titles, title(&runs[i], nil))
 	}
 	p.Title = strings.Join(titles, "; ")
@@ -161,7 +157,7 @@ func newPageTarget(t lab.RunTarget, index facts.Index) pageTarget {
 
 type pageCommand struct{ Name, Text string }
 
-func newPageRun(s *Summary, section int) (pageRun, error) {
+func newPageRun(s *Summary, section int) pageRun {
 	all := marks(s)
 	run := pageRun{
 		ID: s.ID, Conditions: conditions(s), Reading: reading(s), SuiteText: s.SuiteText,
@@ -181,13 +177,9 @@ func newPageRun(s *Summary, section int) (pageRun, error) {
 		run.Marks = append(run.Marks, newPageMark(m, section))
 	}
 	run.Jobs = pageJobs(s, all)
-	pictured, err := picturedCells(s)
-	if err != nil {
-		return pageRun{}, err
-	}
-	run.Pictured = pictured
+	run.Pictured = picturedCells(s)
 	run.NotPictured = max(0, len(s.Cells)-mostPictured)
-	return run, nil
+	return run
 }
 
 // linked makes of each sign of a warning a link to its sentence. The text is escaped first.
@@ -255,7 +247,7 @@ func pageNotes(s *Summary) []condition {
 }
 
 // picturedCells draws the pictures of the first cells. Those of a job with a matrix are folded: its maps come first.
-func picturedCells(s *Summary) ([]picturedCell, error) {
+func picturedCells(s *Summary) []picturedCell {
 	var out []picturedCell
 	extra := telling(s)
 	sizes := map[string]int{}
@@ -264,46 +256,34 @@ func picturedCells(s *Summary) ([]picturedCell, error) {
 	}
 	for i := range s.Cells[:min(len(s.Cells), mostPictured)] {
 		c := &s.Cells[i]
-		pictures, err := picturesOf(c)
-		if err != nil {
-			return nil, fmt.Errorf("drawing %s: %w", c.Job, err)
-		}
-		if p, ok, err := eventPicture(s, c); err != nil {
-			return nil, fmt.Errorf("drawing the events of %s: %w", c.Job, err)
-		} else if ok {
+		pictures := picturesOf(c)
+		if p, ok := eventPicture(s, c); ok {
 			pictures = append([]picture{p}, pictures...)
 		}
 		if len(pictures) > 0 {
 			out = append(out, picturedCell{c.Job, paramText(c, extra[c.Job]), sizes[c.Job] > 1, pictures})
 		}
 	}
-	return out, nil
+	return out
 }
 
-func picturesOf(c *Cell) ([]picture, error) {
+func picturesOf(c *Cell) []picture {
 	var out []picture
 	for _, d := range c.Directions() {
-		metric := lab.IOPS(d)
+		metric, other := lab.IOPS(d), lab.Bandwidth(d)
 		if large(c) {
-			metric = lab.Bandwidth(d)
+			metric, other = other, metric
 		}
-		p, ok, err := overTime(c, metric)
-		if !ok && err == nil { // the load generator wrote only one of the two down
-			p, ok, err = overTime(c, map[bool]string{true: lab.IOPS(d), false: lab.Bandwidth(d)}[large(c)])
-		}
-		if err != nil {
-			return nil, err
+		p, ok := overTime(c, metric)
+		if !ok { // the load generator wrote only one of the two down
+			p, ok = overTime(c, other)
 		}
 		if ok {
 			out = append(out, p)
 		}
-		p, ok, err = distribution(c, d)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
+		if p, ok := distribution(c, d); ok {
 			out = append(out, p)
 		}
 	}
-	return out, nil
+	return out
 }

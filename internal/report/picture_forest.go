@@ -5,12 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"headroom/internal/compare"
 )
 
@@ -24,8 +18,8 @@ const (
 const mostForest = 60
 
 // forest draws the ratios of a comparison with their intervals, one row a number, on a logarithmic scale, with the margin as a
-// band. What is decided is drawn in the accent colour. ok is false where there is no ratio to draw.
-func forest(rows []*compare.Compared) (svg template.HTML, ok bool, err error) {
+// band. What is decided is drawn in the accent colour. It is empty where there is no ratio to draw.
+func forest(rows []*compare.Compared) template.HTML {
 	var shown []*compare.Compared
 	var names []string
 	titles := rowTitles(rows)
@@ -35,69 +29,38 @@ func forest(rows []*compare.Compared) (svg template.HTML, ok bool, err error) {
 		}
 	}
 	if len(shown) == 0 {
-		return "", false, nil
+		return ""
 	}
 	reach := newRatioScale(shown).reach * 1.05
-	p := newPlot()
-	p.X.Scale = plot.LogScale{}
-	p.X.Min, p.X.Max = math.Exp(-reach), math.Exp(reach)
 	steps := ratioSteps(reach)
-	p.X.Tick.Marker = fixedTicks(steps, func(ratio float64) string { return changeTick(ratio, steps[len(steps)-1]) })
-	p.Y.Min, p.Y.Max = -0.5, float64(len(shown))-0.5
-	labels := make(plot.ConstantTicks, len(shown))
+	x := scale{min: math.Exp(-reach), max: math.Exp(reach), logarithmic: true,
+		ticks: ticksAt(steps, func(ratio float64) string { return changeTick(ratio, steps[len(steps)-1]) })}
+	y := scale{min: -0.5, max: float64(len(shown)) - 0.5}
 	for i, name := range names {
-		labels[i] = plot.Tick{Value: float64(len(shown) - 1 - i), Label: name}
+		y.ticks = append(y.ticks, tick{float64(len(shown) - 1 - i), name})
 	}
-	p.Y.Tick.Marker = labels
-	p.Y.Padding = 8 // the reader's font is wider than the one that is measured here
-	p.Y.Tick.Label.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: pictureText - 1}
+	d := newDrawing(x, y, forestEnds+forestRow*float64(len(shown)), pictureText-1)
 	for i, c := range shown {
-		if err := addForestRow(p, c, float64(len(shown)-1-i)); err != nil {
-			return "", false, err
-		}
+		d.forestRow(c, float64(len(shown)-1-i))
 	}
-	none, err := plotter.NewLine(plotter.XYs{{X: 1, Y: p.Y.Min}, {X: 1, Y: p.Y.Max}})
-	if err != nil {
-		return "", false, err
-	}
-	none.LineStyle = draw.LineStyle{Color: mutedColor(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}
-	p.Add(none)
-	svg, _, err = renderTall(p, "changes with their intervals", forestEnds+forestRow*len(shown))
-	return svg, err == nil, err
+	d.dashed([]point{{1, y.min}, {1, y.max}}, muted)
+	return d.svg("changes with their intervals")
 }
 
-// addForestRow draws the margin, the interval and the estimate of one number at a height.
-func addForestRow(p *plot.Plot, c *compare.Compared, y float64) error {
-	inside := func(ratio float64) float64 { return min(max(ratio, p.X.Min), p.X.Max) }
-	lo, hi := inside(1/(1+c.Margin)), inside(1+c.Margin)
-	band, err := plotter.NewPolygon(plotter.XYs{{X: lo, Y: y - 0.5}, {X: hi, Y: y - 0.5}, {X: hi, Y: y + 0.5}, {X: lo, Y: y + 0.5}})
-	if err != nil {
-		return err
-	}
-	band.Color, band.LineStyle.Width = washColor(), 0
-	p.Add(band)
-	colour := mutedColor()
+// forestRow draws the margin, the interval and the estimate of one number at a height.
+func (d *drawing) forestRow(c *compare.Compared, y float64) {
+	lo, hi := 1/(1+c.Margin), 1+c.Margin
+	d.area([]point{{lo, y - 0.5}, {hi, y - 0.5}, {hi, y + 0.5}, {lo, y + 0.5}}, wash)
+	colour := muted
 	if c.Verdict != compare.Undecided {
-		colour = accentColor()
+		colour = accent
 	}
 	if c.Change.Known() {
-		line, err := plotter.NewLine(plotter.XYs{{X: inside(*c.Change.Lo), Y: y}, {X: inside(*c.Change.Hi), Y: y}})
-		if err != nil {
-			return err
-		}
-		line.LineStyle = draw.LineStyle{Color: colour, Width: vg.Points(1.6)}
-		p.Add(line)
+		d.line([]point{{*c.Change.Lo, y}, {*c.Change.Hi, y}}, colour, 1.6)
 	}
-	if c.Change.Ratio < p.X.Min || c.Change.Ratio > p.X.Max {
-		return nil
+	if c.Change.Ratio >= d.x.min && c.Change.Ratio <= d.x.max {
+		d.dot(point{c.Change.Ratio, y}, colour)
 	}
-	point, err := plotter.NewScatter(plotter.XYs{{X: c.Change.Ratio, Y: y}})
-	if err != nil {
-		return err
-	}
-	point.GlyphStyle = draw.GlyphStyle{Color: colour, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-	p.Add(point)
-	return nil
 }
 
 // ratioSteps are no change and a round one to each side, the largest that fits on a scale that reaches so far.

@@ -3,11 +3,6 @@ package report
 import (
 	"math"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"headroom/internal/lab"
 	"headroom/internal/stat"
 	"headroom/internal/unit"
@@ -19,53 +14,38 @@ const bucketsPerDecade = 20
 
 // distribution draws the latencies of all operations in one direction on a logarithmic axis, with the percentiles that
 // the table prints. ok is false where there are no bins.
-func distribution(c *Cell, direction string) (p picture, ok bool, err error) {
+func distribution(c *Cell, direction string) (p picture, ok bool) {
 	h := c.Latency[direction]
 	buckets := bucketsOf(h)
 	if len(buckets) == 0 {
-		return picture{}, false, nil
-	}
-	drawing := newPlot()
-	most := 0.0
-	var outline plotter.XYs
-	for _, b := range buckets {
-		most = math.Max(most, b.share)
-		outline = append(outline, plotter.XY{X: b.middle(), Y: b.share})
+		return picture{}, false
 	}
 	first, last := buckets[0], buckets[len(buckets)-1]
-	drawing.X.Scale = plot.LogScale{}
-	drawing.X.Min, drawing.X.Max = first.from, last.to
-	drawing.X.Tick.Marker = logTicks(first.from, last.to)
-	drawing.Y.Min, drawing.Y.Max = 0, most*1.15
-	drawing.Y.Tick.Marker = fixedTicks(evenSteps(most, 3, 1), unit.Percent)
-
-	// The curve comes down to the axis at both ends, for the fill to be closed there.
-	outline = append(append(plotter.XYs{{X: first.from, Y: 0}}, outline...), plotter.XY{X: last.to, Y: 0})
-	curve, err := plotter.NewLine(outline)
-	if err != nil {
-		return picture{}, false, err
+	most := 0.0
+	// The curve comes down to the axis at both ends, for the area to be closed there.
+	curve := []point{{first.from, 0}}
+	for _, b := range buckets {
+		most = math.Max(most, b.share)
+		curve = append(curve, point{b.middle(), b.share})
 	}
-	curve.LineStyle = draw.LineStyle{Color: accentColor(), Width: vg.Points(1.2)}
-	curve.FillColor = washColor()
-	drawing.Add(curve)
-	if err := addPercentiles(drawing, h, most*1.15, math.Log(last.to/first.from)); err != nil {
-		return picture{}, false, err
-	}
+	curve = append(curve, point{last.to, 0})
+	d := newDrawing(
+		scale{min: first.from, max: last.to, logarithmic: true, ticks: logTicks(first.from, last.to)},
+		scale{max: most * 1.15, ticks: ticksAt(evenSteps(most, 3, 1), unit.Percent)}, pictureHeight, pictureText)
+	d.area(curve, wash)
+	d.line(curve, accent, 1.2)
+	d.percentiles(h)
 	p = picture{Title: capital(direction) + " latency", Caption: operationsText(h)}
-	svg, at, err := render(drawing, c.Job+": "+p.Title)
-	if err != nil {
-		return picture{}, false, err
-	}
-	p.SVG = svg
+	p.SVG = d.svg(c.Job + ": " + p.Title)
 	p.Head = []string{"latency", "of all", "up to here"}
 	sum := 0.0
 	for _, b := range buckets {
 		sum += b.share
-		p.Rows = append(p.Rows, pictureRow{At: at(b.middle()), Cells: []string{
+		p.Rows = append(p.Rows, pictureRow{At: d.at(b.middle()), Cells: []string{
 			unit.Latency(b.from) + " – " + unit.Latency(b.to), unit.Percent(b.share), shareText(sum),
 		}})
 	}
-	return p, true, nil
+	return p, true
 }
 
 // shareText prints a share close to one with the digits that tell it from one.
@@ -85,39 +65,19 @@ func operationsText(h lab.Histogram) string {
 	return unit.IOPS(float64(total)) + " operations of all repetitions"
 }
 
-// addPercentiles draws a line at each percentile, each lower than the one before, so that their names do not meet where
+// percentiles draws a line at each percentile, each lower than the one before, so that their names do not meet where
 // the percentiles lie close together.
-func addPercentiles(drawing *plot.Plot, h lab.Histogram, top, span float64) error {
-	height := 1.0
+func (d *drawing) percentiles(h lab.Histogram) {
+	height := d.y.max
 	for _, q := range lab.Quantiles() {
 		if q.Name != "p50" && q.Name != "p99" && q.Name != "p99.9" {
 			continue
 		}
 		x := stat.BinQuantile(h.Nanoseconds, h.Counts, q.Q) / 1e9
-		line, err := plotter.NewLine(plotter.XYs{{X: x, Y: 0}, {X: x, Y: top * height}})
-		if err != nil {
-			return err
-		}
-		line.LineStyle = draw.LineStyle{Color: inkColor(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}
-		labels, err := plotter.NewLabels(plotter.XYLabels{
-			XYs: plotter.XYs{{X: x, Y: top * height}}, Labels: []string{q.Name + " " + unit.Latency(x)},
-		})
-		if err != nil {
-			return err
-		}
-		style := &labels.TextStyle[0]
-		style.Font.Typeface, style.Font.Variant, style.Font.Size = "Liberation", "Sans", pictureText
-		style.Color = inkColor()
-		style.YAlign = draw.YTop
-		labels.Offset = vg.Point{X: 3}
-		if math.Log(x/drawing.X.Min) > 0.7*span { // too close to the right edge for its name
-			style.XAlign = draw.XRight
-			labels.Offset.X = -3
-		}
-		drawing.Add(line, labels)
-		height -= 0.22
+		d.dashed([]point{{x, 0}, {x, height}}, ink)
+		d.label(point{x, height}, ink, q.Name+" "+unit.Latency(x))
+		height -= 0.22 * d.y.max
 	}
-	return nil
 }
 
 // bucket is a stretch of latencies in seconds, with the share of operations in it.
@@ -149,9 +109,9 @@ func bucketsOf(h lab.Histogram) []bucket {
 }
 
 // logTicks names the powers of ten; where fewer than two of them are in sight also 2 and 5 times them.
-func logTicks(from, to float64) plot.ConstantTicks {
+func logTicks(from, to float64) []tick {
 	inSight := math.Floor(math.Log10(to)) - math.Ceil(math.Log10(from)) + 1
-	var ticks plot.ConstantTicks
+	var ticks []tick
 	for e := math.Floor(math.Log10(from)); e <= math.Ceil(math.Log10(to)); e++ {
 		for m := 1.0; m < 10; m++ {
 			v := m * math.Pow(10, e)
@@ -162,7 +122,7 @@ func logTicks(from, to float64) plot.ConstantTicks {
 			if m == 1 || inSight < 2 && (m == 2 || m == 5) {
 				name = roundFigure(lab.Seconds, v)
 			}
-			ticks = append(ticks, plot.Tick{Value: v, Label: name})
+			ticks = append(ticks, tick{v, name})
 		}
 	}
 	return ticks

@@ -40,8 +40,8 @@ func TestLongSeriesKeepTheirStalls(t *testing.T) {
 	got := points(s)
 	low, high := math.Inf(1), 0.0
 	for i, p := range got {
-		low, high = math.Min(low, p.Y), math.Max(high, p.Y)
-		if i > 0 && p.X <= got[i-1].X {
+		low, high = math.Min(low, p.y), math.Max(high, p.y)
+		if i > 0 && p.x <= got[i-1].x {
 			t.Fatalf("point %d goes back in time", i)
 		}
 	}

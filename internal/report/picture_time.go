@@ -6,10 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"headroom/internal/lab"
 )
 
@@ -24,7 +20,7 @@ const (
 
 // overTime draws one metric of a cell over the time of its repetitions, a line each. ok is false where there is no series
 // of it, or only of a few values.
-func overTime(c *Cell, metric string) (p picture, ok bool, err error) {
+func overTime(c *Cell, metric string) (p picture, ok bool) {
 	var lines []Series
 	length, most := 0.0, 0.0
 	for _, s := range c.Series {
@@ -38,21 +34,16 @@ func overTime(c *Cell, metric string) (p picture, ok bool, err error) {
 		}
 	}
 	if len(lines) == 0 || !(most > 0) {
-		return picture{}, false, nil
+		return picture{}, false
 	}
 	unit := lab.Metric(metric).Unit
-	drawing := newPlot()
-	drawing.X.Min, drawing.X.Max = 0, length
-	drawing.Y.Min, drawing.Y.Max = 0, most*1.05 // from zero, so that a dip looks as deep as it is
-	drawing.Y.Tick.Marker = fixedTicks(evenSteps(most, 4, baseOf(unit, most)), func(v float64) string { return roundFigure(unit, v) })
-	drawing.X.Tick.Marker = fixedTicks(evenSteps(length, 6, 1), func(v float64) string { return number(v) + " s" })
+	d := newDrawing(
+		scale{max: length, ticks: ticksAt(evenSteps(length, 6, 1), func(v float64) string { return number(v) + " s" })},
+		// From zero, so that a dip looks as deep as it is.
+		scale{max: most * 1.05, ticks: ticksAt(evenSteps(most, 4, baseOf(unit, most)), func(v float64) string { return roundFigure(unit, v) })},
+		pictureHeight, pictureText)
 	for _, s := range lines {
-		line, err := plotter.NewLine(points(s))
-		if err != nil {
-			return picture{}, false, err
-		}
-		line.LineStyle = draw.LineStyle{Color: accentColor(), Width: vg.Points(1.2)}
-		drawing.Add(line)
+		d.line(points(s), accent, 1.2)
 	}
 	p = picture{Title: timeTitle(metric)}
 	p.Caption = fmt.Sprintf("%s, a line each", count(len(lines), "repetition"))
@@ -62,13 +53,9 @@ func overTime(c *Cell, metric string) (p picture, ok bool, err error) {
 	if c.N > len(lines) {
 		p.Caption += fmt.Sprintf("; the first %d of %d", len(lines), c.N)
 	}
-	svg, at, err := render(drawing, c.Job+": "+p.Title)
-	if err != nil {
-		return picture{}, false, err
-	}
-	p.SVG = svg
-	p.Head, p.Rows = timeTable(lines, unit, length, at)
-	return p, true, nil
+	p.SVG = d.svg(c.Job + ": " + p.Title)
+	p.Head, p.Rows = timeTable(lines, unit, length, d.at)
+	return p, true
 }
 
 func timeTitle(metric string) string {
@@ -81,9 +68,9 @@ func timeTitle(metric string) string {
 
 // points of a line. Where there are more than a page can show, each stretch keeps its lowest and its highest value in the
 // order in which they came, as an oscilloscope does, so that no stall is averaged away.
-func points(s Series) plotter.XYs {
-	at := func(i int) plotter.XY { return plotter.XY{X: (float64(i) + 0.5) * s.Interval, Y: s.Values[i]} }
-	var out plotter.XYs
+func points(s Series) []point {
+	at := func(i int) point { return point{(float64(i) + 0.5) * s.Interval, s.Values[i]} }
+	var out []point
 	if len(s.Values) <= mostPoints {
 		for i := range s.Values {
 			out = append(out, at(i))
