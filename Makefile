@@ -19,8 +19,8 @@ run: build ## measure a scratch directory for a minute, print the table, write t
 test: ## everything that can be tested on this machine in forty minutes or so
 	@scripts/test
 
-build: ## one static binary, build/headroom; TAGS=kube for one that reaches clusters
-	CGO_ENABLED=0 $(GO) build $(if $(TAGS),-tags $(TAGS)) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BINARY) ./cmd/headroom
+build: ## one static binary, build/headroom
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BINARY) ./cmd/headroom
 
 fast: ## the tests that need no root, no network and no installed tool
 	$(GO) test ./...

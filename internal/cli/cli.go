@@ -37,6 +37,7 @@ type Surroundings struct {
 
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, s Surroundings) int {
+	giveBackProgram() // libraries that most commands never use set themselves up when a program starts
 	p := &program{Surroundings: s}
 	root := p.rootCommand()
 	root.SetArgs(s.Args[1:])

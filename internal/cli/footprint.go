@@ -15,6 +15,11 @@ import (
 // starting up has mapped. What is still needed of the program is mapped again when it is next touched.
 func giveBack() {
 	debug.FreeOSMemory()
+	giveBackProgram()
+}
+
+// giveBackProgram is giveBack without looking for garbage, which takes memory itself.
+func giveBackProgram() {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return // it costs memory and nothing else

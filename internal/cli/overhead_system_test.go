@@ -46,7 +46,7 @@ func TestOverheadPerJob(t *testing.T) {
 	few, many := run(2), run(12)
 	wall := (many.wall-few.wall)/10 - stat.Median(plainWalls)
 	cpu := (many.cpu - few.cpu) / (many.wall - few.wall)
-	t.Logf("figure: added per job: %.3f s; memory of headroom: %.1f MB while jobs run, %.1f MB at most, while it reads the machine before and after; CPU: %.2f%% of one core while jobs of %g s run",
+	t.Logf("figure: added per job: %.3f s; memory of headroom: %.1f MB while jobs run, %.1f MB at most; CPU: %.2f%% of one core while jobs of %g s run",
 		wall, stat.Median(many.resident)/1e6, many.peak/1e6, 100*cpu, jobSeconds)
 	if wall > 0.3 {
 		t.Errorf("%.3f s are added per job", wall)

@@ -1,5 +1,3 @@
-//go:build kube
-
 package kube_test
 
 import (

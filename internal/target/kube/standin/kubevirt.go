@@ -1,5 +1,3 @@
-//go:build kube
-
 // Package standin is a stand-in for KubeVirt's controllers, for tests alone: a cluster that has KubeVirt's resource definitions and no KubeVirt. It does
 // with virtualmachines what they do, as far as headroom sees it: it makes instances of them, pods that hold their volumes on a node, and sets the
 // status of both; and it starts a real guest of QEMU for each, with the disks, buses, caches, queues and IOThreads that the specification says. It differs from
