@@ -40,10 +40,17 @@ func Run(ctx context.Context, s Surroundings) int {
 	giveBackProgram() // libraries that most commands never use set themselves up when a program starts
 	p := &program{Surroundings: s}
 	root := p.rootCommand()
-	root.SetArgs(s.Args[1:])
+	if s.asPlugin() {
+		p.naming = pluginNaming(root)
+		p.naming.tree(root)
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginWords}
+		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes by another way
+		p.Stderr = p.naming.to(s.Stderr)
+	}
+	root.SetArgs(s.words())
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
-	root.SetErr(s.Stderr)
+	root.SetErr(p.Stderr)
 	err := root.ExecuteContext(ctx)
 	if err != nil && err.Error() != "" {
 		p.printError(err)
@@ -56,6 +63,8 @@ type program struct {
 	Surroundings
 	storeDir string
 	json     bool
+	// naming is how the commands in what is said are called.
+	naming naming
 	// links connect the guests that a command starts.
 	links qemu.Links
 }
@@ -195,7 +204,7 @@ func jobsFolder() string { return fmt.Sprintf("/dev/shm/headroom-%d", os.Getuid(
 
 // columns is the width of the terminal that w is; 0 when it is none.
 func columns(w io.Writer) int {
-	f, ok := w.(*os.File)
+	f, ok := w.(descriptor)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}
@@ -208,7 +217,7 @@ func columns(w io.Writer) int {
 
 // lines is the height of the terminal that w is; 0 when it is none.
 func lines(w io.Writer) int {
-	f, ok := w.(*os.File)
+	f, ok := w.(descriptor)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}

@@ -20,13 +20,14 @@ const dieBefore = "HEADROOM_TEST_DIE_BEFORE"
 
 // The test binary is the command too: scripts and tests run it by the name headroom.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"headroom": func() {
+	headroom := func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, stop)
 		os.Exit(Run(ctx, Surroundings{
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test", AtStep: dier(),
 		}))
-	}})
+	}
+	testscript.Main(m, map[string]func(){"headroom": headroom, pluginFile: headroom, completionFile: headroom})
 }
 
 func dier() func(string) {

@@ -44,6 +44,9 @@ func (p *program) reportExperiment(ref, kind string, o experimentOptions) error 
 
 // writeExperiment writes what a run with several arms was made for: its JSON, or one of the formats that experiments have.
 func (p *program) writeExperiment(b *store.Bundle, format string, w io.Writer, o report.Options) error {
+	if format == "table" {
+		w = p.naming.to(w)
+	}
 	write := writeAblation
 	switch b.Run.Experiment.Kind {
 	case sweeping:

@@ -158,7 +158,7 @@ func (p *program) writeHistory(s *store.Store, doc history.Document, o historyOp
 	if p.json {
 		return p.printJSON(doc)
 	}
-	return report.WriteHistory(p.Stdout, doc, options)
+	return report.WriteHistory(p.naming.to(p.Stdout), doc, options)
 }
 
 // gateOf is the error that a gate answers with.

@@ -302,7 +302,7 @@ func (m *measurement) report() error {
 	if err := m.write(format, []*store.Bundle{b}, m.Stdout, report.Options{}); err != nil || format != "table" {
 		return err
 	}
-	fmt.Fprintf(m.Stdout, "what may hold this machine back: headroom doctor %s\n", m.store.ShortID(m.run.ID))
+	fmt.Fprintf(m.naming.to(m.Stdout), "what may hold this machine back: headroom doctor %s\n", m.store.ShortID(m.run.ID))
 	return nil
 }
 

@@ -36,6 +36,9 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 		}
 		summaries = append(summaries, s)
 	}
+	if format == "table" {
+		w = p.naming.to(w)
+	}
 	return formats[i].Write(w, summaries, o)
 }
 
