@@ -70,6 +70,8 @@ type Shell struct {
 	done chan struct{}
 	// brought are the folders there that hold received files. Guarded by turn.
 	brought []string
+	// where is the path by which a file of the machine is read; nil where that is its own.
+	where func(path string) string
 	// plain is set where files are to be read through the shell although there is SFTP; tests do.
 	plain bool
 }
@@ -113,17 +115,31 @@ func (l *link) alive() bool {
 }
 
 // close gives back what the connection holds.
-func (l *link) close() error {
+func (l *link) close() error { return l.closeWithin(closing) }
+
+// closeWithin is close where programs there have so long to end by themselves.
+func (l *link) closeWithin(patience time.Duration) error {
 	l.mu.Lock()
 	if l.files != nil {
-		l.files.close()
+		l.files.close(patience)
 	}
 	for _, w := range l.idle {
-		w.dismiss()
+		w.dismiss(patience)
 	}
 	l.idle = nil
 	l.mu.Unlock()
 	return l.Close()
+}
+
+// Relocate has files be read by other paths than they have on the machine that is meant: of a container, by those at which it has its host's. Nothing
+// has been read yet.
+func (s *Shell) Relocate(where func(path string) string) { s.where = where }
+
+// Rest gives the connection back until the next use. What was copied there stays.
+func (s *Shell) Rest() error {
+	s.turn <- struct{}{}
+	defer s.give()
+	return s.hangUp(parting)
 }
 
 // Forget gives the connection back, so that the next command makes another: the machine was started anew.
@@ -131,12 +147,17 @@ func (s *Shell) Forget() error {
 	s.turn <- struct{}{}
 	defer s.give()
 	s.brought = nil
+	return s.hangUp(closing)
+}
+
+// hangUp ends the connection. Only who has the turn may.
+func (s *Shell) hangUp(patience time.Duration) error {
 	if s.link == nil {
 		return nil
 	}
 	l := s.link
 	s.link = nil
-	return l.close()
+	return l.closeWithin(patience)
 }
 
 // Name is what the user calls the host.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +28,8 @@ type remoteFiles interface {
 	stat(name string) (fs.FileInfo, error)
 	lstat(name string) (fs.FileInfo, error)
 	readLink(name string) (string, error)
-	close()
+	// close waits so long for an end by itself.
+	close(patience time.Duration)
 }
 
 // files is the way to the host's files: SFTP, or the shell where there is none.
@@ -45,6 +47,9 @@ func (s *Shell) files(ctx context.Context) (remoteFiles, *link, error) {
 		if l.files == nil {
 			l.files = &shellFiles{s}
 		}
+		if s.where != nil {
+			l.files = &relocated{l.files, s.where}
+		}
 	}
 	return l.files, l, nil
 }
@@ -54,7 +59,7 @@ func (l *link) drop(f remoteFiles) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.files == f {
-		f.close()
+		f.close(closing)
 		l.files = nil
 	}
 }

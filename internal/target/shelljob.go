@@ -85,7 +85,9 @@ func (s *Shell) Start(ctx context.Context, spec JobSpec) (Job, error) {
 		defer cancel()
 		return nil, errors.Join(err, s.ClearJob(after, spec.ID))
 	}
-	go j.follow()
+	if j.apart = spec.Apart != nil; !j.apart {
+		go j.follow()
+	}
 	return j, nil
 }
 
@@ -100,7 +102,20 @@ func (j *shellJob) launch(ctx context.Context, spec JobSpec) error {
 			return err
 		}
 	}
-	argv := slices.Concat([]string{"sh", "-c", launchScript, "sh", j.dir, wrapperScript, spec.Argv[0]}, spec.Env, spec.Argv)
+	if spec.Apart != nil && !spec.Apart.Begin.IsZero() {
+		before := time.Now()
+		files, err := j.s.ReadFiles(ctx, uptimePath)
+		if err != nil {
+			return err
+		}
+		now, middle, err := j.uptime(before, files[uptimePath])
+		if err != nil {
+			return err
+		}
+		j.begin = now + spec.Apart.Begin.Sub(middle).Seconds()
+	}
+	begin := strconv.Itoa(max(0, int(j.begin*100))) // hundredths of a second, as the kernel tells its uptime
+	argv := slices.Concat([]string{"sh", "-c", launchScript, "sh", j.dir, wrapperScript, spec.Argv[0], begin}, spec.Env, spec.Argv)
 	out, err := j.s.again(ctx, nil, argv)
 	fail := func(err error) error {
 		return &lab.Error{What: "can't start " + spec.Argv[0], Target: j.s.Name(), Command: spec.Argv, Output: tail(string(out.Stderr), 2000), Err: err}
@@ -167,6 +182,9 @@ type shellJob struct {
 	id, dir string
 	start   started
 	done    chan struct{}
+	// apart says that nobody follows the job. begin is the uptime at which its command was to begin; 0 for at once.
+	apart bool
+	begin float64
 
 	mu sync.Mutex
 	// final is the state when the job has ended, or the reason why it will never be known.
@@ -278,6 +296,9 @@ func (j *shellJob) Poll(ctx context.Context) (JobState, error) {
 			return state, err
 		}
 		j.final, j.fate = &state, err
+		if j.apart {
+			close(j.done)
+		}
 	}
 	return *j.final, j.fate
 }
@@ -325,14 +346,22 @@ const uptimePath = "/proc/uptime"
 
 // clock turns the machine's uptimes into times of ours, so that the two clocks need not agree.
 func (j *shellJob) clock(before time.Time, f File) (began time.Time, at func(up float64) time.Time, err error) {
-	first, _, _ := strings.Cut(string(f.Data), " ")
-	up, err := strconv.ParseFloat(first, 64)
-	if f.Err != nil || err != nil {
-		return time.Time{}, nil, &lab.Error{What: "can't read " + uptimePath, Target: j.s.Name(), Err: f.Err}
+	up, middle, err := j.uptime(before, f)
+	if err != nil {
+		return time.Time{}, nil, err
 	}
-	middle := before.Add(time.Since(before) / 2)
 	at = func(then float64) time.Time { return middle.Add(time.Duration((then - up) * float64(time.Second))) }
-	return at(j.start.up), at, nil
+	return at(max(j.start.up, j.begin)), at, nil
+}
+
+// uptime is that of the machine, and the time by our clock at which it was that, give or take half of the time since it was asked for.
+func (j *shellJob) uptime(before time.Time, f File) (up float64, middle time.Time, err error) {
+	first, _, _ := strings.Cut(string(f.Data), " ")
+	up, err = strconv.ParseFloat(first, 64)
+	if f.Err != nil || err != nil {
+		return 0, time.Time{}, &lab.Error{What: "can't read " + uptimePath, Target: j.s.Name(), Err: f.Err}
+	}
+	return up, before.Add(time.Since(before) / 2), nil
 }
 
 // vanished is the error of a job that left no record of its end: all of its processes were killed, and the folder may be gone as well.
@@ -549,5 +578,6 @@ var (
 	_ Closer        = (*Shell)(nil)
 	_ Clock         = (*Shell)(nil)
 	_ Caveats       = (*Shell)(nil)
+	_ Crowded       = (*Shell)(nil)
 	_ fs.ReadLinkFS = shellFS{}
 )

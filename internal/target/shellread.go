@@ -18,7 +18,7 @@ import (
 // there, so a snapshot of facts takes many times as long; several files are read in one round trip.
 type shellFiles struct{ s *Shell }
 
-func (f *shellFiles) close() {}
+func (f *shellFiles) close(time.Duration) {}
 
 // readScript prints each file, then a line with the mark, the status and what cat had to say. Its first argument is the mark.
 const readScript = `m=$1; shift

@@ -19,7 +19,7 @@ for base; do
 done
 echo "nowhere -"`
 
-// launchScript starts the wrapper of a job: FOLDER WRAPPER COMMAND, then what env takes. Of two tries, one does. It prints what the wrapper recorded of itself.
+// launchScript starts the wrapper of a job: FOLDER WRAPPER COMMAND BEGIN, then what env takes. Of two tries, one does. It prints what the wrapper recorded of itself.
 const launchScript = `cd "$1" || exit; wrapper=$2; command=$3; shift 3
 case $command in
 */*) [ -x "$command" ] && [ ! -d "$command" ] ;;
@@ -35,15 +35,18 @@ cat headroom.start`
 // wrapperScript carries out a job in its folder and records it there. The record of the beginning is the machine's uptime and the
 // wrapper's own line of /proc/PID/stat, which tells it from a later process of the same number; that of the end is exit status and
 // uptime, and what the shell's times prints. A record comes to be by rename, so that nobody reads half of one. The signals that end
-// a job are for the command; the wrapper lives on to write down what became of it.
+// a job are for the command; the wrapper lives on to write down what became of it. Its first argument is the uptime, in hundredths of a second, at which the
+// command begins; a signal before that ends the job without it.
 const wrapperScript = `trap : HUP INT TERM
+begin=$1; shift; code=0
 read -r up rest </proc/uptime
 read -r stat </proc/self/stat
 if [ -e headroom.stdin ]; then exec <headroom.stdin; fi
 : >>stdout; : >>stderr
 printf '%s\n%s\n' "$up" "$stat" >headroom.starting && mv headroom.starting headroom.start
-env -- "$@" >>stdout 2>>stderr
-code=$?
+n=0; [ "$begin" = 0 ] || n=$((begin-${up%.*}${up#*.}))
+if [ $n -gt 0 ]; then sleep "$((n/100)).$((n%100/10))$((n%10))"; code=$?; fi
+if [ $code = 0 ]; then env -- "$@" >>stdout 2>>stderr; code=$?; fi
 read -r up rest </proc/uptime
 { printf '%s %s\n' "$code" "$up"; times; } >headroom.ending && mv headroom.ending headroom.end`
 

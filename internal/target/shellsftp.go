@@ -90,8 +90,8 @@ func handshake(start func(stdout, stderr io.Writer) (*Session, error), line, mar
 	return f
 }
 
-func (f *sftpFiles) close() {
-	late := time.AfterFunc(2*time.Second, f.Kill)
+func (f *sftpFiles) close(patience time.Duration) {
+	late := time.AfterFunc(patience, f.Kill)
 	defer late.Stop()
 	_ = f.client.Close()
 	<-f.ended

@@ -45,12 +45,19 @@ func (l *link) worker() (*worker, error) {
 	return w, err
 }
 
+// closing is how long a program there may take to end by itself when it has nothing more to read, and parting is the same where there is not much time: it
+// ends then, too, but nobody waits for that.
+const (
+	closing = 2 * time.Second
+	parting = 50 * time.Millisecond
+)
+
 // dismiss has it end when it has nothing more to read.
-func (w *worker) dismiss() {
+func (w *worker) dismiss(patience time.Duration) {
 	_ = w.Stdin.Close()
 	select {
 	case <-w.Ended:
-	case <-time.After(2 * time.Second):
+	case <-time.After(patience):
 		w.discard()
 	}
 }
@@ -100,7 +107,7 @@ func (l *link) run(ctx context.Context, input io.Reader, argv []string) (Output,
 		return out, l.unfinished(w, begun, argv)
 	}
 	if input != nil {
-		w.dismiss()
+		w.dismiss(closing)
 	} else {
 		l.mu.Lock()
 		l.idle = append(l.idle, w)

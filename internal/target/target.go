@@ -61,6 +61,15 @@ type JobSpec struct {
 	Stdin []byte
 	// Files are written into the job's folder before it starts.
 	Files map[string][]byte
+	// Apart says how the job goes on apart from this machine, on a target that is Crowded; nil for one that begins at once and is followed.
+	Apart *Apart
+}
+
+// Apart is a job that begins by itself, at a time that was agreed on, and that nobody follows: nothing has to be connected while it goes on. Poll says how
+// far it is; Done is closed when Poll has found its end.
+type Apart struct {
+	// Begin is when the command begins, by this machine's clock; it begins at once where that is over.
+	Begin time.Time
 }
 
 // Leftovers are the detached jobs that a crashed headroom has left on a target.
@@ -151,6 +160,12 @@ type Disposable interface {
 	MadeBlank(ctx context.Context, device string) (bool, error)
 	// Unseen says whether others have made it, so that it may hold what was there before, and is to be looked at before the first write.
 	Unseen() bool
+}
+
+// Crowded is a target that can be one of a thousand: its jobs can go on apart, and between two visits nothing is held for it.
+type Crowded interface {
+	// Rest gives back the connection, which the next use makes again.
+	Rest() error
 }
 
 // Closer is a target that holds something (a connection, a guest) which must be given back.

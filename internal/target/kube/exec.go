@@ -39,9 +39,13 @@ type connection struct {
 // helloLimit is how long the container may take to answer for the first time.
 const helloLimit = 30 * time.Second
 
+func newConnection(c *cluster, pod string) *connection {
+	return &connection{cluster: c, pod: pod, gone: make(chan struct{}), open: map[*context.CancelFunc]<-chan struct{}{}}
+}
+
 // dial finds out who the user in the container is. fate is an error when the pod is gone.
 func dial(ctx context.Context, c *cluster, pod string, fate func(ctx context.Context) error) (*connection, error) {
-	l := &connection{cluster: c, pod: pod, gone: make(chan struct{}), open: map[*context.CancelFunc]<-chan struct{}{}}
+	l := newConnection(c, pod)
 	var stdout, stderr words
 	session, err := l.Shell(&stdout, &stderr)
 	if err != nil {
@@ -77,7 +81,7 @@ func dial(ctx context.Context, c *cluster, pod string, fate func(ctx context.Con
 // watchEvery is how often it is asked whether the pod is still there. Streams to a node that lost its power break by themselves after hours.
 const watchEvery = 10 * time.Second
 
-// watch counts the connection as lost when the pod is gone, so that nobody waits for an answer that will not come.
+// watch counts the connection as lost when the pod is gone, so that nobody waits for an answer that will not come. It asks while somebody does.
 func (l *connection) watch(fate func(ctx context.Context) error) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -86,6 +90,12 @@ func (l *connection) watch(fate func(ctx context.Context) error) {
 		case <-l.gone:
 			return
 		case <-ticker.C:
+		}
+		l.mu.Lock()
+		idle := len(l.open) == 0
+		l.mu.Unlock()
+		if idle { // nobody waits
+			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), watchEvery)
 		err := fate(ctx)

@@ -10,7 +10,7 @@ func (p *Pod) Names() (pod, namespace string) {
 }
 
 // Abandon is what a SIGKILL leaves: the record without its lock, and all that it names.
-func (p *Pod) Abandon() { _ = p.journal.leave() }
+func (p *Pod) Abandon() { _ = p.notes.journal.leave() }
 
 // Pieces are the objects that a machine is made of, as JSON.
 func Pieces(o Options) ([]string, error) {

@@ -29,9 +29,22 @@ func Clear(ctx context.Context, r Record) ([]string, error) {
 	return c.clear(ctx, r)
 }
 
+// clearNoted removes what is noted, and the notes with it. What could not be removed stays noted: headroom restore looks again.
+func (c *cluster) clearNoted(ctx context.Context, n *notes) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, err := c.clear(ctx, n.record); err != nil {
+		return errors.Join(err, n.journal.leave())
+	}
+	return n.journal.forget()
+}
+
 // clear removes what a record names and what carries its session's label: the name of an object is on disk before it is made, so nothing
 // is missed, and what carries the label but not a name was made by Kubernetes for it.
 func (c *cluster) clear(ctx context.Context, r Record) ([]string, error) {
+	if r.Many {
+		return c.clearMany(ctx, r)
+	}
 	var removed []string
 	var errs []error
 	for _, k := range []struct {

@@ -119,13 +119,13 @@ func machineSpec(o Options, name, claim string, labels map[string]string) object
 		spec["nodeSelector"] = texts(o.NodeLabels)
 	}
 	if o.Node != "" {
-		spec["affinity"] = onNode(o.Node)
+		spec["affinity"] = affinityTo(o.Node)
 	}
 	return object{"runStrategy": runOnce, "template": object{"metadata": object{"labels": texts(labels)}, "spec": spec}}
 }
 
-// onNode is an affinity to one node, by its name.
-func onNode(node string) object {
+// affinityTo is an affinity to one node, by its name.
+func affinityTo(node string) object {
 	return object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{"nodeSelectorTerms": []any{
 		object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}}}}}
 }

@@ -17,6 +17,9 @@ const (
 const (
 	containerName = "headroom"
 	volumeName    = "under-test"
+	// nodeVolume are the node's own files, which a pod that is for its node has at nodeFolder.
+	nodeVolume = "node"
+	nodeFolder = "/node"
 	// unprivileged is the user of a restricted pod: nobody of this number is in an image, and none is needed.
 	unprivileged = 65532
 )
@@ -71,6 +74,14 @@ func podOf(o Options, name, claim string, labels map[string]string) *unstructure
 			container["volumeMounts"] = []any{object{"name": volumeName, "mountPath": o.Volume.At}}
 		}
 	}
+	if o.Nodes {
+		// Also what runs on the node is seen, and what it has mounted. Its files are for reading.
+		spec["hostPID"] = true
+		volumes, _ := spec["volumes"].([]any)
+		spec["volumes"] = append(volumes, object{"name": nodeVolume, "hostPath": object{"path": "/"}})
+		mounts, _ := container["volumeMounts"].([]any)
+		container["volumeMounts"] = append(mounts, object{"name": nodeVolume, "mountPath": nodeFolder, "readOnly": true, "mountPropagation": "HostToContainer"})
+	}
 	if o.Restricted {
 		// What is in the volume belongs to the group, so that a user without privileges can write there.
 		spec["securityContext"] = object{"runAsNonRoot": true, "runAsUser": int64(unprivileged), "runAsGroup": int64(unprivileged), "fsGroup": int64(unprivileged),
@@ -91,7 +102,7 @@ func podOf(o Options, name, claim string, labels map[string]string) *unstructure
 	}
 	if o.Node != "" {
 		// By affinity and not by nodeName: the scheduler must see the pod, or a volume that waits for its first consumer is never bound.
-		spec["affinity"] = onNode(o.Node)
+		spec["affinity"] = affinityTo(o.Node)
 	}
 	spec["containers"] = []any{container}
 	return &unstructured.Unstructured{Object: object{

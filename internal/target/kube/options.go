@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 const Scheme = "kube:"
 
 // Form is how such a name is written.
-const Form = "kube:pod?OPTIONS or kube:vm?OPTIONS"
+const Form = "kube:pod?OPTIONS, kube:nodes?OPTIONS or kube:vm?OPTIONS"
 
 // Options say which pod is made, and where.
 type Options struct {
@@ -37,6 +38,11 @@ type Options struct {
 	// Node that the pod is to run on, by name; NodeLabels that it must have.
 	Node       string
 	NodeLabels map[string]string
+	// Nodes says that the pod is for its node: privileged, and with the node's own files where facts are read. Without Node the name stands for one
+	// such pod on each node.
+	Nodes bool
+	// Count is how many pods alike the name stands for, 0 for the only one. Replica is which of them it is, from 1; 0 for all.
+	Count, Replica int
 	// Tolerate says that the pod may run on nodes with any taint.
 	Tolerate bool
 	// CPU and Memory that are requested, and that are the limit; empty for none.
@@ -107,11 +113,13 @@ func Parse(name string) (Options, error) {
 	known, example := list(), "kube:pod?class=fast&size=20Gi&cpu=2"
 	switch kind {
 	case "pod":
+	case nodesKind:
+		o.Nodes, o.Privileged, o.HostNetwork = true, true, true
 	case machineKind:
 		known, example = machineList(), "kube:vm?boot=quay.io/containerdisks/fedora:42&class=fast&cores=4"
 		o.Wait, o.Machine = machineWait, newMachineOptions()
 	default:
-		faults = append(faults, fmt.Sprintf("after %s comes pod or vm, not %q", Scheme, kind))
+		faults = append(faults, fmt.Sprintf("after %s comes pod, nodes or vm, not %q", Scheme, kind))
 	}
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(query, "&") {
@@ -195,6 +203,16 @@ func list() []option {
 			return nil
 		}
 	}
+	number := func(field func(o *Options) *int) func(o *Options, value string) error {
+		return func(o *Options, value string) error {
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 || n > mostPods {
+				return fmt.Errorf("%q is no number from 1 to %d", value, mostPods)
+			}
+			*field(o) = n
+			return nil
+		}
+	}
 	set := func(field func(o *Options) *bool) func(o *Options, value string) error {
 		return func(o *Options, _ string) error { *field(o) = true; return nil }
 	}
@@ -258,6 +276,8 @@ func list() []option {
 		{name: "tolerate", flag: true, set: set(func(o *Options) *bool { return &o.Tolerate })},
 		{name: "cpu", set: func(o *Options, value string) error { return amounts(value, &o.CPU) }},
 		{name: "memory", set: func(o *Options, value string) error { return amounts(value, &o.Memory) }},
+		{name: "count", set: number(func(o *Options) *int { return &o.Count })},
+		{name: "replica", set: number(func(o *Options) *int { return &o.Replica })},
 		{name: "hostnetwork", flag: true, set: set(func(o *Options) *bool { return &o.HostNetwork })},
 		{name: "privileged", flag: true, set: set(func(o *Options) *bool { return &o.Privileged })},
 		{name: "restricted", flag: true, set: set(func(o *Options) *bool { return &o.Restricted })},
@@ -304,6 +324,18 @@ func (o *Options) contradictions(given map[string]bool) []string {
 	if o.Restricted && (o.HostNetwork || v.Kind == HostPath) {
 		faults = append(faults, "the restricted standard forbids hostnetwork and hostpath")
 	}
+	if o.Nodes && o.Restricted {
+		faults = append(faults, "a pod that is for its node may do what root of the node may, which the restricted standard forbids")
+	}
+	if o.Nodes && o.Count > 0 {
+		faults = append(faults, "count is for kube:pod; kube:nodes makes one on each node")
+	}
+	if o.Replica > o.Count {
+		faults = append(faults, "replica is which of count pods it is")
+	}
+	if o.Count > 0 && v.Kind == Existing {
+		faults = append(faults, "claim is one volume, and each of count pods needs its own: take class or ephemeral")
+	}
 	if made && v.Size == "" {
 		v.Size = defaultSize
 	}
@@ -311,6 +343,57 @@ func (o *Options) contradictions(given map[string]bool) []string {
 		v.At = map[bool]string{true: defaultDevice, false: defaultFolder}[v.Block]
 	}
 	return faults
+}
+
+const (
+	nodesKind = "nodes"
+	// mostPods is how many a name can stand for: more than any node or cluster takes.
+	mostPods = 100000
+)
+
+// Several says whether the name stands for several pods, however many there turn out to be.
+func (o Options) Several() bool { return o.Nodes && o.Node == "" || o.Count > 0 && o.Replica == 0 }
+
+// Several says whether a name of a target stands for several pods.
+func Several(name string) bool {
+	o, err := Parse(name)
+	return err == nil && o.Several()
+}
+
+// member is the name of one of the several pods that a name stands for: by its node, or by its number.
+func (o Options) member(node string, replica int) string {
+	option := "node=" + url.QueryEscape(node)
+	if !o.Nodes {
+		option = "replica=" + strconv.Itoa(replica)
+	}
+	join := "?"
+	if strings.Contains(o.Name, "?") {
+		join = "&"
+	}
+	return o.Name + join + option
+}
+
+// SetOf is the name that stands for several pods of which this is one, and which of them it is: its node, or its number. It is empty for a pod by
+// itself, and for a name that a user has written.
+func SetOf(name string) (set, which string) {
+	o, err := Parse(name)
+	if err != nil || o.Several() {
+		return "", ""
+	}
+	i := max(strings.LastIndex(name, "?"), strings.LastIndex(name, "&"))
+	if i < 0 {
+		return "", ""
+	}
+	option := "node="
+	if which = o.Node; o.Count > 0 {
+		option, which = "replica=", strconv.Itoa(o.Replica)
+	} else if !o.Nodes {
+		return "", ""
+	}
+	if !strings.HasPrefix(name[i+1:], option) {
+		return "", ""
+	}
+	return name[:i], which
 }
 
 func quantity(value string, set func(string)) error {

@@ -45,7 +45,7 @@ func TestParseTellsAllFaults(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	said := strings.Join(e.Hints, "\n")
-	for _, fault := range []string{`comes pod or vm, not "deployment"`, "class and emptydir are two volumes", `no option "sise"`, `cpu: "fast" is no amount`, "privileged takes no value",
+	for _, fault := range []string{`comes pod, nodes or vm, not "deployment"`, "class and emptydir are two volumes", `no option "sise"`, `cpu: "fast" is no amount`, "privileged takes no value",
 		"2Gi is more than 1Gi", `"UPPER" is no name`, `deadline: "0" is no time`, "pull is always, missing or never", "class is given twice", "mode is filesystem or block"} {
 		if !strings.Contains(said, fault) {
 			t.Errorf("nothing of %q in:\n%s", fault, said)
@@ -68,7 +68,12 @@ func TestContradictions(t *testing.T) {
 		"kube:pod?cpu=":                             "cpu needs a value",
 		"kube:pod?cpu=..":                           "write an amount",
 		"kube:pod?cpu=-1":                           "no amount",
-		"kube:nodes":                                "comes pod",
+		"kube:deployment":                           "comes pod or nodes",
+		"kube:nodes?count=2":                        "count is for kube:pod",
+		"kube:nodes?restricted":                     "restricted standard forbids",
+		"kube:pod?count=0":                          "no number",
+		"kube:pod?count=2&replica=3":                "which of count",
+		"kube:pod?count=2&claim=a":                  "each of count pods needs its own",
 		"kube:pod?selector=disk":                    "labels of nodes",
 		"kube:pod?class=%zz":                        "invalid URL escape",
 		"kube:pod?emptydir=disk":                    "emptydir is alone",
@@ -88,6 +93,34 @@ func TestAmounts(t *testing.T) {
 		var r Range
 		if err := amounts(text, &r); err != nil || r != want {
 			t.Errorf("%s: %+v, %v", text, r, err)
+		}
+	}
+}
+
+func TestSeveral(t *testing.T) {
+	for name, want := range map[string]struct {
+		several    bool
+		set, which string
+	}{
+		"kube:nodes":                                {several: true},
+		"kube:nodes?selector=disk=nvme":             {several: true},
+		"kube:nodes?node=a.b":                       {set: "kube:nodes", which: "a.b"},
+		"kube:nodes?selector=disk=nvme&node=node-7": {set: "kube:nodes?selector=disk=nvme", which: "node-7"},
+		"kube:nodes?node=a&emptydir":                {},
+		"kube:pod?emptydir&count=4":                 {several: true},
+		"kube:pod?emptydir&count=4&replica=2":       {set: "kube:pod?emptydir&count=4", which: "2"},
+		"kube:pod?emptydir&node=a":                  {},
+		"kube:pod":                                  {},
+		"local":                                     {},
+	} {
+		set, which := SetOf(name)
+		if Several(name) != want.several || set != want.set || which != want.which {
+			t.Errorf("%s: %v, %q, %q", name, Several(name), set, which)
+		}
+		if o, err := Parse(name); want.several && err == nil {
+			if set, _ := SetOf(o.member("n-1", 1)); set != name {
+				t.Errorf("%s has the member %s, which is of %q", name, o.member("n-1", 1), set)
+			}
 		}
 	}
 }

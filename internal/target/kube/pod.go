@@ -24,8 +24,10 @@ type Pod struct {
 	options Options
 	cluster *cluster
 	session string
-	journal *journal
-	record  Record
+	notes   *notes
+	// base begins the names of what is made for the pod. member says that it is one of a set, which removes what was made.
+	base   string
+	member bool
 	// run is the ID of the run that the pod belongs to, once there is one.
 	run string
 	// binding and provisioner are those of the class of the volume, where they may be seen.
@@ -36,6 +38,15 @@ type Pod struct {
 	tries     int
 	pod, node string
 	claimUID  types.UID
+	// user is who the user in the container was found to be; rested says that the last connection was given back, and not lost.
+	user   *identity
+	rested bool
+}
+
+// identity is a user: the number, and the home folder.
+type identity struct {
+	uid  int
+	home string
 }
 
 // Host is what is needed of this machine.
@@ -51,23 +62,21 @@ type Host struct {
 // Open makes a pod and returns when commands can be carried out in it. Nothing is made before the preflight has passed, and what was made
 // is removed when it does not start.
 func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
-	if o.Image == "" {
-		return nil, &lab.Error{Kind: lab.Usage, What: "no image is named for the pod", Target: o.Name,
-			Hints: []string{"name one that the cluster can pull, with a shell and fio: image=NAME, or once for all " + ImageVariable + "=NAME", "headroom's Containerfile makes one"}}
+	if err := o.lacksImage(); err != nil {
+		return nil, err
 	}
 	c, err := connect(o)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pod{options: o, cluster: c, session: newSession()}
-	p.Shell = target.NewShell(o.Name, overAPI{p}, 0)
+	p := newPod(c, o, newSession())
+	p.base = "headroom-" + p.session
 	if err := p.preflight(ctx); err != nil {
 		return nil, err
 	}
-	if p.journal, err = newJournal(on.Records, p.session); err != nil {
-		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}
+	if p.notes, err = c.newNotes(on.Records, o, p.session); err != nil {
+		return nil, err
 	}
-	p.record = Record{Target: o.Name, Session: p.session, Server: c.config.Host, Context: o.Context, Kubeconfig: o.Kubeconfig, Namespace: c.namespace}
 	if on.Say != nil {
 		on.Say(fmt.Sprintf("making a pod in namespace %s", c.namespace))
 	}
@@ -77,6 +86,33 @@ func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
 	return p, nil
 }
 
+// lacksImage is an error where nobody has named an image.
+func (o Options) lacksImage() error {
+	if o.Image == "" {
+		return &lab.Error{Kind: lab.Usage, What: "no image is named for the pod", Target: o.Name,
+			Hints: []string{"name one that the cluster can pull, with a shell and fio: image=NAME, or once for all " + ImageVariable + "=NAME", "headroom's Containerfile makes one"}}
+	}
+	return nil
+}
+
+func newPod(c *cluster, o Options, session string) *Pod {
+	p := &Pod{options: o, cluster: c, session: session}
+	p.Shell = target.NewShell(o.Name, overAPI{p}, 0)
+	if o.Nodes {
+		p.Relocate(onNode)
+	}
+	return p
+}
+
+// newNotes begins the record of a session.
+func (c *cluster) newNotes(folder string, o Options, session string) (*notes, error) {
+	j, err := newJournal(folder, session)
+	if err != nil {
+		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}
+	}
+	return &notes{journal: j, record: Record{Target: o.Name, Session: session, Server: c.config.Host, Context: o.Context, Kubeconfig: o.Kubeconfig, Namespace: c.namespace}}, nil
+}
+
 // newSession draws what tells the objects of one target from those of another.
 func newSession() string {
 	b := make([]byte, 5)
@@ -84,16 +120,14 @@ func newSession() string {
 	return hex.EncodeToString(b)
 }
 
-// objects are the names of what a try makes. The claim is the same for all.
-type objects struct{ pod, claim string }
-
+// objects are the names of what a try makes.
 func (p *Pod) objects(try int) objects {
-	o := objects{pod: "headroom-" + p.session}
+	o := objects{pod: p.base}
 	if try > 1 {
 		o.pod += fmt.Sprintf("-%d", try)
 	}
 	if p.options.Volume.Kind == Claimed {
-		o.claim = "headroom-" + p.session
+		o.claim = p.base
 	}
 	return o
 }
@@ -144,19 +178,38 @@ func (p *Pod) now() (pod, node string) {
 	return p.pod, p.node
 }
 
-// start makes the next pod, and the claim before the first. What is about to be made is on disk before.
+// start makes the next pod, and returns when commands can be carried out in it.
 func (p *Pod) start(ctx context.Context) error {
-	p.mu.Lock()
-	p.tries++
-	o := p.objects(p.tries)
-	p.mu.Unlock()
-	p.record.Pods = append(p.record.Pods, o.pod)
-	if o.claim != "" {
-		p.record.Claims = []string{o.claim}
-	}
-	if err := p.journal.keep(p.record); err != nil {
+	o := p.next()
+	if err := p.notes.add(o); err != nil {
 		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: p.Name(), Err: err}
 	}
+	if err := p.make(ctx, o); err != nil {
+		return err
+	}
+	running, err := p.awaitRunning(ctx, o.pod)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.pod, p.node = o.pod, statusOf(running.Object).node
+	p.mu.Unlock()
+	if err := p.Connect(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+// next are the names of what the next try makes.
+func (p *Pod) next() objects {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tries++
+	return p.objects(p.tries)
+}
+
+// make makes a pod, and the claim before the first. It is on disk that they are about to be made.
+func (p *Pod) make(ctx context.Context, o objects) error {
 	if o.claim != "" && p.claimUID == "" {
 		claim, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, o.claim, p.labels()), metav1.CreateOptions{})
 		if err != nil {
@@ -169,19 +222,7 @@ func (p *Pod) start(ctx context.Context) error {
 		return p.refusal("the pod", err)
 	}
 	if o.claim != "" {
-		if err := p.own(ctx, o, made.GetUID()); err != nil {
-			return err
-		}
-	}
-	running, err := p.awaitRunning(ctx, o.pod)
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	p.pod, p.node = o.pod, statusOf(running.Object).node
-	p.mu.Unlock()
-	if err := p.Connect(ctx); err != nil {
-		return err
+		return p.own(ctx, o, made.GetUID())
 	}
 	return nil
 }
@@ -198,16 +239,15 @@ func (p *Pod) own(ctx context.Context, o objects, uid types.UID) error {
 	return nil
 }
 
-// Close removes the pod and all that was made for it, and returns when it is gone.
+// Close removes the pod and all that was made for it, and returns when it is gone. That of a set only ends the connection.
 func (p *Pod) Close() error {
+	if p.member {
+		return p.Shell.Close()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*goneLimit)
 	defer cancel()
 	err := p.Shell.Close()
-	_, clearing := p.cluster.clear(ctx, p.record)
-	if clearing != nil {
-		return errors.Join(err, clearing, p.journal.leave()) // headroom restore looks again
-	}
-	return errors.Join(err, p.journal.forget())
+	return errors.Join(err, p.cluster.clearNoted(ctx, p.notes))
 }
 
 // Node is where the pod runs.
@@ -249,17 +289,47 @@ type overAPI struct{ pod *Pod }
 func (w overAPI) Dial(ctx context.Context) (target.Connection, error) {
 	p := w.pod
 	name, _ := p.now()
+	if c := p.again(name); c != nil {
+		return c, nil
+	}
 	if err := p.fate(ctx, name); err != nil {
 		return nil, err
 	}
-	c, err := dial(ctx, p.cluster, name, func(ctx context.Context) error { return p.fate(ctx, name) })
+	c, err := dial(ctx, p.cluster, name, p.fateOf(name))
 	if err != nil {
 		if fate := p.fate(ctx, name); fate != nil {
 			return nil, fate
 		}
 		return nil, err
 	}
+	p.mu.Lock()
+	p.user = &identity{c.uid, c.home}
+	p.mu.Unlock()
 	return c, nil
+}
+
+// again is a connection in place of one that was given back. All of it is known, so that nothing needs to be asked: that the pod is gone, the first command
+// finds out. It is nil where there was none, or it was lost.
+func (p *Pod) again(name string) *connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.rested || p.user == nil {
+		return nil
+	}
+	p.rested = false
+	c := newConnection(p.cluster, name)
+	c.uid, c.home = p.user.uid, p.user.home
+	go c.watch(p.fateOf(name))
+	return c
+}
+
+// Rest gives the connection back until the next use.
+func (p *Pod) Rest() error {
+	err := p.Shell.Rest()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rested = err == nil
+	return err
 }
 
 // Vanished asks what became of the container.
@@ -298,6 +368,10 @@ func (p *Pod) fate(ctx context.Context, name string) error {
 		return p.gone(name, "it is being deleted")
 	}
 	return nil
+}
+
+func (p *Pod) fateOf(name string) func(context.Context) error {
+	return func(ctx context.Context) error { return p.fate(ctx, name) }
 }
 
 func (p *Pod) gone(name, why string) error {
@@ -364,6 +438,9 @@ func (p *Pod) replace(ctx context.Context) error {
 	if err := p.Forget(); err != nil {
 		return err
 	}
+	p.mu.Lock()
+	p.user = nil
+	p.mu.Unlock()
 	if p.options.Volume.Kind == Claimed {
 		if err := p.keepClaim(ctx); err != nil {
 			return err

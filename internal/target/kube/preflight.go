@@ -58,6 +58,9 @@ func (p permission) String() string {
 // the verb is asked for that every server honours.
 func (p *Pod) needs() []permission {
 	list := []permission{{"create", "pods", "", ""}, {"get", "pods", "", ""}, {"patch", "pods", "", ""}, {"delete", "pods", "", ""}, {"create", "pods", "exec", ""}}
+	if p.member {
+		list = append(list, permission{"list", "pods", "", ""})
+	}
 	if p.options.Volume.Kind == Claimed {
 		list = append(list, permission{"create", "persistentvolumeclaims", "", ""}, permission{"get", "persistentvolumeclaims", "", ""},
 			permission{"patch", "persistentvolumeclaims", "", ""}, permission{"delete", "persistentvolumeclaims", "", ""})

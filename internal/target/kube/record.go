@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -27,6 +28,8 @@ type Record struct {
 	Pods     []string `json:"pods,omitempty"`
 	Claims   []string `json:"claims,omitempty"`
 	Machines []string `json:"machines,omitempty"`
+	// Many says that the pods are those of a set, which are looked for by their label.
+	Many bool `json:"many,omitempty"`
 }
 
 // kinds are those of what the record names, as kubectl takes them.
@@ -39,6 +42,31 @@ func (r Record) kinds() string {
 
 // Names are those of the pods and machines.
 func (r Record) Names() []string { return slices.Concat(r.Pods, r.Machines) }
+
+// notes are the record of what is made together, and the file that keeps it. The pods of a set share them.
+type notes struct {
+	mu      sync.Mutex
+	journal *journal
+	record  Record
+}
+
+// add returns when it is on disk that objects are about to be made.
+func (n *notes) add(made ...objects) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, o := range made {
+		if !slices.Contains(n.record.Pods, o.pod) {
+			n.record.Pods = append(n.record.Pods, o.pod)
+		}
+		if o.claim != "" && !slices.Contains(n.record.Claims, o.claim) {
+			n.record.Claims = append(n.record.Claims, o.claim)
+		}
+	}
+	return n.journal.keep(n.record)
+}
+
+// objects are the names of what is made for one pod. The claim is the same for all that take its place.
+type objects struct{ pod, claim string }
 
 const recordSuffix = ".pod.json"
 
