@@ -33,7 +33,9 @@ type measurement struct {
 	kept   []lab.Repetition
 	resume *store.Bundle
 	before facts.Document // the machine before the first load
-	device *device        // nil for a directory
+	// machine is what checks look at of it; nil where the facts of the run have all of that.
+	machine *validity.Machine
+	device  *device // nil for a directory
 	// blank is a device that was made for the target; nil for all others.
 	blank *blankDevice
 	// members are the devices of a place that is several, which are only read.
@@ -60,6 +62,8 @@ type measurement struct {
 	// mates carry out each load at the same moment, on other targets, and enter makes an arm effective on a mate.
 	mates []*measurement
 	enter func(ctx context.Context, arm string) (runner.Entrance, error)
+	// at is where the place is, in a run on several targets.
+	at whereabouts
 	// beside is a measurement that goes on at the same time and was planned before this one; nil for a run by itself.
 	beside *measurement
 }
@@ -207,11 +211,16 @@ func (m *measurement) open() (*store.Writer, error) {
 
 func (m *measurement) experiment() runner.Experiment {
 	e := runner.Experiment{
-		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(), Machine: facts.Machine(m.run.Targets[0].Facts),
+		RunID: m.run.ID, Role: m.role, Target: m.target, Place: m.place(),
 		Program: m.fio, Scratch: m.place().Size, Kept: m.kept, MaxWrites: m.maxWrites, Pause: m.pause(),
 		Upsets: m.upsets, Bystander: m.bystander,
 		Behind: m.behind, Laid: m.laid, Enter: m.enter,
 		Tallied: m.run.Experiment != nil && m.run.Experiment.Kind == bisecting,
+	}
+	if m.machine != nil {
+		e.Machine = *m.machine
+	} else {
+		e.Machine = facts.Machine(m.run.Targets[0].Facts)
 	}
 	if m.server != nil {
 		e.Server = &m.server.Server

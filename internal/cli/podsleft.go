@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -19,7 +18,7 @@ func (p *program) clearClusters(ctx context.Context, s *store.Store, wanted func
 	for _, left := range pending {
 		r := left.Record
 		if !wanted(r.Target) {
-			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n", strings.Join(r.Names(), " and "), r.Namespace)
+			fmt.Fprintf(p.Stderr, "%s is still there, in namespace %s; to remove it: headroom restore\n", firstOf(r.Names(), " and "), r.Namespace)
 			errs = append(errs, left.Keep())
 			continue
 		}
@@ -30,7 +29,7 @@ func (p *program) clearClusters(ctx context.Context, s *store.Store, wanted func
 			continue
 		}
 		if len(removed) > 0 {
-			fmt.Fprintf(p.Stderr, "removed from namespace %s: %s\n", r.Namespace, strings.Join(removed, ", "))
+			fmt.Fprintf(p.Stderr, "removed from namespace %s: %s\n", r.Namespace, firstOf(removed, " and "))
 		}
 		errs = append(errs, left.Forget())
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 	}
 	var did, later []string
 	var errs []error
+	gone := map[string]int{}
 	parts := a.Left.Parts(targetOfRun(a.Run))
 	for _, left := range parts {
 		there := ""
@@ -72,7 +74,10 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 		case fleeting(left.Target):
 			did = append(did, "its guest "+left.Target+" went with it")
 		case kube.Goes(left.Target):
-			did = append(did, "all that it had there went with its "+podWord(left.Target)+" "+left.Target)
+			set, _ := kube.SetOf(left.Target)
+			if gone[cmp.Or(set, left.Target)]++; set == "" {
+				did = append(did, "all that it had there went with its "+podWord(left.Target)+" "+left.Target)
+			}
 		case !wanted(left.Target):
 			later = append(later, left.Target)
 		default:
@@ -81,6 +86,11 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 				did = append(did, d+there)
 			}
 			errs = append(errs, err)
+		}
+	}
+	for set, n := range gone {
+		if kube.Several(set) {
+			did = append(did, fmt.Sprintf("all that it had there went with %s of %s", plural(n, "pod"), set))
 		}
 	}
 	if e := a.Run.Experiment; e != nil && e.Kernels != nil {
@@ -97,7 +107,7 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 		return err
 	}
 	if len(later) > 0 {
-		fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", id, strings.Join(later, " and "))
+		fmt.Fprintf(p.Stderr, "run %s on %s was cut off; to look after what it left there: headroom restore\n", id, firstOf(later, " and "))
 		return nil
 	}
 	if err := s.Clear(a); err != nil {
@@ -108,6 +118,15 @@ func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, 
 	}
 	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", id, strings.Join(did, ", "), resumeCommand(a.Run, id))
 	return nil
+}
+
+// firstOf are the first of some names, and how many more there are.
+func firstOf(names []string, between string) string {
+	const most = 6
+	if len(names) <= most {
+		return strings.Join(names, between)
+	}
+	return fmt.Sprintf("%s%s%d more", strings.Join(names[:most-1], ", "), between, len(names)-most+1)
 }
 
 // clearTarget removes what a run left on one target, and says what it did. What it had mounted to measure it is mounted again where it is not there: its scratch file lies

@@ -26,6 +26,7 @@ type runOptions struct {
 	format      string
 	dryRun      bool
 	on          []string
+	atOnce      int
 	bringFio    string
 	events      eventOptions
 }
@@ -54,7 +55,9 @@ machine, reached with your own ssh. Devices there are only read.
 
 With --on given more than once it measures all of those targets at the same time: their loads are started
 together, and beside the numbers of each target stand those of all. The directory or device is the same on each,
-or one is named for each, in the order of the targets.
+or one is named for each, in the order of the targets. kube:nodes?selector=… stands for a pod on each node of a
+cluster, kube:pod?…&count=N for N pods. --at-once loads some at a time. The report names targets that are not like
+the others.
 
 With --event something is done on purpose while each load goes on: a link is cut, a server restarts. The
 report says how deep the rate fell, how long nothing came through, and when it was back. --undo is on disk
@@ -73,6 +76,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
   headroom run quick /srv --on qemu:guest.yaml
   headroom run quick --on 'kube:pod?class=fast&size=20Gi&cpu=2'
   headroom run quick /srv --on a=ssh://db1 --on b=ssh://db2
+  headroom run quick --on 'kube:nodes?selector=disk=nvme&hostpath=/srv' --at-once 1
   headroom run quick /srv --on ssh://root@db1:2222 --bring-fio ./fio-static
   headroom run quick /srv --set runtime=60s --event '20s: nvme disconnect -d nvme1' --undo 'sh connect.sh'
   headroom run quick /mnt/nfs --set runtime=60s --event '20s: lose-trunk 10.0.2.1'
@@ -88,7 +92,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.resume != "" {
-				for _, name := range append(eventFlags(), "label", "repeat", "order", "seed", "size", "set", "as-published") {
+				for _, name := range append(eventFlags(), "label", "repeat", "at-once", "order", "seed", "size", "set", "as-published") {
 					if c.Flags().Changed(name) {
 						return usage("--"+name+" can't be changed when a run is resumed", "headroom run --resume "+o.resume)
 					}
@@ -114,6 +118,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	f.StringVar(&o.maxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
 	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run; with a finished one if more is asked for")
 	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+targetForms()+" (default local)")
+	f.IntVar(&o.atOnce, "at-once", 0, "with several targets: load so many at the same time, by turns; 1 is one after the other (default: all)")
 	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
 	o.events.define(f, "where events are: a target (default: the one under test) or its role; once for all, or for each")
 	completeFlag(c, "on", targetNames)
@@ -150,8 +155,13 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 		return err
 	}
 	defer p.closeTarget(t)
-	m := &measurement{program: p, options: o, store: s, target: t}
-	if o.resume != "" {
+	return p.runOn(ctx, &measurement{program: p, options: o, store: s, target: t}, args)
+}
+
+// runOn measures on one target, which is open.
+func (p *program) runOn(ctx context.Context, m *measurement, args []string) error {
+	var err error
+	if m.options.resume != "" {
 		err = m.takeUp(ctx, args)
 	} else {
 		err = m.plan(ctx, args)
@@ -161,7 +171,7 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 	}
 	defer m.release()
 	m.preface(ctx)
-	if o.dryRun {
+	if m.options.dryRun {
 		return m.printPlan()
 	}
 	return m.carryOut(ctx)

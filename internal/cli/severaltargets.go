@@ -13,11 +13,16 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
+	"headroom/internal/target/kube"
 	"headroom/internal/validity"
 )
 
 // namedTarget is one of several targets of a run.
-type namedTarget struct{ role, name string }
+type namedTarget struct {
+	role, name string
+	// numbered says that the role was not typed.
+	numbered bool
+}
 
 // targetLevel is the level by which the cells of a run on several targets are told apart in tables and comparisons.
 const targetLevel = "target"
@@ -25,10 +30,11 @@ const targetLevel = "target"
 // severalTargets are those that the command line, or the run that is to be resumed, measures at the same time; none where there is one.
 func (p *program) severalTargets(o runOptions, s *store.Store) ([]namedTarget, error) {
 	if o.resume == "" {
-		if len(o.on) < 2 {
+		named, err := rolesOf(o.on)
+		if len(o.on) < 2 && (err != nil || len(named) == 0 || !kube.Several(named[0].name)) {
 			return nil, nil
 		}
-		return rolesOf(o.on)
+		return named, err
 	}
 	b, err := s.Find(o.resume)
 	if err != nil || !measuredTogether(b.Run) {
@@ -39,7 +45,7 @@ func (p *program) severalTargets(o runOptions, s *store.Store) ([]namedTarget, e
 	}
 	var all []namedTarget
 	for _, t := range b.Run.Targets {
-		all = append(all, namedTarget{t.Role, t.Target})
+		all = append(all, namedTarget{role: t.Role, name: t.Target})
 	}
 	return all, nil
 }
@@ -57,7 +63,8 @@ func rolesOf(on []string) ([]namedTarget, error) {
 	var all []namedTarget
 	for i, typed := range on {
 		role, name := roleOf(typed)
-		if role == "" {
+		numbered := role == ""
+		if numbered {
 			role = fmt.Sprintf("target-%d", i+1)
 		}
 		switch {
@@ -68,7 +75,7 @@ func rolesOf(on []string) ([]namedTarget, error) {
 		case slices.ContainsFunc(all, func(t namedTarget) bool { return t.role == role }):
 			return nil, usage("two targets have the role "+role, "give each its own: --on a=ssh://db1 --on b=ssh://db2")
 		}
-		all = append(all, namedTarget{role, name})
+		all = append(all, namedTarget{role, name, numbered})
 	}
 	return all, nil
 }
@@ -84,9 +91,18 @@ type together struct {
 	resume  *store.Bundle
 	// study says which parts are loaded at the same time; nil where all of them are, every time.
 	study *lab.Study
+	// early is the bundle of a run on so many targets that their snapshots are saved as they are taken; nil for all others.
+	early *store.Writer
+	// leftOut are warnings of targets that were meant and are not there.
+	leftOut []lab.Warning
+	// close gives targets back.
+	close []func()
 }
 
 func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions, named []namedTarget, args []string) error {
+	if o.atOnce < 0 {
+		return usage("--at-once is how many targets are loaded at the same time", "--at-once 1 loads one after the other")
+	}
 	if o.precision != "" || o.budget != "" {
 		return usage("several targets are measured a number of times that is fixed beforehand", "take --repeat for --precision and --budget")
 	}
@@ -98,15 +114,19 @@ func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions,
 		p.tidy(ctx, s, names...)
 	}
 	t := &together{program: p, options: o, store: s}
-	for i, n := range named {
-		tg, err := p.openTarget(ctx, n.name)
-		if err != nil {
-			return err
-		}
-		defer p.closeTarget(tg)
-		t.parts = append(t.parts, &measurement{program: p, options: optionsOf(o, tg), store: s, target: tg, role: n.role, bystander: i > 0})
+	defer t.closeTargets()
+	if err := t.openTargets(ctx, named); err != nil {
+		return err
+	}
+	if o.resume == "" && len(t.parts) == 1 {
+		one := t.parts[0]
+		one.role = ""
+		return p.runOn(ctx, one, args)
 	}
 	defer t.release()
+	if t.crowd() {
+		defer frugally()() // loads run elsewhere
+	}
 	var err error
 	if o.resume != "" {
 		err = t.takeUp(ctx, args)
@@ -116,9 +136,7 @@ func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions,
 	if err != nil {
 		return err
 	}
-	for _, m := range t.parts {
-		m.preface(ctx)
-	}
+	t.preface(ctx)
 	if o.dryRun {
 		return t.printPlan()
 	}
@@ -145,19 +163,26 @@ func (t *together) draft(ctx context.Context, args []string) error {
 	if n := len(args) - 1; n > 1 && n != len(t.parts) {
 		return usage(fmt.Sprintf("%d places are named for %d targets", n, len(t.parts)), "name one for all, or one for each in the order of --on")
 	}
-	for i, m := range t.parts {
+	places := make([]lab.Place, len(t.parts))
+	err = t.visits(ctx, func(ctx context.Context, i int, m *measurement) (err error) {
 		at := args[1:]
 		if len(at) > 1 {
 			at = at[i : i+1]
 		}
-		place, err := m.resolvePlace(ctx, su, at)
-		if err != nil {
-			return err
+		if places[i], err = m.resolvePlace(ctx, su, at); err == nil {
+			m.at, err = m.whereabouts(ctx, places[i])
 		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	first := t.parts[0]
+	for i, m := range t.parts {
+		place := places[i]
 		if err := m.draftOn(su, place); err != nil {
 			return err
 		}
-		first := t.parts[0]
 		if place.Kind != first.place().Kind {
 			return usage(fmt.Sprintf("%s is a %s and %s a %s", first.place().Path, first.place().Kind, place.Path, place.Kind), "take places of one kind: the loads must be the same")
 		}
@@ -167,16 +192,43 @@ func (t *together) draft(ctx context.Context, args []string) error {
 	if err := t.planUpsets(); err != nil {
 		return err
 	}
-	if err := t.tellApart(ctx); err != nil {
+	if err := t.refuseSame(); err != nil {
 		return err
 	}
-	for _, m := range t.parts {
-		if err := m.ready(ctx); err != nil {
+	if t.crowd() && !t.options.dryRun {
+		t.join()
+		if t.early, err = t.store.Create(t.run); err != nil {
+			return err
+		}
+		// Nothing is left anywhere yet; where nobody said so, all would be looked at.
+		if err := t.early.Leave(lab.Leftovers{Target: first.target.Name(), Jobs: first.owner()}); err != nil {
 			return err
 		}
 	}
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
 	t.join()
 	return nil
+}
+
+// ready secures the places, and takes down the machines as they are. The first of a crowd is the one that the others are told apart from.
+func (t *together) ready(ctx context.Context) error {
+	ready := func(ctx context.Context, i int, m *measurement) error {
+		if i == 0 && m.machine != nil { // it was the first
+			return nil
+		}
+		if err := m.ready(ctx); err != nil || !t.crowd() {
+			return err
+		}
+		return t.saveEarly(m)
+	}
+	if t.crowd() {
+		if err := ready(ctx, 0, t.parts[0]); err != nil {
+			return err
+		}
+	}
+	return t.visits(ctx, ready)
 }
 
 // takeRole gives the cells of a draft the names that they have among those of other targets.
@@ -201,15 +253,21 @@ func (t *together) join() {
 		t.run.Arms = append(t.run.Arms, m.run.Arms...)
 	}
 	t.run.Study = t.study
+	t.run.AtOnce = t.options.atOnce
 	for _, g := range t.groups() {
 		t.run.Arms = append(t.run.Arms, lab.Arm{ID: g.Name, Role: g.Name, Levels: map[string]string{targetLevel: g.Name}})
 	}
-	t.run.Arms = append(t.run.Arms, lab.Arm{ID: runner.Everybody, Role: runner.Everybody, Levels: map[string]string{targetLevel: runner.Everybody}})
+	if !t.byTurns() {
+		t.run.Arms = append(t.run.Arms, lab.Arm{ID: runner.Everybody, Role: runner.Everybody, Levels: map[string]string{targetLevel: runner.Everybody}})
+	}
 	for _, id := range t.cellNames() {
 		t.run.Cells = append(t.run.Cells, t.cellsOf(id)...)
 	}
-	t.run.Warnings = t.warnings(nil)
+	t.run.Warnings = t.warnings(t.leftOut)
 }
+
+// byTurns says whether the targets are loaded by turns, and not all of them at once. Nothing is added up then.
+func (t *together) byTurns() bool { return t.run.AtOnce > 0 && t.run.AtOnce < len(t.parts) }
 
 // groups of parts that have a sum of their own.
 func (t *together) groups() []lab.StudyGroup {
@@ -250,6 +308,9 @@ func (t *together) cellsOf(id string) []lab.Cell {
 			cells = append(cells, of(g.Name, cells[i]))
 		}
 	}
+	if t.byTurns() {
+		return cells
+	}
 	return append(cells, everybody)
 }
 
@@ -275,26 +336,30 @@ func (t *together) warnings(of []lab.Warning) []lab.Warning {
 	return all
 }
 
-// tellApart refuses two names of one machine for one place, and has those of one machine know of each other.
+// tellApart finds out where the places of all parts are, and refuses two names of one.
 func (t *together) tellApart(ctx context.Context) error {
-	type whereabouts struct{ machine, place string }
+	err := t.visits(ctx, func(ctx context.Context, _ int, m *measurement) (err error) {
+		m.at, err = m.whereabouts(ctx, m.place())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return t.refuseSame()
+}
+
+// refuseSame refuses two names of one machine for one place, and has those of one machine know of each other.
+func (t *together) refuseSame() error {
 	seen := map[whereabouts]*measurement{}
 	last := map[string]*measurement{}
 	for _, m := range t.parts {
-		files, err := m.target.ReadFiles(ctx, bootIDPath)
-		if err != nil {
-			return err
-		}
-		at := whereabouts{machine: strings.TrimSpace(string(files[bootIDPath].Data))}
+		at := m.at
 		if at.machine == "" {
 			continue // it can't be told
 		}
 		m.beside, last[at.machine] = last[at.machine], m
 		if m.place().Kind == lab.NoPlace {
 			continue
-		}
-		if at.place, err = m.identity(ctx); err != nil {
-			return err
 		}
 		if other := seen[at]; other != nil {
 			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s (%s) and %s (%s) are one machine, and %s is one place", other.role, other.target.Name(), m.role, m.target.Name(), m.place().Path),
@@ -305,18 +370,29 @@ func (t *together) tellApart(ctx context.Context) error {
 	return nil
 }
 
-// identity of the place on its machine, whatever its name is.
-func (m *measurement) identity(ctx context.Context) (string, error) {
-	format, path := "directory %d %i", m.place().Path
-	if m.place().Kind == lab.Device {
-		format, path = "device %t %T", m.place().Resolved
+// whereabouts are a machine, empty where it can't be told, and the place on it, whatever its name is.
+type whereabouts struct{ machine, place string }
+
+func (m *measurement) whereabouts(ctx context.Context, place lab.Place) (whereabouts, error) {
+	files, err := m.target.ReadFiles(ctx, bootIDPath)
+	if err != nil {
+		return whereabouts{}, err
+	}
+	w := whereabouts{machine: strings.TrimSpace(string(files[bootIDPath].Data))}
+	if w.machine == "" || place.Kind == lab.NoPlace {
+		return w, nil
+	}
+	format, path := "directory %d %i", place.Path
+	if place.Kind == lab.Device {
+		format, path = "device %t %T", place.Resolved
 	}
 	argv := []string{"stat", "-L", "-c", format, "--", path}
 	out, err := m.target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't find out what " + path + " is", Target: elsewhere(m.target), Command: argv, Output: string(out.Stderr)}
 	}
-	return string(out.Stdout), err
+	w.place = string(out.Stdout)
+	return w, err
 }
 
 // takeUp makes the parts out of a run that was interrupted.
@@ -357,18 +433,18 @@ func (t *together) goOn(ctx context.Context, b *store.Bundle) error {
 	if err := t.tellApart(ctx); err != nil {
 		return err
 	}
+	err := t.visits(ctx, func(ctx context.Context, _ int, m *measurement) error {
+		if err := m.findAgain(ctx); err != nil || m.watched {
+			return err
+		}
+		return m.compareWithFirstPart(ctx)
+	})
+	if err != nil {
+		return err
+	}
 	for _, m := range t.parts {
-		if err := m.findAgain(ctx); err != nil {
-			return err
-		}
-		if m.watched {
-			continue
-		}
-		if err := m.compareWithFirstPart(ctx); err != nil {
-			return err
-		}
 		for i, target := range t.run.Targets {
-			if target.Role == m.targetRole() {
+			if !m.watched && target.Role == m.targetRole() {
 				t.run.Targets[i] = m.run.Targets[0]
 			}
 		}
@@ -397,11 +473,15 @@ func (t *together) release() {
 
 // order is that of all repetitions, by the names of cells without a role.
 func (t *together) order() []plan.Repetition {
+	of := runner.Everybody
+	if t.byTurns() {
+		of = t.parts[0].role // all have the same
+	}
 	all := measurement{run: t.run}
 	all.run.Cells = nil
 	for _, c := range t.run.Cells {
-		if c.Arm == runner.Everybody {
-			c.ID = withoutRole(c.ID, runner.Everybody)
+		if c.Arm == of {
+			c.ID = withoutRole(c.ID, of)
 			all.run.Cells = append(all.run.Cells, c)
 		}
 	}
@@ -409,7 +489,7 @@ func (t *together) order() []plan.Repetition {
 }
 
 func (t *together) joint() runner.Joint {
-	j := runner.Joint{Plan: plan.Fixed(t.order()), Kept: t.kept, Groups: map[string][]string{}}
+	j := runner.Joint{Plan: plan.Fixed(t.order()), Kept: t.kept, Groups: map[string][]string{}, AtOnce: t.run.AtOnce}
 	for _, m := range t.parts {
 		j.Experiments = append(j.Experiments, m.experiment())
 	}
@@ -504,7 +584,12 @@ func (t *together) measure(ctx context.Context) (runner.Outcome, error) {
 	for i, r := range left {
 		left[i].Cell = runner.CellOf(r.Cell, runner.Everybody)
 	}
-	show := t.newProgress(&clockOfSums{newClock(j.Sums, notKept(left, t.kept), t.parts[0].pause())})
+	var show *progress
+	if t.byTurns() {
+		show = t.newProgress(t.clockOfTurns(j))
+	} else {
+		show = t.newProgress(&clockOfSums{newClock(j.Sums, notKept(left, t.kept), t.parts[0].pause())})
+	}
 	j.Progress = show.tell
 	outcome, runErr := runner.RunTogether(ctx, j, w)
 	show.end()
@@ -531,7 +616,7 @@ func (t *together) begin(ctx context.Context) (*store.Writer, error) {
 		return nil, err
 	}
 	for _, m := range t.parts {
-		if m.resume == nil && err == nil {
+		if m.resume == nil && err == nil && t.early == nil {
 			err = m.putAside(w)
 		}
 		if err == nil {
@@ -545,6 +630,10 @@ func (t *together) begin(ctx context.Context) (*store.Writer, error) {
 }
 
 func (t *together) open() (*store.Writer, error) {
+	if w := t.early; w != nil {
+		t.early = nil
+		return w, w.Update(func(r *lab.Run) { *r = t.run })
+	}
 	if t.resume == nil {
 		return t.store.Create(t.run)
 	}
@@ -567,10 +656,8 @@ func (t *together) end(ctx context.Context, w *store.Writer, outcome runner.Outc
 		errs = append(errs, m.leaveClean(ctx))
 	}
 	err := errors.Join(errs...)
-	for _, m := range t.parts {
-		if runErr == nil && err == nil {
-			err = m.compareAfterwards(ctx, w)
-		}
+	if runErr == nil && err == nil {
+		err = t.compareAfterwards(ctx, w)
 	}
 	return errors.Join(err, end(func(r *lab.Run) {
 		r.Status = statusOf(errors.Join(runErr, err), outcome)
@@ -584,7 +671,7 @@ func (t *together) end(ctx context.Context, w *store.Writer, outcome runner.Outc
 // ofWhole are the warnings that an earlier part of the run had.
 func (t *together) ofWhole() []lab.Warning {
 	if t.resume == nil {
-		return nil // they are made anew from those of the targets
+		return t.leftOut // the rest are made anew from those of the targets
 	}
 	return t.run.Warnings
 }

@@ -10,7 +10,7 @@ import (
 
 func TestRolesOfSeveralTargets(t *testing.T) {
 	got, err := rolesOf([]string{"local", "db=ssh://db1", "ssh://db2"})
-	want := []namedTarget{{"target-1", "local"}, {"db", "ssh://db1"}, {"target-3", "ssh://db2"}}
+	want := []namedTarget{{"target-1", "local", true}, {"db", "ssh://db1", false}, {"target-3", "ssh://db2", true}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -74,16 +74,21 @@ func (m *measurement) compareAfterwards(ctx context.Context, w *store.Writer) er
 	if m.watched {
 		return nil
 	}
+	b, err := m.store.Find(m.run.ID)
+	if err != nil {
+		return err
+	}
+	return m.compareWithBefore(ctx, b, w)
+}
+
+// compareWithBefore takes the second snapshot of the run in b, and keeps it.
+func (m *measurement) compareWithBefore(ctx context.Context, b *store.Bundle, w *store.Writer) error {
 	defer frugally()()
 	after, err := m.snapshot(ctx, m.target, m.place())
 	if err != nil {
 		return err
 	}
 	giveBack() // what reading took, before comparing and saving take theirs
-	b, err := m.store.Find(m.run.ID)
-	if err != nil {
-		return err
-	}
 	if !m.reboots {
 		err = m.warnOfChanges(b, after)
 	}

@@ -83,12 +83,12 @@ func (p *program) openGuestWith(ctx context.Context, name, images string) (targe
 func podsDir(s *store.Store) string { return filepath.Join(s.Dir(), "pods") }
 
 func openPod(ctx context.Context, p *program, name string) (target.Target, error) {
-	o, err := kube.Parse(name)
+	o, err := p.podOptions(name)
 	if err != nil {
 		return nil, err
 	}
-	if o.Image == "" {
-		o.Image = p.Env(kube.ImageVariable)
+	if o.Several() {
+		return nil, usage(name+" stands for several pods", "headroom run and headroom doctor take it; name one node: &node=NAME")
 	}
 	s, err := p.openStore()
 	if err != nil {
@@ -120,6 +120,15 @@ func (p *program) openMachine(ctx context.Context, o kube.Options, on kube.Host)
 	}
 	p.say("", "the machine runs on node "+m.Node())
 	return m, nil
+}
+
+// podOptions are those of a pod, or of several, by its name.
+func (p *program) podOptions(name string) (kube.Options, error) {
+	o, err := kube.Parse(name)
+	if err == nil && o.Image == "" {
+		o.Image = p.Env(kube.ImageVariable)
+	}
+	return o, err
 }
 
 // isPod says whether a target is a pod, or a machine of KubeVirt, that is made to be measured.

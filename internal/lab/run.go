@@ -84,6 +84,8 @@ type Run struct {
 	NFS *NFS `json:"nfs,omitempty"`
 	// Study says which parts of the run are loaded at the same time; nil where all of them are, every time.
 	Study *Study `json:"study,omitempty"`
+	// AtOnce is how many of several targets are loaded at the same time, by turns; 0 where all of them are.
+	AtOnce int `json:"at_once,omitempty"`
 
 	Targets  []RunTarget `json:"targets"`
 	Arms     []Arm       `json:"arms"`
@@ -383,6 +385,8 @@ type RunTarget struct {
 	Target string `json:"target"` // "local", "ssh://…", …; for an import the host's name where it is known
 	Place  Place  `json:"place"`
 	Facts  []Fact `json:"facts,omitempty"`
+	// FactsAs is the role of another target of the run whose facts are those of this one, too, but for the ones in Facts; empty where Facts has all.
+	FactsAs string `json:"facts_as,omitempty"`
 }
 
 // PlaceKind says what kind of thing a load is pointed at.

@@ -17,10 +17,18 @@ type joint struct {
 	// own is what the repetition is for one of them, and begins is called when all are ready and none has begun.
 	own    func(s *Session) plan.Repetition
 	begins func()
+	// load has all of them begin at the same moment, and returns when they have ended. errs are why loads came to no end, err is why nothing is to be kept.
+	load func(ctx context.Context) (errs []error, err error)
+	// forget ends what is beside the loads, and deletes what their jobs have left.
+	forget func(ctx context.Context)
+	// renews says that a lost target is to be had anew, and not to be done without.
+	renews bool
 }
 
 func newJoint(sessions []*Session) *joint {
-	return &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions))}
+	j := &joint{sessions: sessions, attempts: make([]*attempt, len(sessions)), offsets: make([]offset, len(sessions)), renews: true}
+	j.load, j.forget = j.atOnce, j.forgetAll
+	return j
 }
 
 // repeat carries out the repetition on all of them, and has it kept. When a target is lost and another can be had in its place, all of them carry it out
@@ -42,15 +50,29 @@ func (j *joint) repeat(ctx context.Context, keep func() error) error {
 func (j *joint) attempt(ctx context.Context, keep func() error) (kept bool, err error) {
 	clear(j.attempts)
 	defer j.forget(ctx)
-	errs, err := j.carryOut(ctx)
+	errs, err := j.load(ctx)
 	if err != nil {
 		return false, err
 	}
+	if failed := errors.Join(errs...); failed != nil && (ctx.Err() != nil || j.lost(ctx)) {
+		return false, j.sessions[0].stoppedOr(ctx, failed)
+	}
+	for i, err := range errs {
+		if err != nil {
+			j.attempts[i].lost(err)
+		}
+	}
+	j.heedUpsets(ctx)
 	return true, errors.Join(append(errs, keep())...)
 }
 
-// carryOut has all of them begin at the same moment. errs are why loads came to no end, err is why nothing is to be kept.
-func (j *joint) carryOut(ctx context.Context) (errs []error, err error) {
+// lost says whether a target is gone of which another is to be had.
+func (j *joint) lost(ctx context.Context) bool {
+	return j.renews && slices.ContainsFunc(j.sessions, func(s *Session) bool { return s.lost(ctx) != nil })
+}
+
+// atOnce is the load of targets that are followed, all of them at the same time.
+func (j *joint) atOnce(ctx context.Context) (errs []error, err error) {
 	err = j.all(ctx, func(ctx context.Context, i int, s *Session) (err error) {
 		j.attempts[i], err = s.arrive(ctx, j.own(s))
 		return err
@@ -68,21 +90,14 @@ func (j *joint) carryOut(ctx context.Context) (errs []error, err error) {
 	}
 	j.begins()
 	// All are ready, and none has begun: this is the barrier.
-	errs = j.each(func(i int, s *Session) error { return s.carryOut(ctx, j.attempts[i]) })
-	if failed := errors.Join(errs...); failed != nil && (ctx.Err() != nil || slices.ContainsFunc(j.sessions, func(s *Session) bool { return s.lost(ctx) != nil })) {
-		return nil, j.sessions[0].stoppedOr(ctx, failed)
-	}
-	for i, err := range errs {
-		if err != nil {
-			j.attempts[i].lost(err)
-		}
-	}
-	j.heedUpsets(ctx)
-	return errs, nil
+	return j.each(func(i int, s *Session) error { return s.carryOut(ctx, j.attempts[i]) }), nil
 }
 
 // renew has other targets in place of those that were lost. It says whether there were some, and all could be had.
 func (j *joint) renew(ctx context.Context) (again bool, err error) {
+	if !j.renews {
+		return false, nil
+	}
 	for _, s := range j.sessions {
 		before := s.renewed
 		if err := s.renew(ctx, j.own(s), nil); err != nil {
@@ -93,8 +108,7 @@ func (j *joint) renew(ctx context.Context) (again bool, err error) {
 	return again, nil
 }
 
-// forget ends what is beside the loads, and deletes what their jobs have left.
-func (j *joint) forget(ctx context.Context) {
+func (j *joint) forgetAll(ctx context.Context) {
 	for i, a := range j.attempts {
 		if a != nil {
 			j.sessions[i].endBeside(context.WithoutCancel(ctx), a.cell)

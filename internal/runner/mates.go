@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"headroom/internal/lab"
@@ -59,9 +58,8 @@ func (s *Session) keepTogether(next plan.Repetition, cell Cell, j *joint) (lab.R
 	rep.After, rep.Layout, rep.Did, rep.Command = first.rep.After, first.rep.Layout, first.rep.Did, first.rep.Command
 	var errs []error
 	for i, m := range j.sessions {
-		raw, err := m.keepRaw(j.attempts[i], m.Role)
-		errs = append(errs, err)
-		rep.Raw = append(rep.Raw, raw...)
+		errs = append(errs, m.keepPrinted(j.attempts[i], m.Role))
+		rep.Raw = append(rep.Raw, j.attempts[i].rep.Raw...)
 		for _, w := range j.attempts[i].rep.Warnings {
 			if slices.ContainsFunc(rep.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
 				continue
@@ -82,18 +80,4 @@ func (s *Session) keepTogether(next plan.Repetition, cell Cell, j *joint) (lab.R
 		m.previous = cell.ID
 	}
 	return rep, nil
-}
-
-// keepRaw gives what the load of an attempt has printed to the saver, and returns the names by which it is kept. role is in them, where there are several.
-func (s *Session) keepRaw(a *attempt, role string) ([]string, error) {
-	if a.done.job == nil { // nothing was printed
-		return nil, nil
-	}
-	output, messages := a.engine.raw()
-	folder := fmt.Sprintf("%s/%d/", a.rep.Cell, a.rep.Number)
-	if role != "" {
-		folder += role + "/"
-	}
-	names := []string{folder + output, folder + messages}
-	return names, errors.Join(s.saver.Raw(names[0], a.done.output), s.saver.Raw(names[1], []byte(a.done.messages)))
 }

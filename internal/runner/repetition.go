@@ -29,6 +29,8 @@ type attempt struct {
 	passed []passed
 	tally  facts.Tally
 	done   ended
+	// running is the load while it goes on apart; nil where it is followed, and when it was gathered.
+	running *running
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
 	started time.Time
 	failed  bool
@@ -100,6 +102,11 @@ func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 	if err != nil {
 		return err
 	}
+	return s.take(ctx, a, done)
+}
+
+// take takes from a load that has ended what was measured.
+func (s *Session) take(ctx context.Context, a *attempt, done ended) error {
 	a.done = done
 	// From here on the repetition is finished; whatever the user stops now, it is kept.
 	ctx = context.WithoutCancel(ctx)
@@ -179,9 +186,23 @@ func (a *attempt) forget(ctx context.Context) {
 
 // record gives the repetition to the saver, with what was printed. It is safe with the next commit.
 func (s *Session) record(a *attempt) error {
-	var err error
-	a.rep.Raw, err = s.keepRaw(a, "")
-	return errors.Join(err, s.saver.Repetition(a.rep))
+	return errors.Join(s.keepPrinted(a, ""), s.saver.Repetition(a.rep))
+}
+
+// keepPrinted gives the saver what was printed, once, and lets go of it here. A role is in the names by which it is kept, where there are several.
+func (s *Session) keepPrinted(a *attempt, role string) error {
+	if a.done.job == nil || a.rep.Raw != nil { // nothing was printed, or it is kept already
+		return nil
+	}
+	output, messages := a.engine.raw()
+	folder := fmt.Sprintf("%s/%d/", a.rep.Cell, a.rep.Number)
+	if role != "" {
+		folder += role + "/"
+	}
+	a.rep.Raw = []string{folder + output, folder + messages}
+	err := errors.Join(s.saver.Raw(a.rep.Raw[0], a.done.output), s.saver.Raw(a.rep.Raw[1], []byte(a.done.messages)))
+	a.done.printed = printed{}
+	return err
 }
 
 // saved is the error of saving a repetition, as people read it.
@@ -212,33 +233,53 @@ const tick = time.Second
 
 // run starts a load and tells of its progress until it ends. When ctx is cancelled the load is killed first.
 func (s *Session) run(ctx context.Context, l load) (ended, error) {
+	r, err := s.begin(ctx, l)
+	if err != nil {
+		return ended{}, err
+	}
+	r.events.begin(ctx, l)
+	err = s.await(ctx, &r.ended, l)
+	return s.finish(ctx, r, err)
+}
+
+// running is a load that was started.
+type running struct {
+	ended
+	load   load
+	before facts.Reading
+	events *upsetting
+}
+
+// begin starts a load.
+func (s *Session) begin(ctx context.Context, l load) (*running, error) {
 	if ctx.Err() != nil {
-		return ended{}, cancelled(ctx)
+		return nil, cancelled(ctx)
 	}
 	s.jobs++
 	l.spec.ID = fmt.Sprintf("%s-%d", s.owner(), s.jobs)
-	done := ended{argv: l.argv}
-	before, err := s.meter.Read(ctx)
-	if err != nil {
-		return ended{}, err
+	r := &running{load: l, ended: ended{argv: l.argv}}
+	var err error
+	if r.before, err = s.meter.Read(ctx); err != nil {
+		return nil, err
 	}
-	events, err := s.announceUpsets(l)
-	if err != nil {
-		return ended{}, err
+	if r.events, err = s.announceUpsets(l); err != nil {
+		return nil, err
 	}
-	job, err := s.Target.Start(ctx, l.spec)
-	if err != nil {
-		return ended{}, errors.Join(err, events.withdraw())
+	if r.job, err = s.Target.Start(ctx, l.spec); err != nil {
+		return nil, errors.Join(err, r.events.withdraw())
 	}
-	done.job = job
-	events.begin(ctx, l)
-	err = s.await(ctx, &done, l)
+	return r, nil
+}
+
+// finish takes what a load has printed, or ends it where waiting for it came to an error.
+func (s *Session) finish(ctx context.Context, r *running, err error) (ended, error) {
+	done, job, l := r.ended, r.job, r.load
 	// What was done is undone before anything else, also where the load is to be killed: it may hang because of it.
-	err = errors.Join(err, events.end())
-	done.happened = events.each
+	err = errors.Join(err, r.events.end())
+	done.happened = r.events.each
 	after := context.WithoutCancel(ctx)
 	if now, failed := s.meter.Read(after); failed == nil { // what can't be read is not known, and costs no result
-		done.spent = s.meter.Between(before, now)
+		done.spent = s.meter.Between(r.before, now)
 	}
 	if err != nil || done.timedOut {
 		// The job's processes are gone when Kill returns; of a load that was cancelled nothing is needed any more.

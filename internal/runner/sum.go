@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -197,6 +199,9 @@ func (t *together) emptySum(next plan.Repetition, cell *Cell, j *joint) lab.Repe
 		sum.Took = max(sum.Took, a.rep.Took)
 	}
 	sum.Boot = strings.Join(boots, "+") // another boot of any of them is another of the whole
+	if len(boots) >= FewestOfCrowd {
+		sum.Boot = fmt.Sprintf("%x", sha256.Sum256([]byte(sum.Boot)))
+	}
 	return sum
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
@@ -23,6 +24,8 @@ type Joint struct {
 	Groups map[string][]string
 	// Plan says what comes next, by the names of cells without a role.
 	Plan plan.Plan
+	// AtOnce is how many are loaded at the same time, by turns in their order; 0 is all of them. What was measured by turns has no sum.
+	AtOnce int
 	// Kept are the repetitions of Sums that an earlier part of the run saved.
 	Kept []lab.Repetition
 	// Progress is told what happens; it must return at once.
@@ -38,7 +41,7 @@ func CellOf(cell, role string) string { return cell + "@" + role }
 // RunTogether carries out an experiment on several targets. What is measured at the same time is saved at once: a repetition of each
 // target, and their sum.
 func RunTogether(ctx context.Context, j Joint, saver Saver) (Outcome, error) {
-	t := &together{Joint: j, saver: saver, rates: make([]Event, len(j.Experiments)), sums: j.Kept}
+	t := &together{Joint: j, saver: &oneAtATime{Saver: saver}, rates: make([]Event, len(j.Experiments)), sums: j.Kept, crowd: crowded(j)}
 	err := t.open(ctx)
 	for err == nil {
 		next, more := t.Plan.Next(t.done())
@@ -56,7 +59,11 @@ type together struct {
 	Joint
 	saver    Saver
 	sessions []*Session
-	sums     []lab.Repetition // without their distributions and series
+	// crowd says that there are so many that each is visited in its turn, and nothing is held for it between two visits. lead is how long before they
+	// begin loads are started then.
+	crowd bool
+	lead  time.Duration
+	sums  []lab.Repetition // without their distributions and series
 
 	// mu guards what the sessions tell at the same time.
 	mu    sync.Mutex
@@ -64,14 +71,27 @@ type together struct {
 }
 
 func (t *together) open(ctx context.Context) error {
-	for i, e := range t.Experiments {
+	t.sessions = make([]*Session, len(t.Experiments))
+	open := func(ctx context.Context, i int) (err error) {
+		e := t.Experiments[i]
 		e.Progress = func(e Event) { t.heard(i, e) }
-		s, err := Open(ctx, e, t.saver)
-		if err != nil {
+		if t.sessions[i], err = Open(ctx, e, t.saver); err == nil {
+			t.sessions[i].joint = true
+		}
+		return err
+	}
+	if t.crowd {
+		begun := time.Now()
+		err := Visits(ctx, len(t.Experiments), func(ctx context.Context, i int) error {
+			return errors.Join(open(ctx, i), rest(t.Experiments[i].Target))
+		})
+		t.lead = leadAfter(time.Since(begun))
+		return err
+	}
+	for i := range t.Experiments {
+		if err := open(ctx, i); err != nil {
 			return err
 		}
-		s.joint = true
-		t.sessions = append(t.sessions, s)
 	}
 	return nil
 }
@@ -79,13 +99,27 @@ func (t *together) open(ctx context.Context) error {
 // close ends all sessions, whatever happened.
 func (t *together) close() (Outcome, error) {
 	var all Outcome
-	var errs []error
-	for _, s := range t.sessions {
-		o, err := s.Close()
-		errs = append(errs, err)
+	outcomes, errs := make([]Outcome, len(t.sessions)), make([]error, len(t.sessions))
+	end := func(i int) {
+		if t.sessions[i] != nil {
+			outcomes[i], errs[i] = t.sessions[i].Close()
+		}
+	}
+	if t.crowd {
+		_ = Visits(context.Background(), len(t.sessions), func(_ context.Context, i int) error { // errors are kept
+			end(i)
+			errs[i] = errors.Join(errs[i], rest(t.Experiments[i].Target))
+			return nil
+		})
+	} else {
+		for i := range t.sessions {
+			end(i)
+		}
+	}
+	for i, o := range outcomes {
 		all.Measured, all.Failed, all.Stuck = all.Measured+o.Measured, all.Failed+o.Failed, all.Stuck || o.Stuck
 		for _, w := range o.Warnings {
-			w.Text = s.Role + ": " + w.Text
+			w.Text = t.Experiments[i].Role + ": " + w.Text
 			all.Warnings = append(all.Warnings, w)
 		}
 		all.Repetitions = append(all.Repetitions, o.Repetitions...)
@@ -96,6 +130,9 @@ func (t *together) close() (Outcome, error) {
 
 // done is what the plan looks at.
 func (t *together) done() []plan.Done {
+	if t.byTurns() {
+		return t.doneByAll()
+	}
 	var done []plan.Done
 	for _, r := range t.sums {
 		if cell, everybody := strings.CutSuffix(r.Cell, CellOf("", Everybody)); everybody {
@@ -120,23 +157,46 @@ func (t *together) taking(cell string) (*joint, error) {
 	return newJoint(sessions), nil
 }
 
-// repeat carries out one repetition on all targets. When the load of one fails, the others are kept; when a target is lost and another can be
-// had in its place, all of them carry it out anew.
+// repeat carries out one repetition on all targets, all of them at once or by turns. When the load of one fails, the others are kept; when a target is
+// lost and another can be had in its place, all of its turn carry it out anew.
 func (t *together) repeat(ctx context.Context, next plan.Repetition) error {
-	j, err := t.taking(next.Cell)
+	all, err := t.taking(next.Cell)
 	if err != nil {
 		return err
 	}
-	sum, err := t.cell(next.Cell)
-	if err != nil {
-		return err
+	for _, j := range t.turns(all, next) {
+		if err := t.takeTurn(ctx, next, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeTurn carries out one repetition on those whose loads start together.
+func (t *together) takeTurn(ctx context.Context, next plan.Repetition, j *joint) error {
+	var sum *Cell
+	if !t.byTurns() {
+		var err error
+		if sum, err = t.cell(next.Cell); err != nil {
+			return err
+		}
 	}
 	j.own = func(s *Session) plan.Repetition {
 		own := next
 		own.Cell = CellOf(next.Cell, s.Role)
 		return own
 	}
-	j.begins = func() { t.tell(Event{Doing: sum.Title, Begins: true, Cell: sum, Left: sum.Expected}) }
+	j.begins = func() {
+		cell := sum
+		if cell == nil {
+			cell = &j.attempts[0].cell
+		}
+		t.tell(Event{Doing: cell.Title, Begins: true, Cell: cell, Left: cell.Expected})
+	}
+	if t.crowd {
+		j.load = func(ctx context.Context) ([]error, error) { return t.loadCrowd(ctx, j) }
+		j.forget, j.renews = func(ctx context.Context) { forgetCrowd(ctx, j) }, false
+	}
 	return j.repeat(ctx, func() error { return t.save(next, sum, j) })
 }
 
@@ -150,9 +210,13 @@ func (a *attempt) lost(err error) {
 // save puts the repetitions of all targets and their sums on stable storage, all or none of them.
 func (t *together) save(next plan.Repetition, cell *Cell, j *joint) error {
 	var errs []error
-	sum := t.sum(next, cell, j)
-	sum.Warnings = append(sum.Warnings, checkPorts(j.attempts)...)
-	sums := append(t.ofGroups(next, j), sum)
+	var sums []lab.Repetition
+	ports := checkPorts(j.attempts)
+	if cell != nil {
+		sum := t.sum(next, cell, j)
+		sum.Warnings = append(sum.Warnings, ports...)
+		sums = append(t.ofGroups(next, j), sum)
+	}
 	for i, s := range j.sessions {
 		errs = append(errs, s.record(j.attempts[i]))
 	}
@@ -166,7 +230,9 @@ func (t *together) save(next plan.Repetition, cell *Cell, j *joint) error {
 		rep.Latency, rep.Series = nil, nil
 		t.sums = append(t.sums, rep)
 	}
-	t.tell(Event{Doing: cell.Title, Ended: &sum, Cell: cell})
+	if cell != nil {
+		t.tell(Event{Doing: cell.Title, Ended: &sums[len(sums)-1], Cell: cell})
+	}
 	for i, s := range j.sessions {
 		s.finished(j.attempts[i])
 	}
@@ -199,11 +265,11 @@ func (t *together) heard(i int, e Event) {
 		if e.Begins {
 			return // all of them began at once
 		}
-		sum, err := t.cell(strings.TrimSuffix(e.Cell.ID, CellOf("", t.Experiments[i].Role)))
-		if err != nil {
+		if sum, err := t.cell(strings.TrimSuffix(e.Cell.ID, CellOf("", t.Experiments[i].Role))); err == nil {
+			e.Doing, e.Cell = sum.Title, sum
+		} else if !t.byTurns() {
 			return
 		}
-		e.Doing, e.Cell = sum.Title, sum
 		t.mu.Lock()
 		t.rates[i] = e
 		e.IOPS, e.Bandwidth = 0, 0

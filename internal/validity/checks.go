@@ -547,6 +547,15 @@ func Checks() []Check {
 			Source: "Kubernetes' documentation: node-pressure eviction, API-initiated eviction, pod disruption conditions",
 		},
 		{
+			Code:   "target-left-out",
+			Title:  "A node that was meant has no pod",
+			By:     "run",
+			Taints: "nothing: the node is in no number",
+			When:   "kube:nodes stands for a node that is not ready, takes no pods, or does not start this one",
+			Do:     "the warning has the reason; add tolerate for nodes with taints, or narrow the selector",
+			Source: "the node's conditions, taints and events",
+		},
+		{
 			Code:   "started-apart",
 			Title:  "Loads of several targets did not start together",
 			By:     "runner",

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/runner"
+	"headroom/internal/store"
+	"headroom/internal/target"
+	"headroom/internal/target/kube"
+)
+
+// openTargets opens all targets, those for which one name stands among them, and makes each a part of the run.
+func (t *together) openTargets(ctx context.Context, named []namedTarget) error {
+	for len(named) > 0 {
+		first := named[0]
+		set, _ := kube.SetOf(first.name)
+		if set == "" && !kube.Several(first.name) {
+			tg, err := t.openTarget(ctx, first.name)
+			if err != nil {
+				return err
+			}
+			t.close = append(t.close, func() { t.closeTarget(tg) })
+			t.add(first.role, tg)
+			named = named[1:]
+			continue
+		}
+		// A run that is resumed names each of a set.
+		var members, roles []string
+		name := first.name
+		for n := 0; set != "" && n < len(named); n++ {
+			of, member := kube.SetOf(named[n].name)
+			if of != set {
+				break
+			}
+			name, members, roles = set, append(members, member), append(roles, named[n].role)
+		}
+		if err := t.openSet(ctx, name, members, roles, first); err != nil {
+			return err
+		}
+		named = named[max(1, len(members)):]
+	}
+	return nil
+}
+
+// openSet opens the pods that a name stands for. Roles are those that they have had, if any.
+func (t *together) openSet(ctx context.Context, name string, members, roles []string, typed namedTarget) error {
+	o, err := t.podOptions(name)
+	if err != nil {
+		return err
+	}
+	s, err := t.openStore()
+	if err != nil {
+		return err
+	}
+	pods, err := kube.OpenSet(ctx, o, members, kube.Host{Records: podsDir(s), Say: func(text string) { t.say("", text) }})
+	if err != nil {
+		return err
+	}
+	t.close = append(t.close, func() {
+		if err := pods.Close(); err != nil {
+			t.printError(err)
+		}
+	})
+	for _, text := range pods.LeftOut {
+		t.say("", text)
+		t.leftOut = append(t.leftOut, lab.Warning{Code: "target-left-out", Text: text})
+	}
+	had := map[string]string{}
+	for i, member := range members {
+		had[member] = roles[i]
+	}
+	var which []string
+	for _, p := range pods.Pods {
+		_, member := kube.SetOf(p.Name())
+		which = append(which, member)
+	}
+	prefix := ""
+	if !typed.numbered && len(members) == 0 {
+		prefix = typed.role + "-"
+	} else if !o.Nodes {
+		prefix = "pod-"
+	}
+	for i, role := range rolesOfMembers(prefix, which) {
+		if was := had[which[i]]; was != "" {
+			role = was
+		}
+		t.add(role, pods.Pods[i])
+	}
+	return nil
+}
+
+// rolesOfMembers are short names for nodes or numbers, each its own: without the domain that they have in common, and numbered where they are too long.
+func rolesOfMembers(prefix string, members []string) []string {
+	short := make([]string, len(members))
+	seen := map[string]bool{}
+	alone := true
+	for i, m := range members {
+		head, _, _ := strings.Cut(m, ".")
+		short[i] = prefix + head // of small letters, digits and dashes, as node names are
+		alone = alone && !seen[short[i]] && len(short[i]) <= longestRole && short[i] != runner.Everybody
+		seen[short[i]] = true
+	}
+	if alone {
+		return short
+	}
+	for i := range members {
+		short[i] = fmt.Sprintf("%snode-%d", prefix, i+1)
+	}
+	return short
+}
+
+// add makes a target a part of the run.
+func (t *together) add(role string, tg target.Target) {
+	t.parts = append(t.parts, &measurement{program: t.program, options: optionsOf(t.options, tg), store: t.store, target: tg, role: role, bystander: len(t.parts) > 0})
+}
+
+// closeTargets gives all targets back. A bundle that nothing was measured for is removed.
+func (t *together) closeTargets() {
+	if t.early != nil {
+		if err := t.early.Discard(); err != nil {
+			t.printError(err)
+		}
+	}
+	for _, c := range t.close {
+		c()
+	}
+}
+
+// crowd says whether there are so many targets that each is visited in its turn.
+func (t *together) crowd() bool { return len(t.parts) >= runner.FewestOfCrowd }
+
+// visits does something on each target, and where they are a crowd on some at the same time. What a visit to one of a crowd takes is given back.
+func (t *together) visits(ctx context.Context, do func(ctx context.Context, i int, m *measurement) error) error {
+	if !t.crowd() {
+		for i, m := range t.parts {
+			if err := do(ctx, i, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return runner.Visits(ctx, len(t.parts), func(ctx context.Context, i int) error {
+		err := do(ctx, i, t.parts[i])
+		if c, ok := t.parts[i].target.(target.Crowded); ok {
+			err = errors.Join(err, c.Rest())
+		}
+		return err
+	})
+}
+
+// saveEarly saves the first snapshot of one of a crowd. Here only those of its facts are kept that the first of the crowd has otherwise: the header of a
+// run has room for what a reader looks at, and nobody looks at a thousand lists that are the same.
+func (t *together) saveEarly(m *measurement) error {
+	if t.early != nil {
+		if err := t.early.Facts(m.targetRole(), store.Before, m.before); err != nil {
+			return err
+		}
+	}
+	m.before.Facts = nil
+	own := &m.run.Targets[0]
+	machine := facts.Machine(own.Facts)
+	m.machine = &machine
+	if first := t.parts[0]; m != first {
+		own.FactsAs, own.Facts = first.role, factsBeside(first.run.Targets[0].Facts, own.Facts)
+	}
+	return nil
+}
+
+// factsBeside are the facts that are not as those of another, and those that only the other has, as unknown ones. They hold no text in common with the files
+// that they were read from.
+func factsBeside(other, own []lab.Fact) []lab.Fact {
+	type name struct{ key, about string }
+	theirs := make(map[name]lab.Fact, len(other))
+	for _, f := range other {
+		theirs[name{f.Key, f.About}] = f
+	}
+	var kept []lab.Fact
+	for _, f := range own {
+		at := name{f.Key, f.About}
+		if o, has := theirs[at]; !has || o.Value != f.Value || o.Unknown != f.Unknown {
+			f.Key, f.About, f.Value, f.Source, f.Unknown = strings.Clone(f.Key), strings.Clone(f.About), strings.Clone(f.Value), strings.Clone(f.Source), strings.Clone(f.Unknown)
+			kept = append(kept, f)
+		}
+		delete(theirs, at)
+	}
+	for _, f := range other {
+		if _, missing := theirs[name{f.Key, f.About}]; missing {
+			kept = append(kept, lab.Fact{Key: f.Key, About: f.About, Unknown: "it is not there"})
+		}
+	}
+	return kept
+}
+
+// compareAfterwards takes the second snapshot of each target.
+func (t *together) compareAfterwards(ctx context.Context, w *store.Writer) error {
+	if !t.crowd() {
+		for _, m := range t.parts {
+			if err := m.compareAfterwards(ctx, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	b, err := t.store.Find(t.run.ID)
+	if err != nil {
+		return err
+	}
+	return t.visits(ctx, func(ctx context.Context, _ int, m *measurement) error { return m.compareWithBefore(ctx, b, w) })
+}
+
+// preface says what is about to happen: on each of a few targets, and on the first of many.
+func (t *together) preface(ctx context.Context) {
+	const few = 4
+	if len(t.parts) <= few {
+		for _, m := range t.parts {
+			m.preface(ctx)
+		}
+		return
+	}
+	t.parts[0].preface(ctx)
+	how := "all at once"
+	if t.byTurns() {
+		how = plural(t.run.AtOnce, "target") + " at a time"
+	}
+	t.say("", fmt.Sprintf("and the same on %d more, %s", len(t.parts)-1, how))
+}
+
+// clockOfTurns counts what each target did by itself.
+func (t *together) clockOfTurns(j runner.Joint) *clock {
+	var cells []runner.Cell
+	var left []plan.Repetition
+	for _, m := range t.parts {
+		e := m.experiment()
+		cells = append(cells, e.Cells...)
+		left = append(left, notKept(m.order(), m.kept)...)
+	}
+	c := newClock(cells, left, t.parts[0].pause())
+	c.later /= time.Duration(j.AtOnce)
+	return c
+}

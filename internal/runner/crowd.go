@@ -1,0 +1,209 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// How a crowd of targets is measured. Each is visited in its turn, some at a time: a connection takes hundreds of kilobytes here and as much on whatever
+// passes it on, so that none is held between two visits. Loads are started ahead, one after the other, with the time at which all of them begin; nobody
+// follows them. What a load has printed is kept as soon as it is fetched.
+
+const (
+	// FewestOfCrowd is from how many targets on they are a crowd.
+	FewestOfCrowd = 33
+	// visitsAtOnce is how many are visited at the same time.
+	visitsAtOnce = 16
+)
+
+// crowded says whether the targets of a joint experiment are to be visited in their turns. Events come upon loads that are followed.
+func crowded(j Joint) bool {
+	if len(j.Experiments) < FewestOfCrowd {
+		return false
+	}
+	for _, e := range j.Experiments {
+		if _, ok := e.Target.(target.Crowded); !ok || e.Server != nil || len(e.Upsets) > 0 || len(e.Behind) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// rest gives back what a target holds between two visits.
+func rest(t target.Target) error {
+	if c, ok := t.(target.Crowded); ok {
+		return c.Rest()
+	}
+	return nil
+}
+
+// leadAfter is how long before they begin loads are started, when all have been visited in some time: as long, and half as much again.
+func leadAfter(visits time.Duration) time.Duration { return visits*3/2 + time.Second }
+
+// Visits does something with each of n targets, some of them at the same time. After a failure no more are begun; the error is what failed first.
+func Visits(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	var once sync.Once
+	var first error
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, visitsAtOnce)
+	for i := range n {
+		slots <- struct{}{}
+		if within.Err() != nil {
+			break
+		}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			if err := do(within, i); err != nil {
+				once.Do(func() { first = err; stop() })
+			}
+		})
+	}
+	wait.Wait()
+	if first == nil && ctx.Err() != nil {
+		first = cancelled(ctx)
+	}
+	return first
+}
+
+// loadCrowd is the load of a joint for a crowd.
+func (t *together) loadCrowd(ctx context.Context, j *joint) ([]error, error) {
+	n := len(j.sessions)
+	err := Visits(ctx, n, func(ctx context.Context, i int) (err error) {
+		s := j.sessions[i]
+		j.attempts[i], err = s.arrive(ctx, j.own(s))
+		return errors.Join(err, rest(s.Target))
+	})
+	if err != nil {
+		return nil, j.sessions[0].stoppedOr(ctx, err)
+	}
+	begun := time.Now()
+	begin := begun.Add(t.lead)
+	err = Visits(ctx, n, func(ctx context.Context, i int) error {
+		s := j.sessions[i]
+		j.offsets[i] = offsetOf(ctx, s.Target)
+		return errors.Join(s.launch(ctx, j.attempts[i], begin), rest(s.Target))
+	})
+	if err != nil {
+		return nil, j.sessions[0].stoppedOr(ctx, err)
+	}
+	t.lead = leadAfter(time.Since(begun))
+	j.begins()
+	expected := j.attempts[0].cell.Expected
+	if err := waitUntil(ctx, begin.Add(expected)); err != nil {
+		return nil, err // they are ended when they are forgotten
+	}
+	errs := make([]error, n)
+	err = Visits(ctx, n, func(ctx context.Context, i int) error {
+		s := j.sessions[i]
+		errs[i] = errors.Join(s.gather(ctx, j.attempts[i]), rest(s.Target))
+		return nil
+	})
+	return errs, err
+}
+
+// waitUntil returns at a time, or with the error of an interruption before.
+func waitUntil(ctx context.Context, at time.Time) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return cancelled(ctx)
+	}
+}
+
+// launch starts the load of a repetition, which begins at a time.
+func (s *Session) launch(ctx context.Context, a *attempt, begin time.Time) error {
+	if err := s.ready(ctx, a); err != nil {
+		return err
+	}
+	a.load.spec.Apart = &target.Apart{Begin: begin}
+	a.rep.Start = begin
+	var err error
+	if a.running, err = s.begin(ctx, a.load); err == nil {
+		a.running.events.begin(ctx, a.load) // there are none
+	}
+	return err
+}
+
+// asks is how often a load is asked after that should have ended.
+const asks = time.Second
+
+// gather takes from a load that nobody has followed what was measured, and keeps what it has printed.
+func (s *Session) gather(ctx context.Context, a *attempt) error {
+	r, l := a.running, a.load
+	a.running = nil
+	var err error
+	for overdue := a.rep.Start.Add(l.expected + max(l.overdue-l.expected, time.Minute)); err == nil; {
+		var state target.JobState
+		if state, err = r.job.Poll(ctx); err != nil || state.Done {
+			break
+		}
+		if time.Now().After(overdue) {
+			err = &lab.Error{What: "a load of " + l.expected.String() + " has not ended", Target: s.elsewhere(), Command: r.argv}
+			break
+		}
+		err = waitUntil(ctx, time.Now().Add(asks))
+	}
+	done, err := s.finish(ctx, r, err)
+	if err != nil {
+		return err
+	}
+	err = s.take(ctx, a, done)
+	err = errors.Join(err, s.keepPrinted(a, ""))
+	a.forget(ctx)
+	a.done.job = nil
+	return err
+}
+
+// forgetCrowd ends the loads of a repetition that were not gathered, and removes what they have left.
+func forgetCrowd(ctx context.Context, j *joint) {
+	after := context.WithoutCancel(ctx)
+	_ = Visits(after, len(j.sessions), func(ctx context.Context, i int) error { // a load that can't be ended marks its session as stuck
+		a, s := j.attempts[i], j.sessions[i]
+		if a == nil || a.running == nil {
+			return nil
+		}
+		_, err := s.finish(ctx, a.running, cancelled(ctx))
+		a.running = nil
+		return errors.Join(err, rest(s.Target))
+	})
+}
+
+// oneAtATime is a saver for several sessions.
+type oneAtATime struct {
+	Saver
+	mu sync.Mutex
+}
+
+func (o *oneAtATime) Raw(name string, data []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Saver.Raw(name, data)
+}
+
+func (o *oneAtATime) Repetition(rep lab.Repetition) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Saver.Repetition(rep)
+}
+
+func (o *oneAtATime) Commit() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Saver.Commit()
+}
+
+func (o *oneAtATime) Leave(left lab.Leftovers) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Saver.Leave(left)
+}
