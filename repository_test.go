@@ -26,7 +26,7 @@ func layers() [][]string {
 		{"cmd/headroom"},
 		{"internal/cli"},
 		{"internal/runner", "internal/report", "internal/store", "internal/ingest"},
-		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder", "internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage"},
+		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder", "internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage", "internal/outliers"},
 		{"internal/rule", "internal/diff", "internal/reference"},
 		{"internal/ceiling"},
 		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf", "internal/load/perftest", "internal/load/served", "internal/load/command", "internal/validity", "internal/guard"},

@@ -34,6 +34,9 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 		if err != nil {
 			return err
 		}
+		if err := findOutliers(b, &s); err != nil {
+			return err
+		}
 		summaries = append(summaries, s)
 	}
 	if format == "table" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/outliers"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -49,6 +50,8 @@ type Summary struct {
 	Cells   []Cell          `json:"cells"`
 	// Undecided are the metrics that are not as precise as was asked for.
 	Undecided []Undecided `json:"undecided,omitempty"`
+	// Outliers say which of several targets that were measured together are not like the others; absent where there were fewer than three.
+	Outliers *outliers.Document `json:"outliers,omitempty"`
 	// Events say what was done on purpose while the loads went on; nil where nothing was.
 	Events *Events `json:"events,omitempty"`
 	// Plateaus are cells that agree at the top although their loads differ.

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"headroom/internal/diff"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/outliers"
+	"headroom/internal/report"
+	"headroom/internal/store"
+)
+
+// findOutliers adds to the summary of a run on several targets which of them are not like the others, and by what their machines differ.
+func findOutliers(b *store.Bundle, s *report.Summary) error {
+	if !measuredTogether(b.Run) || b.Run.Study != nil {
+		return nil
+	}
+	s.Outliers = outliers.Find(s.Samples())
+	if s.Outliers == nil || len(s.Outliers.Found) == 0 {
+		return nil
+	}
+	knowledge, err := diff.Load()
+	if err != nil {
+		return err
+	}
+	const explained = 5 // whole snapshots of two machines each
+	known := map[[2]string][]outliers.Difference{}
+	for i := range s.Outliers.Found {
+		o := &s.Outliers.Found[i]
+		pair := [2]string{o.Role, o.Typical}
+		differences, done := known[pair]
+		if !done && len(known) < explained {
+			if differences, err = differencesOf(knowledge, b, o.Role, o.Typical); err != nil {
+				return err
+			}
+			known[pair] = differences
+		}
+		o.Explain(differences, s.Outliers.Targets-2)
+	}
+	return nil
+}
+
+// fewDifferences are as many as are worth a line.
+const fewDifferences = 3
+
+// differencesOf are by what one machine of a run differs from another, those that can matter and that not every other has its own of.
+func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical string) ([]outliers.Difference, error) {
+	var sides [2]facts.Document
+	for i, r := range []string{role, typical} {
+		d, known, err := b.Facts(r, store.Before)
+		if err != nil || !known {
+			return nil, err
+		}
+		sides[i] = d
+	}
+	var all []outliers.Difference
+	for _, d := range knowledge.Compare(diff.Side{Name: role, Facts: sides[0].Facts}, diff.Side{Name: typical, Facts: sides[1].Facts}).Differences {
+		if len(all) == fewDifferences || d.Weight <= diff.Unknown {
+			break
+		}
+		one := outliers.Difference{Fact: d.Name, Here: d.A, There: d.B, Why: d.Why}
+		if d.Kind == "fact" {
+			one.Here, one.There = facts.Show(lab.Fact{Key: d.Fact, Value: d.A}), facts.Show(lab.Fact{Key: d.Fact, Value: d.B})
+		}
+		if len(d.About) > 0 {
+			one.About = d.About[0].A
+		}
+		if alike, told := alikeAmong(b.Run, d.Fact, one.About, d.B, role, typical); told {
+			if alike == 0 && len(b.Run.Targets) > outliers.Fewest {
+				continue // each has its own
+			}
+			one.Alike = &alike
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// alikeAmong is how many of a run's targets but two have a value of a fact; false where the header of the run does not tell of it.
+func alikeAmong(run lab.Run, key, about, value string, but ...string) (int, bool) {
+	value0, told := "", false
+	lookUp := func(t lab.RunTarget) (string, bool) {
+		for _, f := range t.Facts {
+			if f.Key == key && f.About == about {
+				return f.Value, true
+			}
+		}
+		return "", false
+	}
+	n := 0
+	for i, t := range run.Targets {
+		v, has := lookUp(t)
+		if i == 0 {
+			value0, told = v, has
+		}
+		if !has && t.FactsAs != "" {
+			v, has = value0, told
+		}
+		if has && v == value && t.Role != but[0] && t.Role != but[1] {
+			n++
+		}
+		told = told || has
+	}
+	return n, told
+}

@@ -1,0 +1,69 @@
+package outliers
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"headroom/internal/lab"
+)
+
+// samples are of so many targets, with so many repetitions each, of which the second has a share of what the others have. All are slower in the second repetition.
+func samples(targets, repetitions int, share float64) []Sample {
+	r := rand.New(rand.NewPCG(1, 2))
+	var all []Sample
+	for i := range targets {
+		s := Sample{Role: fmt.Sprintf("node-%d", i+1), Cell: "read", Metric: "read.iops", Better: lab.Higher, Values: map[int]float64{}}
+		for n := 1; n <= repetitions; n++ {
+			v := 1000 * math.Exp(0.01*r.NormFloat64())
+			if n == 2 {
+				v /= 2
+			}
+			if i == 1 {
+				v *= share
+			}
+			s.Values[n] = v
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func TestFind(t *testing.T) {
+	d := Find(samples(12, 3, 0.82))
+	if len(d.Found) != 1 || d.Found[0].Role != "node-2" || !d.Found[0].Worse || d.Claims != 12 || d.Found[0].Typical == "node-2" {
+		t.Fatalf("%+v", d)
+	}
+	d.Found[0].Explain([]Difference{{Fact: "pci.link.width", About: "nvme0", Here: "2", There: "4", Alike: new(10)}}, 10)
+	if text := d.Found[0].Text; !strings.Contains(text, "node-2: read.iops of read is") || !strings.Contains(text, "less than the median of 12 targets") ||
+		!strings.Contains(text, "its pci.link.width of nvme0 is 2, 4 on "+d.Found[0].Typical+" and 10 of the 10 others") {
+		t.Error(text)
+	}
+	if d := Find(samples(12, 3, 1.3)); len(d.Found) != 1 || d.Found[0].Worse {
+		t.Errorf("%+v", d)
+	}
+	if d := Find(samples(12, 3, 0.99)); len(d.Found) != 0 || d.Lacking || !strings.Contains(d.Text, "none is sure") {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestTooFew(t *testing.T) {
+	if d := Find(samples(2, 9, 0.5)); d != nil {
+		t.Errorf("of two: %+v", d)
+	}
+	d := Find(samples(12, 2, 0.5))
+	if len(d.Found) != 0 || !d.Lacking || d.Fewest != 3 || !strings.Contains(d.Text, "--repeat 3") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// What a target lacks is no reason to name another.
+func TestATargetWithoutResult(t *testing.T) {
+	all := samples(12, 3, 0.82)
+	all[4].Values = map[int]float64{}
+	if d := Find(all); len(d.Found) != 1 || d.Found[0].Role != "node-2" {
+		t.Errorf("%+v", d)
+	}
+}
