@@ -1,0 +1,279 @@
+//go:build system && kube
+
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// document is what is looked at of a run.
+type nodesDocument struct {
+	Status  string
+	Targets []struct {
+		Role, Target string
+		Facts        []struct{ Fact, Value string }
+	}
+	Cells []struct {
+		ID, Role string
+		N        int
+		Metrics  map[string]struct{ Center float64 }
+	}
+	Outliers *struct {
+		Targets int
+		Found   []struct{ Role, Metric, Text string }
+	}
+}
+
+func (r podRun) document(args ...string) nodesDocument {
+	r.t.Helper()
+	cmd := r.command(append(args, "--json")...)
+	var said listened
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, &said)
+	}
+	var d nodesDocument
+	if err := json.Unmarshal(out, &d); err != nil {
+		r.t.Fatal(err)
+	}
+	return d
+}
+
+// Pods alike are loaded together, and by turns; nothing of them is left.
+func TestSeveralPodsAlike(t *testing.T) {
+	r := newPodRun(t)
+	d := r.document("run", r.suite, "--on", r.pod("&count=3"))
+	if d.Status != "complete" || len(d.Targets) != 3 || len(d.Cells) != 2*4 || d.Targets[2].Role != "pod-3" {
+		t.Fatalf("%+v", d)
+	}
+	for _, c := range d.Cells {
+		if c.N != 1 {
+			t.Errorf("%s was measured %d times", c.ID, c.N)
+		}
+		_, sums := c.Metrics["together.seconds"]
+		if sums != (c.Role == "all") {
+			t.Errorf("%s: %v", c.ID, c.Metrics)
+		}
+		if c.ID == "read@all" && (c.Metrics["read.iops"].Center < 1200 || c.Metrics["together.last_done"].Center < 3) {
+			t.Errorf("three loads of 500 a second come to %v", c.Metrics)
+		}
+	}
+	d = r.document("run", r.suite, "--on", r.pod("&count=3"), "--at-once", "1")
+	if d.Status != "complete" || len(d.Cells) != 2*3 || slices.ContainsFunc(d.Cells, func(c struct {
+		ID, Role string
+		N        int
+		Metrics  map[string]struct{ Center float64 }
+	}) bool {
+		return c.N != 1 || c.Metrics[strings.TrimSuffix(c.ID, "@"+c.Role)+".iops"].Center < 100
+	}) {
+		t.Errorf("by turns: %+v", d)
+	}
+	if left := r.made(); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// What can't start in full is removed in full.
+func TestSeveralPodsOfWhichSomeDoNotStart(t *testing.T) {
+	r := newPodRun(t)
+	out, err := r.command("run", r.suite, "--on", "kube:pod?class=fast&size=1Gi&count=3&wait=5s&namespace="+r.namespace).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "did not start") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if left := r.made(); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// A pod on each node sees the node itself.
+func TestNodes(t *testing.T) {
+	r := newPodRun(t)
+	folder := t.TempDir()
+	d := r.document("run", r.suite, "--on", "kube:nodes?selector=kubernetes.io/hostname=node1&namespace="+r.namespace+"&hostpath="+folder)
+	if d.Status != "complete" || len(d.Targets) != 1 || !strings.HasSuffix(d.Targets[0].Target, "&node=node1") {
+		t.Fatalf("%+v", d.Targets)
+	}
+	out, err := r.command("facts", "--json", "kube:nodes?node=node1&namespace="+r.namespace).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile(`(?m)^PRETTY_NAME="?([^"\n]+)`).FindSubmatch(own)
+	if name == nil || !strings.Contains(string(out), string(name[1])) {
+		t.Errorf("nothing of %s, which the node is, in its facts", name)
+	}
+	if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
+		t.Errorf("%v, %v are left in the folder", files, err)
+	}
+	out, err = r.command("run", r.suite, "--on", "kube:nodes?selector=no=such&namespace="+r.namespace).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "no node matches") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A headroom that is killed leaves what restore removes.
+func TestSeveralPodsOfAHeadroomThatIsKilled(t *testing.T) {
+	for name, on := range map[string]string{"count": "kube:pod?emptydir&count=3&namespace=", "nodes": "kube:nodes?emptydir&namespace="} {
+		t.Run(name, func(t *testing.T) {
+			r := newPodRun(t)
+			run := r.command("run", r.suite, "--on", on+r.namespace)
+			var said listened
+			run.Stderr = &said
+			if err := run.Start(); err != nil {
+				t.Fatal(err)
+			}
+			said.await(t, "1/2  ")
+			if err := run.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = run.Wait() // it was killed
+			if left := r.made(); len(left) == 0 {
+				t.Fatal("nothing is left by a kill")
+			}
+			out, err := r.command("restore").CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "removed from namespace "+r.namespace) {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if left := r.made(); len(left) > 0 {
+				t.Errorf("%q are left by restore", left)
+			}
+			if d := r.document("run", "--resume", "last"); d.Status != "complete" {
+				t.Errorf("resumed: %+v", d)
+			}
+		})
+	}
+}
+
+// nodesSuite is what simulated nodes print the result of.
+const nodesSuite = `version: 1
+name: nodes
+title: one load on each node
+place: directory
+repetitions: 2
+size: 4m
+defaults: {ioengine: psync, bs: 4k, runtime: 30s, time_based: 1}
+jobs:
+  - {name: read, fio: {rw: randread}, steps: [load]}
+`
+
+// Many nodes at once, simulated: no storage is measured, and fio's results are recorded ones. What is real is headroom and the API. As many as
+// HEADROOM_SIMULATED_NODES says, 60 unless it does.
+func TestManySimulatedNodes(t *testing.T) {
+	r := newPodRun(t)
+	nodes := 60
+	if n, err := strconv.Atoi(os.Getenv("HEADROOM_SIMULATED_NODES")); err == nil {
+		nodes = n
+	}
+	dir := t.TempDir()
+	suite, stdout := filepath.Join(dir, "nodes.yaml"), filepath.Join(dir, "stdout")
+	if err := os.WriteFile(suite, []byte(nodesSuite), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	own := r.command("run", suite, "--json", "--on", "kube:nodes?selector=headroom.dev/simulated=true&tolerate&emptydir&at=/mnt&wait=10m&namespace="+r.namespace)
+	// The shell takes the kubeconfig whose requests are counted.
+	script := `export KUBECONFIG="$HEADROOM_COUNTED"; out=$1; shift; exec "$@" >"$out"`
+	cmd := exec.Command("../../scripts/kube-simulated", append([]string{strconv.Itoa(nodes), "sh", "-c", script, "sh", stdout}, own.Args...)...)
+	var said listened
+	cmd.Stdout, cmd.Stderr = &said, &said
+	begun := time.Now()
+	peak := watchPeak(t, "run "+suite)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%.5000s", err, said.String())
+	}
+	took := time.Since(begun)
+	data, err := os.ReadFile(stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d nodesDocument
+	if err := json.Unmarshal(data, &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Status != "complete" || len(d.Targets) != nodes || len(d.Cells) != nodes+1 {
+		t.Errorf("%s, %d targets, %d cells", d.Status, len(d.Targets), len(d.Cells))
+	}
+	if o := d.Outliers; o == nil || len(o.Found) != 1 || o.Found[0].Role != "simulated-7" {
+		t.Errorf("not like the others: %+v", o)
+	}
+	calls := requests(t)
+	most := peak()
+	t.Logf("figure: %d SIMULATED nodes, 2 repetitions of one load of 30 s: %s in all, at most %.0f MB of memory, %d requests of the API, of them %d streams",
+		nodes, took.Round(time.Second), float64(most)/1e6, calls["all"], calls["exec"])
+	const allowed = 300e6
+	if most == 0 || float64(most) > allowed {
+		t.Errorf("headroom took %d bytes", most)
+	}
+}
+
+// watchPeak looks at how much memory the headroom with some arguments takes, as the kernel keeps it (VmHWM in /proc/PID/status), until the result is asked for.
+func watchPeak(t *testing.T, arguments string) func() int64 {
+	t.Helper()
+	stop, most := make(chan struct{}), make(chan int64)
+	go func() {
+		var peak int64
+		for {
+			select {
+			case <-stop:
+				most <- peak
+				return
+			case <-time.After(500 * time.Millisecond):
+			}
+			processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+			if err != nil || len(processes) == 0 {
+				t.Errorf("no process is to be seen: %v", err)
+			}
+			for _, name := range processes {
+				line, err := os.ReadFile(name)
+				if err != nil || !strings.HasPrefix(strings.ReplaceAll(string(line), "\x00", " "), "headroom "+arguments) {
+					continue
+				}
+				status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status")) // one that has ended meanwhile has none
+				var kb int64
+				if m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status); m != nil {
+					kb, _ = strconv.ParseInt(string(m[1]), 10, 64)
+				}
+				peak = max(peak, kb*1024)
+			}
+		}
+	}()
+	return func() int64 { close(stop); return <-most }
+}
+
+// requests are those of the user who is counted, by the log of the API server: a line for the beginning of the answer of a stream, and one for its end.
+func requests(t *testing.T) map[string]int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(os.Getenv("HEADROOM_KUBE_DIR"), "log", "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	calls := map[string]int{}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		var e struct {
+			AuditID    string
+			RequestURI string
+		}
+		if json.Unmarshal([]byte(line), &e) != nil || seen[e.AuditID] || e.AuditID == "" {
+			continue
+		}
+		seen[e.AuditID] = true
+		calls["all"]++
+		if strings.Contains(e.RequestURI, "/exec?") {
+			calls["exec"]++
+		}
+	}
+	return calls
+}
