@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -179,4 +183,39 @@ func FuzzRecords(f *testing.F) {
 		_, _, _ = parseDate(string(data))
 		_, _ = parseNumber(string(data))
 	})
+}
+
+// A job that ended in time has the result that it ended with, however long its wrapper takes to record that.
+func TestKillLeavesTheRecordAlone(t *testing.T) {
+	dir, slow := t.TempDir(), t.TempDir()
+	mv, err := exec.LookPath("mv")
+	if err != nil {
+		t.Skip("there is no mv")
+	}
+	if err := os.WriteFile(filepath.Join(slow, "mv"), []byte("#!/bin/sh\n[ \"$1\" = headroom.starting ] || sleep 0.5\nexec "+mv+" \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	wrapper := exec.Command("sh", "-c", wrapperScript, "sh", "0", "sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done")
+	wrapper.Dir, wrapper.Env, wrapper.SysProcAttr = dir, append(os.Environ(), "PATH="+slow+":"+os.Getenv("PATH")), &syscall.SysProcAttr{Setsid: true}
+	if err := wrapper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- wrapper.Wait() }()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if said, err := os.ReadFile(filepath.Join(dir, "stdout")); err == nil && string(said) == "ready\n" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the job does not begin")
+		}
+	}
+	out, err := exec.Command("sh", "-c", killScript, "sh", dir, strconv.Itoa(wrapper.Process.Pid), "1").CombinedOutput()
+	if err != nil || len(out) > 0 {
+		t.Errorf("%v, %s is left", err, out)
+	}
+	<-ended
+	if record, err := os.ReadFile(filepath.Join(dir, "headroom.end")); err != nil || !strings.HasPrefix(string(record), "7 ") {
+		t.Errorf("%q, %v", record, err)
+	}
 }

@@ -47,6 +47,7 @@ printf '%s\n%s\n' "$up" "$stat" >headroom.starting && mv headroom.starting headr
 n=0; [ "$begin" = 0 ] || n=$((begin-${up%.*}${up#*.}))
 if [ $n -gt 0 ]; then sleep "$((n/100)).$((n%100/10))$((n%10))"; code=$?; fi
 if [ $code = 0 ]; then env -- "$@" >>stdout 2>>stderr; code=$?; fi
+trap '' HUP INT TERM
 read -r up rest </proc/uptime
 { printf '%s %s\n' "$code" "$up"; times; } >headroom.ending && mv headroom.ending headroom.end`
 
@@ -61,9 +62,14 @@ found() {
 `
 
 // killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until nothing is found: a process
-// may be forking meanwhile. The wrapper comes last, when it had time to record the end. What is left is printed.
+// may be forking meanwhile. The wrapper comes last, when it had time to record the end, for which it starts mv. What is left is printed.
 const killScript = belowScript + `wrapper=$2; n=$3
-others() { for p in $(found); do [ "$p" = "$wrapper" ] || echo "$p"; done; }
+others() {
+	for p in $(found); do
+		stat=; read -r stat <"/proc/$p/stat"
+		case "$p $stat" in "$wrapper "*|*" (mv) "?" $wrapper "*) ;; *) echo "$p" ;; esac
+	done 2>/dev/null
+}
 case " $(echo $(found)) " in *" $wrapper "*) kill -TERM "-$wrapper" ;; esac 2>/dev/null
 for p in $(others); do kill -TERM "$p"; done 2>/dev/null
 while [ "$n" -gt 0 ] && [ -n "$(others)" ]; do sleep 0.1; n=$((n-1)); done
