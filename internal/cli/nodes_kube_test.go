@@ -124,36 +124,40 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// A headroom that is killed leaves what restore removes.
+// A headroom that is killed leaves what restore removes, and what it has measured can be gone on with.
 func TestSeveralPodsOfAHeadroomThatIsKilled(t *testing.T) {
-	for name, on := range map[string]string{"count": "kube:pod?emptydir&count=3&namespace=", "nodes": "kube:nodes?emptydir&namespace="} {
-		t.Run(name, func(t *testing.T) {
-			r := newPodRun(t)
-			run := r.command("run", r.suite, "--on", on+r.namespace)
-			var said listened
-			run.Stderr = &said
-			if err := run.Start(); err != nil {
-				t.Fatal(err)
-			}
-			said.await(t, "1/2  ")
-			if err := run.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			_ = run.Wait() // it was killed
-			if left := r.made(); len(left) == 0 {
-				t.Fatal("nothing is left by a kill")
-			}
-			out, err := r.command("restore").CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "removed from namespace "+r.namespace) {
-				t.Errorf("%v\n%s", err, out)
-			}
-			if left := r.made(); len(left) > 0 {
-				t.Errorf("%q are left by restore", left)
-			}
-			if d := r.document("run", "--resume", "last"); d.Status != "complete" {
-				t.Errorf("resumed: %+v", d)
-			}
-		})
+	newPodRun(t).killed("kube:pod?emptydir&count=3&namespace=")
+}
+
+func TestNodesOfAHeadroomThatIsKilled(t *testing.T) {
+	newPodRun(t).killed("kube:nodes?emptydir&selector=kubernetes.io/hostname=node1&namespace=")
+}
+
+func (r podRun) killed(on string) {
+	r.t.Helper()
+	run := r.command("run", r.suite, "--on", on+r.namespace)
+	var said listened
+	run.Stderr = &said
+	if err := run.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	said.await(r.t, "1/2  ")
+	if err := run.Process.Kill(); err != nil {
+		r.t.Fatal(err)
+	}
+	_ = run.Wait() // it was killed
+	if left := r.made(); len(left) == 0 {
+		r.t.Fatal("nothing is left by a kill")
+	}
+	out, err := r.command("restore").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "removed from namespace "+r.namespace) {
+		r.t.Errorf("%v\n%s", err, out)
+	}
+	if left := r.made(); len(left) > 0 {
+		r.t.Errorf("%q are left by restore", left)
+	}
+	if d := r.document("run", "--resume", "last"); d.Status != "complete" {
+		r.t.Errorf("resumed: %+v", d)
 	}
 }
 

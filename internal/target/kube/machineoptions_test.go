@@ -71,7 +71,7 @@ func TestMachineContradictions(t *testing.T) {
 		"kube:vm?class=a&io=native&cache=writeback":                        "needs cache=none",
 		"kube:vm?class=a&iothreads":                                        "iothreads needs a value",
 		"kube:vm?class=a&multiqueue=4":                                     "multiqueue takes no value",
-		"kube:machine?class=a":                                             "comes pod or vm",
+		"kube:machine?class=a":                                             "comes pod, nodes or vm",
 		"kube:vm?through=ssh://a%20b":                                      "through: it is virtctl, or ssh://",
 		"kube:vm?through=-x":                                               "through: it is virtctl, or ssh://",
 		"kube:vm?bootclaim=A_B":                                            "is no name",

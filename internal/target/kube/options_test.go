@@ -68,7 +68,7 @@ func TestContradictions(t *testing.T) {
 		"kube:pod?cpu=":                             "cpu needs a value",
 		"kube:pod?cpu=..":                           "write an amount",
 		"kube:pod?cpu=-1":                           "no amount",
-		"kube:deployment":                           "comes pod or nodes",
+		"kube:deployment":                           "comes pod, nodes or vm",
 		"kube:nodes?count=2":                        "count is for kube:pod",
 		"kube:nodes?restricted":                     "restricted standard forbids",
 		"kube:pod?count=0":                          "no number",

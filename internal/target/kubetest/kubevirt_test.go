@@ -3,7 +3,6 @@ package kubetest
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,9 +15,9 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-)
 
-var update = flag.Bool("update", false, "take KubeVirt's resource definitions from the module of the release")
+	"headroom/internal/golden"
+)
 
 // kubeVirtRelease is the release whose schema is kept.
 const kubeVirtRelease = "v1.6.0"
@@ -40,9 +39,9 @@ func kept() []definition {
 	}
 }
 
-// The kept definitions are of the release that they name, and have what machines are made of. With -update they are taken from its module anew.
+// The kept definitions are of the release that they name, and have what machines are made of. To update they are taken from its module anew.
 func TestKubeVirtDefinitions(t *testing.T) {
-	if *update {
+	if golden.Update() {
 		text := writeDefinitions(t)
 		if err := os.WriteFile("kubevirt.yaml", text, 0o644); err != nil {
 			t.Fatal(err)
@@ -87,7 +86,7 @@ func writeDefinitions(t *testing.T) []byte {
 	schemas := stringsOf(t, filepath.Join(module.Dir, file))
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Resource definitions of KubeVirt %s, for tests. The schemas are those of kubevirt.io/kubevirt@%s,\n# %s,\n# without their descriptions, of version v1. Copyright The KubeVirt Authors, Apache License 2.0: "+
-		"http://www.apache.org/licenses/LICENSE-2.0\n# Made by: go test ./internal/target/kubetest -run KubeVirtDefinitions -update\n", kubeVirtRelease, kubeVirtRelease, file)
+		"http://www.apache.org/licenses/LICENSE-2.0\n# Made by: UPDATE_GOLDEN=1 go test ./internal/target/kubetest -run KubeVirtDefinitions\n", kubeVirtRelease, kubeVirtRelease, file)
 	for _, k := range kept() {
 		var schema map[string]any
 		if err := yaml.Unmarshal([]byte(schemas[k.singular]), &schema); err != nil || len(schema) == 0 {
