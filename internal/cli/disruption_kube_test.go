@@ -78,6 +78,9 @@ func TestARunOnTwoPodsOneOfWhichIsDeleted(t *testing.T) {
 	r := newPodRun(t)
 	g := r.start("run", r.suite, "--on", "a="+r.pod(""), "--on", "b="+r.pod(""), "--json")
 	g.said.await(t, "1/2  ")
+	if n := len(strings.Fields(r.kubectl("get", "pods", "-n", r.namespace, "-l", "headroom.dev/run", "-o", "name"))); n != 2 {
+		t.Errorf("%d of two pods carry the run's ID", n)
+	}
 	r.kubectl("delete", "-n", r.namespace, r.made()[0], "--grace-period=0", "--force")
 	d := g.whole(6, 1) // two jobs on a, b and both
 	if lost := d.lost(); len(lost) != 1 || !strings.Contains(lost[0], "it was deleted") || !strings.HasPrefix(lost[0], "a: ") && !strings.HasPrefix(lost[0], "b: ") {

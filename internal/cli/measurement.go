@@ -137,10 +137,7 @@ func (m *measurement) begin(ctx context.Context) (*store.Writer, error) {
 	if err != nil {
 		return w, err
 	}
-	if t, ok := m.target.(target.Labelled); ok {
-		err = t.Label(ctx, m.run.ID)
-	}
-	if err == nil && m.resume == nil {
+	if err = m.label(ctx, m.run.ID); err == nil && m.resume == nil {
 		err = m.putAside(w)
 	}
 	if err == nil {
@@ -150,6 +147,22 @@ func (m *measurement) begin(ctx context.Context) (*store.Writer, error) {
 		return nil, errors.Join(err, w.Close(func(r *lab.Run) { r.Status = lab.Interrupted }))
 	}
 	return w, nil
+}
+
+// label has what others can see of the measurement carry the run's ID.
+func (m *measurement) label(ctx context.Context, run string) error {
+	targets := []target.Target{m.target}
+	if m.server != nil {
+		targets = append(targets, m.server.Target)
+	}
+	for _, t := range targets {
+		if l, ok := t.(target.Labelled); ok {
+			if err := l.Label(ctx, run); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // end leaves the place clean and closes the bundle of a run that ended with runErr. Its error is what went wrong here.

@@ -615,6 +615,7 @@ func (t *together) begin(ctx context.Context) (*store.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	err = runner.Visits(ctx, len(t.parts), func(ctx context.Context, i int) error { return t.parts[i].label(ctx, t.run.ID) })
 	for _, m := range t.parts {
 		if m.resume == nil && err == nil && t.early == nil {
 			err = m.putAside(w)
