@@ -4,6 +4,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -119,18 +120,19 @@ func (r machineRun) warned(d sweep.Document, code string) int {
 	return n
 }
 
-// The IOThreads report from end to end on a cluster: a machine with none, one and two IOThreads held against a pod. KubeVirt is a stand-in, guests are emulated: the
-// numbers are those of no hardware.
+// The IOThreads report from end to end on a cluster: a machine with each number of IOThreads that the report has, held against a pod. KubeVirt is a stand-in, guests are
+// emulated: the numbers are those of no hardware.
 func TestIOThreadsOfMachines(t *testing.T) {
 	r := newMachineRun(t)
 	t.Cleanup(r.giveBack)
 	suite := r.loads("  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 16]}}\n  - {name: randwrite, fio: {rw: randwrite, bs: 4k}, matrix: {iodepth: [1, 16]}}\n")
-	d := r.sweepOf(suite, "--on", r.machine(), "--factor", "guest:iothreads=0,1,2", "--reference", r.reference(), "--blocks", "2", "--size", "64m")
+	levels := []int{0, 1, 2, 3, 4, 6, 8, 12, 16}
+	d := r.sweepOf(suite, "--on", r.machine(), "--factor", "guest:iothreads=0,1,2,3,4,6,8,12,16", "--reference", r.reference(), "--blocks", "2", "--size", "64m")
 	if len(d.Cells) != 4 || d.Blocks != 2 || d.Reference == "" {
 		t.Fatalf("%d cells in %d blocks, the reference is %q", len(d.Cells), d.Blocks, d.Reference)
 	}
 	for _, c := range d.Cells {
-		if len(c.Levels) != 3 || c.Reference == nil || c.Reference.N != 2 || c.ToReference == nil || c.Gain == nil {
+		if len(c.Levels) != len(levels) || c.Reference == nil || c.Reference.N != 2 || c.ToReference == nil || c.Gain == nil {
 			t.Fatalf("%s: %d levels, reference %+v", c.Title, len(c.Levels), c.Reference)
 		}
 		for _, p := range c.Levels {
@@ -141,10 +143,13 @@ func TestIOThreadsOfMachines(t *testing.T) {
 		if *c.Reference.Value <= *c.Levels[0].Value {
 			t.Errorf("%s: the pod reaches %v, an emulated machine %v", c.Title, *c.Reference.Value, *c.Levels[0].Value)
 		}
-		t.Logf("figure: stand-in for KubeVirt, one machine, %s: %.0f IOPS with no IOThreads, %.0f with one, %.0f with two; %.0f in the pod (n=2 blocks)", c.Title,
-			*c.Levels[0].Value, *c.Levels[1].Value, *c.Levels[2].Value, *c.Reference.Value)
+		var each []string
+		for _, p := range c.Levels {
+			each = append(each, fmt.Sprintf("%s: %.0f", p.Level, *p.Value))
+		}
+		t.Logf("figure: stand-in for KubeVirt, one machine, %s: IOPS by IOThreads %s; %.0f in the pod (n=2 blocks)", c.Title, strings.Join(each, ", "), *c.Reference.Value)
 	}
-	if got := r.iothreadsOf(); !slices.Equal(got, []int{0, 1, 2}) {
+	if got := r.iothreadsOf(); !slices.Equal(got, levels) {
 		t.Errorf("guests had %v IOThreads", got)
 	}
 	if r.warned(d, "sum-of-targets") != 0 {
