@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"headroom/internal/target/kube"
+	"headroom/internal/target/kubetest"
 )
 
 // podSuite has loads that are long enough for something to come upon them.
@@ -45,12 +46,14 @@ func newPodRun(t *testing.T) podRun {
 	if err := os.WriteFile(r.suite, []byte(podSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	cluster := kubetest.Start(t)
 	r.kubectl("create", "namespace", r.namespace)
 	t.Cleanup(func() {
 		if left := r.made(); len(left) > 0 {
 			t.Errorf("%q are left", left)
 		}
 		r.kubectl("delete", "namespace", r.namespace, "--wait=false")
+		cluster.GiveBack(t, r.namespace)
 	})
 	return r
 }

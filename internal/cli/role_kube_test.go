@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"headroom/internal/target/kubetest"
 )
 
 // right is a verb on a kind of objects, as headroom and kubectl name it: "create pods/exec".
@@ -125,8 +123,6 @@ func (a ann) works(args ...string) {
 // With the rights of deploy/role.yaml everything works that makes pods; without any one of them nothing is begun, and the one is named.
 func TestTheRoleIsWhatItTakes(t *testing.T) {
 	r := newPodRun(t)
-	cluster := kubetest.Start(t)
-	t.Cleanup(func() { cluster.GiveBack(t, r.namespace) })
 	a, all := newAnn(r), rightsOf(t)
 	claimed := fmt.Sprintf("kube:pod?class=fast&size=1Gi&namespace=%s", r.namespace)
 	for i, missing := range all {

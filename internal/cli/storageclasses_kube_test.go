@@ -33,12 +33,10 @@ func TestVolumesOfClasses(t *testing.T) {
 	t.Run("gone with the pod", aRunWhoseVolumeGoesWithItsPod)
 }
 
-// newClassRun is a podRun of that suite, in a cluster whose volumes are given back at its end.
+// newClassRun is a podRun of that suite.
 func newClassRun(t *testing.T) podRun {
 	t.Helper()
 	r := newPodRun(t)
-	cluster := kubetest.Start(t)
-	t.Cleanup(func() { cluster.GiveBack(t, r.namespace) })
 	r.suite = filepath.Join(filepath.Dir(r.suite), "classes.yaml")
 	if err := os.WriteFile(r.suite, []byte(classSuite), 0o644); err != nil {
 		t.Fatal(err)
