@@ -158,7 +158,11 @@ func layerName(m *measurement) string {
 	if len(words) > 0 && words[len(words)-1] != m.run.Arms[0].Levels[layerLevel] {
 		return words[len(words)-1]
 	}
-	return m.whereBriefly()
+	path := m.place().Path
+	if on := targetOfRun(m.run); on != here { // a survey that is shown again has its targets in the run alone
+		return path + " of " + on
+	}
+	return path
 }
 
 // agree leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same size everywhere.

@@ -41,6 +41,7 @@ func (s *Session) repeatTogether(ctx context.Context, next plan.Repetition) (lab
 	}
 	j := newJoint(append([]*Session{s}, s.mates...))
 	j.own = func(*Session) plan.Repetition { return next }
+	j.renews = false // another target would have to be brought to the level that is in effect
 	j.begins = func() { s.tell(Event{Doing: cell.Title, Begins: true, Cell: &cell, Left: cell.Expected}) }
 	var rep lab.Repetition
 	err = j.repeat(ctx, func() error {
