@@ -72,7 +72,9 @@ func Start(t *testing.T) *Cluster {
 
 // Command is kubectl with these arguments, not started.
 func (c *Cluster) Command(args ...string) *exec.Cmd {
-	return exec.Command(c.kubectl, append([]string{"--kubeconfig", c.Kubeconfig}, args...)...)
+	cmd := exec.Command(c.kubectl, append([]string{"--kubeconfig", c.Kubeconfig}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECACHEDIR="+filepath.Join(c.Dir, "kubectl"))
+	return cmd
 }
 
 // Kubectl runs kubectl with some standard input, "" for none, and returns what it prints.
