@@ -195,6 +195,7 @@ func TestDeployedCronJob(t *testing.T) {
 
 // The pod on a node sees the node as its root does: its processes, and devices that came after the pod. Its runs are on the node.
 func TestDeployedDaemonSet(t *testing.T) {
+	t.Parallel()
 	d := deployed{kubetest.Start(t), t, "headroom"}
 	dir := d.changed("", "daemonset.yaml")
 	d.kubectl("apply", "--kustomize", dir)

@@ -13,6 +13,7 @@ import (
 
 // krew takes the manifest and the archive, and kubectl then has headroom as a command of its own, with completion.
 func TestKrewInstallsThePlugin(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		t.Skip("no kubectl: run it beside a cluster, scripts/kube-cluster go test -tags 'system kube' ./internal/cli -run Krew")
 	}

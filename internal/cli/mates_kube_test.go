@@ -12,6 +12,7 @@ import (
 
 // Two pods that are loaded at the same moment do together what each is held to twice.
 func TestASweepOfSeveralPods(t *testing.T) {
+	t.Parallel()
 	r := newPodRun(t)
 	args := []string{"sweep", r.suite, "--on", r.pod(""), "--on", r.pod(""), "--factor", "job:rate_iops=100,200", "--set", "runtime=5s", "--blocks", "1", "--reference", r.pod("")}
 	if out, err := r.command(append(args, "--dry-run")...).CombinedOutput(); err != nil || !strings.Contains(string(out), "at the same time: ") {

@@ -51,6 +51,7 @@ func (r podRun) document(args ...string) nodesDocument {
 
 // Pods alike are loaded together, and by turns; nothing of them is left.
 func TestSeveralPodsAlike(t *testing.T) {
+	t.Parallel()
 	r := newPodRun(t)
 	d := r.document("run", r.suite, "--on", r.pod("&count=3"))
 	if d.Status != "complete" || len(d.Targets) != 3 || len(d.Cells) != 2*4 || d.Targets[2].Role != "pod-3" {
@@ -97,6 +98,7 @@ func TestSeveralPodsOfWhichSomeDoNotStart(t *testing.T) {
 
 // A pod on each node sees the node itself.
 func TestNodes(t *testing.T) {
+	t.Parallel()
 	r := newPodRun(t)
 	folder := t.TempDir()
 	d := r.document("run", r.suite, "--on", "kube:nodes?selector=kubernetes.io/hostname=node1&namespace="+r.namespace+"&hostpath="+folder)
@@ -127,10 +129,12 @@ func TestNodes(t *testing.T) {
 
 // A headroom that is killed leaves what restore removes, and what it has measured can be gone on with.
 func TestSeveralPodsOfAHeadroomThatIsKilled(t *testing.T) {
+	t.Parallel()
 	newPodRun(t).killed("kube:pod?emptydir&count=3&namespace=")
 }
 
 func TestNodesOfAHeadroomThatIsKilled(t *testing.T) {
+	t.Parallel()
 	newPodRun(t).killed("kube:nodes?emptydir&selector=kubernetes.io/hostname=node1&namespace=")
 }
 
