@@ -383,13 +383,20 @@ func levelOf(s stretch) Level {
 type stall struct{ from, length float64 }
 
 // stallsOf are the runs of steps in which nothing came through, among the last of a stretch, as many as there are of them. The steps at both ends count
-// for the part of them that is missing.
+// for the part of them that is missing. A load that makes up for what it missed, as one with a rate to keep does, has more than usual in the last of
+// them, which says nothing of when it went on: it counts for half.
 func stallsOf(s stretch, last []float64) []stall {
 	missing := func(i int) float64 {
 		if i < 0 || i >= len(s.values) {
 			return 0
 		}
 		return s.step * min(1, max(0, 1-s.values[i]))
+	}
+	after := func(i int) float64 {
+		if i < len(s.values) && s.values[i] > 1 {
+			return s.step / 2
+		}
+		return missing(i)
 	}
 	var all []stall
 	for i := len(s.values) - len(last); i < len(s.values); i++ {
@@ -398,7 +405,7 @@ func stallsOf(s stretch, last []float64) []stall {
 			i++
 		}
 		if i > begin {
-			all = append(all, stall{from: s.at(begin) - missing(begin-1), length: float64(i-begin)*s.step + missing(begin-1) + missing(i)})
+			all = append(all, stall{from: s.at(begin) - missing(begin-1), length: float64(i-begin)*s.step + missing(begin-1) + after(i)})
 		}
 	}
 	return all

@@ -92,6 +92,31 @@ func printed(of any) string {
 	return string(text)
 }
 
+// A load that makes up for what it missed, within a moment, does not make its stalls shorter.
+func TestStallsOfLoadsThatCatchUp(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	const at, most, moment, tries = 20.0, 2.5, 0.02, 200
+	sum, worst := 0.0, 0.0
+	for range tries {
+		begun, stall := at+r.Float64(), most*(1+r.Float64())/2
+		f := Analyze(simulated(r, noise.Gaussian(0.02), 70, func(now float64) float64 {
+			switch {
+			case now < begun || now >= begun+stall+moment:
+				return 1
+			case now < begun+stall:
+				return 0
+			}
+			return 1 + stall/moment
+		}), []Event{{At: at, Undone: at + 10, Unsure: 0.01}})[0]
+		sum += f.Stall - stall
+		worst = max(worst, math.Abs(f.Stall-stall))
+	}
+	t.Logf("figure: stalls of loads that catch up are found %+.0f ms off in the mean, %.0f ms at worst, in steps of 100 ms (n=%d)", 1000*sum/tries, 1000*worst, tries)
+	if math.Abs(sum/tries) > 0.015 || worst > 0.08 {
+		t.Errorf("%.3f s off in the mean, %.3f s at worst", sum/tries, worst)
+	}
+}
+
 // A half of the rate without any stall is a dip, and is not called back before it is.
 func TestDegradedOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
