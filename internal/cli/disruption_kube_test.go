@@ -5,6 +5,8 @@ package cli
 import (
 	"encoding/json"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ type result struct {
 	Cells    []struct {
 		ID       string
 		N        int
+		Metrics  map[string]struct{ Center float64 }
 		Warnings []struct{ Code string }
 	}
 }
@@ -85,6 +88,43 @@ func TestARunOnTwoPodsOneOfWhichIsDeleted(t *testing.T) {
 	d := g.whole(6, 1) // two jobs on a, b and both
 	if lost := d.lost(); len(lost) != 1 || !strings.Contains(lost[0], "it was deleted") || !strings.HasPrefix(lost[0], "a: ") && !strings.HasPrefix(lost[0], "b: ") {
 		t.Errorf("%q", lost)
+	}
+}
+
+// One pod of two in a sweep that is taken away costs the repetition of both. What takes its place has the limit of the level in effect.
+func TestASweepOfTwoPodsOneOfWhichIsDeleted(t *testing.T) {
+	t.Parallel()
+	r := newPodRun(t)
+	g := r.start("sweep", r.suite, "--on", r.pod("&memory=128Mi"), "--on", r.pod("&memory=128Mi"), "--factor", "pod:cpu=200m,300m", "--blocks", "1", "--set", "runtime=8s")
+	g.said.await(t, "3 loads left")
+	level := regexp.MustCompile(`boot with cpu=(\w+)`).FindStringSubmatch(g.said.String())
+	old := r.made()
+	r.kubectl("delete", "-n", r.namespace, old[1], "--grace-period=0", "--force")
+	g.said.await(t, "waiting for another target")
+	var limits []string
+	for end := time.Now().Add(time.Minute); len(limits) != 2 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		limits = strings.Fields(r.kubectl("get", "pods", "-n", r.namespace, "-o", `jsonpath={range .items[?(@.status.phase=="Running")]}{.spec.containers[0].resources.limits.cpu}{"\n"}{end}`))
+	}
+	if len(level) != 2 || len(limits) != 2 || limits[0] != level[1] || limits[1] != level[1] {
+		t.Errorf("limits %q at the level %q", limits, level)
+	}
+	if slices.Equal(old, r.made()) {
+		t.Errorf("%q are those from before", old)
+	}
+	if err := g.cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, &g.said)
+	}
+	shown := r.start("show", "last", "--json")
+	d := shown.whole(4, 1) // two jobs at two levels
+	if lost := d.lost(); len(lost) != 1 || !strings.Contains(lost[0], "it was deleted") {
+		t.Errorf("%q", lost)
+	}
+	for _, c := range d.Cells {
+		for _, name := range []string{"read.iops", "write.iops"} {
+			if m, has := c.Metrics[name]; has && (m.Center < 800 || m.Center > 1200) {
+				t.Errorf("two loads of 500 a second come to %v in %s", m.Center, c.ID)
+			}
+		}
 	}
 }
 

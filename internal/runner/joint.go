@@ -73,10 +73,15 @@ func (j *joint) lost(ctx context.Context) bool {
 
 // atOnce is the load of targets that are followed, all of them at the same time.
 func (j *joint) atOnce(ctx context.Context) (errs []error, err error) {
-	err = j.all(ctx, func(ctx context.Context, i int, s *Session) (err error) {
-		j.attempts[i], err = s.arrive(ctx, j.own(s))
+	// One that is stopped half-way into a level would look like one that is lost.
+	entered := j.each(func(i int, s *Session) (err error) {
+		j.attempts[i], err = s.approach(ctx, j.own(s))
 		return err
 	})
+	if err := errors.Join(entered...); err != nil {
+		return nil, j.sessions[0].stoppedOr(ctx, err)
+	}
+	err = j.all(ctx, func(ctx context.Context, i int, s *Session) error { return s.settle(ctx, j.attempts[i]) })
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +104,11 @@ func (j *joint) renew(ctx context.Context) (again bool, err error) {
 		return false, nil
 	}
 	for _, s := range j.sessions {
-		before := s.renewed
-		if err := s.renew(ctx, j.own(s), nil); err != nil {
+		before, tell := s.renewed, s.tell
+		if s.Progress == nil { // a mate: the first tells for it
+			tell = j.sessions[0].tell
+		}
+		if err := s.renew(ctx, j.own(s), nil, tell); err != nil {
 			return false, err
 		}
 		again = again || s.renewed > before

@@ -28,7 +28,10 @@ func (s *Session) closeMates() error {
 		o, err := m.Close()
 		errs = append(errs, err)
 		s.outcome.Stuck = s.outcome.Stuck || o.Stuck
-		s.outcome.Warnings = append(s.outcome.Warnings, o.Warnings...)
+		for _, w := range o.Warnings {
+			w.Text = m.Role + ": " + w.Text
+			s.outcome.Warnings = append(s.outcome.Warnings, w)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -41,7 +44,6 @@ func (s *Session) repeatTogether(ctx context.Context, next plan.Repetition) (lab
 	}
 	j := newJoint(append([]*Session{s}, s.mates...))
 	j.own = func(*Session) plan.Repetition { return next }
-	j.renews = false // another target would have to be brought to the level that is in effect
 	j.begins = func() { s.tell(Event{Doing: cell.Title, Begins: true, Cell: &cell, Left: cell.Expected}) }
 	var rep lab.Repetition
 	err = j.repeat(ctx, func() error {

@@ -23,7 +23,7 @@ func (s *Session) lost(ctx context.Context) error {
 
 // renew has another target in place of one that was lost in the course of a repetition, so that the repetition is lost and not the run. It
 // returns the error of the repetition where the target is still there, and where no other can be had.
-func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error) error {
+func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error, tell func(Event)) error {
 	why := s.lost(ctx)
 	if why == nil {
 		return failed
@@ -33,7 +33,7 @@ func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error)
 			Hints: []string{"what was finished is kept; when the cluster is at rest: headroom run --resume " + s.RunID}})
 	}
 	s.renewed++
-	s.tell(Event{Doing: "waiting for another target in place of one that is gone", Begins: true})
+	tell(Event{Doing: "waiting for another target in place of one that is gone", Begins: true})
 	if err := s.Target.(target.Perishable).Renew(ctx); err != nil {
 		s.outcome.Stuck = false // what went on there is gone with it
 		return errors.Join(why, err)

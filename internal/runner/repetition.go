@@ -38,6 +38,15 @@ type attempt struct {
 
 // arrive brings the place into the state that the load of a repetition is to find.
 func (s *Session) arrive(ctx context.Context, next plan.Repetition) (*attempt, error) {
+	a, err := s.approach(ctx, next)
+	if err != nil {
+		return nil, err
+	}
+	return a, s.settle(ctx, a)
+}
+
+// approach makes the levels of a repetition effective.
+func (s *Session) approach(ctx context.Context, next plan.Repetition) (*attempt, error) {
 	began := time.Now()
 	s.once = 0
 	if s.previous != "" && s.Pause > 0 {
@@ -58,13 +67,16 @@ func (s *Session) arrive(ctx context.Context, next plan.Repetition) (*attempt, e
 	if err := s.enter(ctx, cell.Cell, next); err != nil {
 		return nil, err
 	}
-	if err := s.prepare(ctx, cell); err != nil {
-		return nil, err
-	}
 	return &attempt{cell: cell, began: began, rep: lab.Repetition{
-		Cell: cell.ID, Number: next.Number, Boot: s.boot, Block: next.Block, Position: next.Position, Confirms: next.Confirms,
-		Did: s.did, After: s.previous, Layout: s.layout,
+		Cell: cell.ID, Number: next.Number, Boot: s.boot, Block: next.Block, Position: next.Position, Confirms: next.Confirms, After: s.previous,
 	}}, nil
+}
+
+// settle has the place hold what the load of a repetition is to find there.
+func (s *Session) settle(ctx context.Context, a *attempt) error {
+	err := s.prepare(ctx, a.cell)
+	a.rep.Did, a.rep.Layout = s.did, s.layout
+	return err
 }
 
 // ready does the last of what comes before the load: all but to start it.

@@ -94,7 +94,7 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 //
 // A repetition whose target was lost meanwhile, and of which another can be had, is carried out anew on that one. So is one whose client missed its server.
 //
-// Where it has mates, they carry it out at the same moment; then a loss of one ends the run.
+// Where it has mates, they carry it out at the same moment, and anew together.
 func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
 	if len(s.mates) > 0 {
 		return s.repeatTogether(ctx, next)
@@ -112,7 +112,7 @@ func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetit
 			s.warnMissed(next, missed)
 			continue
 		}
-		if again := s.renew(ctx, next, err); again != nil {
+		if again := s.renew(ctx, next, err, s.tell); again != nil {
 			return lab.Repetition{}, s.stoppedOr(ctx, again)
 		}
 	}

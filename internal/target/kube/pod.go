@@ -34,10 +34,12 @@ type Pod struct {
 	binding, provisioner string
 
 	mu sync.Mutex
-	// tries is how many pods there were, pod the name of the present one, node where it runs. limits are those it was started with.
-	tries     int
-	pod, node string
-	claimUID  types.UID
+	// tries is how many pods there were, pod the name of the present one, node where it runs. cpu and memory are what it was started with: another may be
+	// asked for, and not be there yet.
+	tries       int
+	pod, node   string
+	cpu, memory Range
+	claimUID    types.UID
 	// user is who the user in the container was found to be; rested says that the last connection was given back, and not lost.
 	user   *identity
 	rested bool
@@ -193,6 +195,7 @@ func (p *Pod) start(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	p.pod, p.node = o.pod, statusOf(running.Object).node
+	p.cpu, p.memory = p.options.CPU, p.options.Memory
 	p.mu.Unlock()
 	if err := p.Connect(ctx); err != nil {
 		return err
@@ -414,7 +417,7 @@ func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 			return &lab.Error{Kind: lab.Usage, What: err.Error(), Target: p.Name()}
 		}
 	}
-	if cpu == p.options.CPU && memory == p.options.Memory && p.Lost(ctx) == nil {
+	if cpu == p.cpu && memory == p.memory && p.Lost(ctx) == nil {
 		return nil
 	}
 	p.options.CPU, p.options.Memory = cpu, memory

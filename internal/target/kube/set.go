@@ -242,6 +242,7 @@ func (s *Set) settle(ctx context.Context, made []objects, waiting map[string]sta
 		if runs {
 			p.mu.Lock()
 			p.pod, p.node = made[i].pod, node
+			p.cpu, p.memory = p.options.CPU, p.options.Memory
 			p.mu.Unlock()
 			running = append(running, p)
 			continue
