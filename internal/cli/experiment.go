@@ -113,7 +113,7 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if su != nil {
 		err = x.reachEnds(ctx)
 	} else if err = x.ofStorage(); err == nil {
-		err = x.reach(ctx, x.options.on)
+		err = x.reach(ctx, x.options.on, slices.Concat(x.options.mates, []string{x.options.reference, x.options.referenceOn})...)
 	}
 	if err != nil {
 		return err
@@ -193,10 +193,11 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 	return x.drawReference(ctx)
 }
 
-// reach opens the target, after what a killed run has left there was mended.
-func (x *experiment) reach(ctx context.Context, name string) error {
+// reach opens the target, after what a killed run has left there and on others of the run was mended.
+func (x *experiment) reach(ctx context.Context, name string, others ...string) error {
 	if !x.options.dryRun {
-		x.tidy(ctx, x.store, name)
+		all := slices.DeleteFunc(append(slices.Clone(others), name), func(name string) bool { return name == "" }) // that would be everywhere
+		x.tidy(ctx, x.store, all...)
 	}
 	var err error
 	x.target, err = x.openTarget(ctx, name)
@@ -505,7 +506,11 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 	if len(b.Run.Network) > 0 {
 		err = x.reachEndsAgain(ctx, b)
 	} else {
-		err = x.reach(ctx, targetOfRun(b.Run))
+		var all []string
+		for _, t := range b.Run.Targets {
+			all = append(all, t.Target)
+		}
+		err = x.reach(ctx, targetOfRun(b.Run), all...)
 	}
 	if err != nil {
 		return err

@@ -46,15 +46,7 @@ func (s *ascent) tidyAll(ctx context.Context) {
 		names = append(names, name)
 	}
 	if s.options.resume != "" {
-		// What can't be found is said when it is taken up.
-		if b, err := s.store.Find(s.options.resume); err == nil {
-			found, _ := s.partners(b)
-			for _, partner := range found {
-				if name := targetOfRun(partner.Run); !slices.Contains(names, name) {
-					names = append(names, name)
-				}
-			}
-		}
+		names = append(names, s.targetsBefore(s.options.resume)...)
 	}
 	s.tidy(ctx, s.store, names...)
 }

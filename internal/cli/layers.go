@@ -52,7 +52,7 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 		if len(args) > 0 {
 			return usage("--resume takes the layers from the runs", "headroom compare --layers --resume "+o.resume)
 		}
-		p.tidy(ctx, st, here)
+		p.tidy(ctx, st, s.targetsBefore(o.resume)...)
 		err = s.takeUp(ctx, o.resume, o.writes)
 	} else {
 		err = s.draw(ctx, args)

@@ -41,3 +41,41 @@ func TestLayersOfPods(t *testing.T) {
 		t.Errorf("%q are left", left)
 	}
 }
+
+// A survey that is killed in its pods goes on by itself: what the killed one left in the cluster is removed first.
+func TestLayersOfPodsOfAHeadroomThatIsKilled(t *testing.T) {
+	t.Parallel()
+	r := newPodRun(t)
+	g := r.start("compare", "--layers", "lower="+r.pod("&memory=128Mi"), "upper="+r.pod("&memory=192Mi"), "--suite", r.suite, "--set", "runtime=2s", "--pairs", "2")
+	g.said.await(t, "1/8  ")
+	if err := g.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = g.cmd.Wait() // it was killed
+	left := r.made()
+	if len(left) != 2 {
+		t.Fatalf("%q are left by a kill", left)
+	}
+	cmd := r.command("compare", "--layers", "--resume", "last", "--json")
+	var said listened
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	var d layers.Document
+	if err == nil {
+		err = json.Unmarshal(out, &d)
+	}
+	if err != nil || len(d.Layers) != 2 {
+		t.Fatalf("%v\n%s", err, &said)
+	}
+	for _, name := range left {
+		if !strings.Contains(said.String(), strings.TrimPrefix(name, "pod/")) {
+			t.Errorf("nothing of %s in\n%s", name, &said)
+		}
+	}
+	if strings.Contains(said.String(), "headroom restore") || strings.Count(said.String(), "removed from namespace "+r.namespace) != 2 {
+		t.Errorf("it is left to others what to remove:\n%s", &said)
+	}
+	if out, err := r.command("restore").CombinedOutput(); err != nil || string(out) != "nothing was left behind\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -58,6 +58,22 @@ func (s *rounds) release() {
 	}
 }
 
+// targetsBefore are those of interrupted runs, named by one of them. What can't be found is said when it is taken up.
+func (s *rounds) targetsBefore(name string) []string {
+	b, err := s.store.Find(name)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	found, _ := s.partners(b)
+	for _, partner := range found {
+		if on := targetOfRun(partner.Run); !slices.Contains(names, on) {
+			names = append(names, on)
+		}
+	}
+	return names
+}
+
 // takeUp makes the measurements out of runs that were interrupted, named by one of them. Of complete ones nothing is left to measure.
 func (s *rounds) takeUp(ctx context.Context, name, maxWrites string) error {
 	named, err := s.store.Find(name)
