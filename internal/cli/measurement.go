@@ -321,7 +321,7 @@ func (m *measurement) report() error {
 	if m.json {
 		format = "json"
 	}
-	if err := m.write(format, []*store.Bundle{b}, m.Stdout, report.Options{}); err != nil || format != "table" {
+	if err := m.write(format, []*store.Bundle{b}, m.Stdout, report.Options{Names: format == "table"}); err != nil || format != "table" {
 		return err
 	}
 	fmt.Fprintf(m.naming.to(m.Stdout), "what may hold this machine back: headroom doctor %s\n", m.store.ShortID(m.run.ID))

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"slices"
+	"strings"
+
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
@@ -10,7 +13,7 @@ import (
 )
 
 // findOutliers adds to the summary of a run on several targets which of them are not like the others, and by what their machines differ.
-func findOutliers(b *store.Bundle, s *report.Summary) error {
+func findOutliers(b *store.Bundle, s *report.Summary, serials bool) error {
 	if !measuredTogether(b.Run) || b.Run.Study != nil {
 		return nil
 	}
@@ -29,7 +32,7 @@ func findOutliers(b *store.Bundle, s *report.Summary) error {
 		pair := [2]string{o.Role, o.Typical}
 		differences, done := known[pair]
 		if !done && len(known) < explained {
-			if differences, err = differencesOf(knowledge, b, o.Role, o.Typical); err != nil {
+			if differences, err = differencesOf(knowledge, b, o.Role, o.Typical, serials); err != nil {
 				return err
 			}
 			known[pair] = differences
@@ -43,7 +46,7 @@ func findOutliers(b *store.Bundle, s *report.Summary) error {
 const fewDifferences = 3
 
 // differencesOf are by what one machine of a run differs from another, those that can matter and that not every other has its own of.
-func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical string) ([]outliers.Difference, error) {
+func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical string, serials bool) ([]outliers.Difference, error) {
 	var sides [2]facts.Document
 	for i, r := range []string{role, typical} {
 		d, known, err := b.Facts(r, store.Before)
@@ -52,6 +55,7 @@ func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical str
 		}
 		sides[i] = d
 	}
+	redactor := facts.NewRedactor(slices.Concat(sides[0].Facts, sides[1].Facts))
 	var all []outliers.Difference
 	for _, d := range knowledge.Compare(diff.Side{Name: role, Facts: sides[0].Facts}, diff.Side{Name: typical, Facts: sides[1].Facts}).Differences {
 		if len(all) == fewDifferences || d.Weight <= diff.Unknown {
@@ -70,9 +74,27 @@ func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical str
 			}
 			one.Alike = &alike
 		}
+		if !serials {
+			one = hideNames(redactor, one, d)
+		}
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// hideNames hides what names somebody in a difference: the name of a guest, a folder, a disk.
+func hideNames(r facts.Redactor, one outliers.Difference, d diff.Difference) outliers.Difference {
+	clean := r.Text
+	for _, p := range d.About {
+		for _, about := range []string{p.A, p.B} {
+			if hidden := r.Fact(lab.Fact{Key: d.Fact + ".name", About: about}).About; hidden != about {
+				before := clean
+				clean = func(text string) string { return before(strings.ReplaceAll(text, about, hidden)) }
+			}
+		}
+	}
+	one.Fact, one.Here, one.There, one.About = clean(one.Fact), clean(one.Here), clean(one.There), clean(one.About)
+	return one
 }
 
 // alikeAmong is how many of a run's targets but two have a value of a fact; false where the header of the run does not tell of it.

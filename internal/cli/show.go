@@ -31,7 +31,7 @@ arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --
 			if p.json {
 				format = "json"
 			}
-			return p.presenter(cells)(format, bundles, p.Stdout, report.Options{})
+			return p.presenter(cells)(format, bundles, p.Stdout, report.Options{Names: format == "table"})
 		},
 	}
 	c.Flags().BoolVar(&raw, "raw", false, "print what the load generator printed")

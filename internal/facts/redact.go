@@ -41,7 +41,7 @@ func NewRedactor(facts []lab.Fact) Redactor {
 		for _, word := range ParseList(f.Value) {
 			learn(word, bareAddress(word))
 		}
-		if f.Key == "host.name" {
+		if f.Key == "host.name" || f.Key == "cluster.node" {
 			// The first part of a full name stands by itself in other places: volume groups, boot arguments.
 			short, _, _ := strings.Cut(f.Value, ".")
 			learn(short)

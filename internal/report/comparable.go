@@ -14,7 +14,7 @@ import (
 // out what names one piece of hardware or one host.
 func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) compare.Run {
 	if hide {
-		s = redact(s)
+		s = redact(s, false)
 		name, all = facts.NewRedactor(all).Text(name), facts.Redact(all)
 		run.Label, run.Targets, run.Warnings = s.Label, s.Targets, nil
 		for _, w := range s.Warnings {

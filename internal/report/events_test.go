@@ -79,7 +79,7 @@ func TestEventsPublished(t *testing.T) {
 			t.Errorf("no %s in %.2000s", words, text)
 		}
 	}
-	clean := redact(s)
+	clean := redact(s, false)
 	if clean.Events == s.Events || &clean.Events.Loads[0] == &s.Events.Loads[0] || clean.Events.Loads[2].Happened[0].Failed != "no such link" {
 		t.Errorf("%+v", clean.Events)
 	}

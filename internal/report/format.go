@@ -29,6 +29,8 @@ type Options struct {
 	Colour bool
 	// Serials prints serial numbers and world wide names. Without it they are hidden wherever they stand.
 	Serials bool
+	// Names shows what targets are called by which a run tells them apart, also without Serials: for whoever measured them.
+	Names bool
 	// NoFacts leaves the facts of the machines out.
 	NoFacts bool
 	// NoHeader leaves the line of titles out of csv and sheet, to paste below rows that have one.
@@ -56,7 +58,7 @@ func (f Format) Write(w io.Writer, runs []Summary, o Options) error {
 	shown := make([]Summary, len(runs))
 	for i, run := range runs {
 		if !o.Serials {
-			run = redact(run)
+			run = redact(run, o.Names)
 		}
 		if o.NoFacts {
 			run = withoutFacts(run) // after redact, which learns from the facts what to look for

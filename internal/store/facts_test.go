@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,16 +95,16 @@ func TestExportRedacted(t *testing.T) {
 	s := Open(t.TempDir())
 	const serial, host = "S6CKNN0T000002", "db-primary"
 	secret := []lab.Fact{{Key: "host.name", Value: host}, {Key: "disk.serial", About: "nvme0n1", Value: serial}, {Key: "nic.addresses", About: "eth0", Value: "192.0.2.17, fe80::1"}}
-	run := lab.Run{ID: NewID(), Status: lab.Running, Label: "before on " + host, Targets: []lab.RunTarget{{Role: "storage", Target: "local", Facts: secret,
+	run := lab.Run{ID: NewID(), Status: lab.Running, Label: "before on " + host, Targets: []lab.RunTarget{{Role: host, Target: "local", Facts: secret,
 		Place: lab.Place{Kind: lab.Device, Path: "/dev/disk/by-id/nvme-MODEL_" + serial}}}}
 	w, err := s.Create(run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		w.Facts("storage", Before, facts.Document{Schema: facts.DocumentSchema, Target: "local", Facts: append(secret, lab.Fact{Key: "sysctl.kernel.hostname", Value: host})}),
-		w.Raw("1.json", []byte(`{"hostname": "`+host+`", "filename": "/dev/disk/by-id/nvme-MODEL_`+serial+`"}`)),
-		w.Repetition(lab.Repetition{Cell: "1", Number: 1, Command: []string{"fio", "--filename=/dev/disk/by-id/nvme-MODEL_" + serial}, Raw: []string{"1.json"},
+		w.Facts(host, Before, facts.Document{Schema: facts.DocumentSchema, Target: "local", Facts: append(secret, lab.Fact{Key: "sysctl.kernel.hostname", Value: host})}),
+		w.Raw("read@"+host+"/1.json", []byte(`{"hostname": "`+host+`", "filename": "/dev/disk/by-id/nvme-MODEL_`+serial+`"}`)),
+		w.Repetition(lab.Repetition{Cell: "1", Number: 1, Command: []string{"fio", "--filename=/dev/disk/by-id/nvme-MODEL_" + serial}, Raw: []string{"read@" + host + "/1.json"},
 			Values: map[string]float64{"read.iops": 1000}}),
 		w.Commit(),
 		w.Close(func(r *lab.Run) { r.Status = lab.Complete }),
@@ -127,22 +128,34 @@ func TestExportRedacted(t *testing.T) {
 	}
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "%+v", sent.Run)
+	var named []string
 	for rep, err := range sent.Repetitions() {
 		if err != nil || rep.Values["read.iops"] != 1000 {
 			t.Fatal(rep, err)
 		}
 		fmt.Fprintf(&text, "%+v", rep)
+		named = append(named, rep.Raw...)
 	}
 	for raw, err := range sent.Raw() {
 		if err != nil {
 			t.Fatal(err)
 		}
 		text.Write(raw.Data)
+		fmt.Fprintln(&text, raw.Name)
+		if !slices.Contains(named, raw.Name) {
+			t.Errorf("no repetition names %s: %q", raw.Name, named)
+		}
 	}
-	d, ok, err := sent.Facts("storage", Before)
-	if err != nil || !ok {
-		t.Fatal(ok, err)
+	// A role can be a name, too: that of a node.
+	d, ok, err := sent.Facts(sent.Run.Targets[0].Role, Before)
+	if err != nil || !ok || len(d.Facts) != len(secret)+1 {
+		t.Fatal(ok, err, d)
 	}
+	files, err := filepath.Glob(filepath.Join(sent.Dir(), "facts", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	fmt.Fprintln(&text, files[0])
 	fmt.Fprintf(&text, "%+v", d)
 	for _, name := range []string{serial, host, "192.0.2.17", "fe80::1"} {
 		if strings.Contains(text.String(), name) {
