@@ -50,6 +50,7 @@ func (p *program) completeSubjects(most int) cobra.CompletionFunc {
 func targetNames() []string {
 	return []string{here + "\tthis machine", "ssh://\ta host, as your ssh knows it", guestScheme + "\ta guest in QEMU, by the file that describes it",
 		kube.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig",
+		kube.Scheme + "nodes?\ta pod on each node, for the node itself",
 		kube.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}
 }
 

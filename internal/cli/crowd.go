@@ -49,17 +49,44 @@ func (t *together) openTargets(ctx context.Context, named []namedTarget) error {
 	return nil
 }
 
+// openPods makes the pods that a name stands for. Which are the members of the set that they are.
+func (p *program) openPods(ctx context.Context, name string, members []string) (pods *kube.Set, which []string, err error) {
+	o, err := p.podOptions(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := p.openStore()
+	if err != nil {
+		return nil, nil, err
+	}
+	pods, err = kube.OpenSet(ctx, o, members, kube.Host{Records: podsDir(s), Say: func(text string) { p.say("", text) }})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, text := range pods.LeftOut {
+		p.say("", text)
+	}
+	for _, p := range pods.Pods {
+		_, member := kube.SetOf(p.Name())
+		which = append(which, member)
+	}
+	return pods, which, nil
+}
+
+// prefixOfMembers begins the roles of the pods that a name stands for: nodes are known by their own names, unless a role was typed.
+func prefixOfMembers(typed namedTarget) string {
+	switch {
+	case !typed.numbered:
+		return typed.role + "-"
+	case !kube.OfNodes(typed.name):
+		return "pod-"
+	}
+	return ""
+}
+
 // openSet opens the pods that a name stands for. Roles are those that they have had, if any.
 func (t *together) openSet(ctx context.Context, name string, members, roles []string, typed namedTarget) error {
-	o, err := t.podOptions(name)
-	if err != nil {
-		return err
-	}
-	s, err := t.openStore()
-	if err != nil {
-		return err
-	}
-	pods, err := kube.OpenSet(ctx, o, members, kube.Host{Records: podsDir(s), Say: func(text string) { t.say("", text) }})
+	pods, which, err := t.openPods(ctx, name, members)
 	if err != nil {
 		return err
 	}
@@ -69,25 +96,14 @@ func (t *together) openSet(ctx context.Context, name string, members, roles []st
 		}
 	})
 	for _, text := range pods.LeftOut {
-		t.say("", text)
 		t.leftOut = append(t.leftOut, lab.Warning{Code: "target-left-out", Text: text})
 	}
 	had := map[string]string{}
 	for i, member := range members {
 		had[member] = roles[i]
 	}
-	var which []string
-	for _, p := range pods.Pods {
-		_, member := kube.SetOf(p.Name())
-		which = append(which, member)
-	}
-	prefix := ""
-	if !typed.numbered && len(members) == 0 {
-		prefix = typed.role + "-"
-	} else if !o.Nodes {
-		prefix = "pod-"
-	}
-	for i, role := range rolesOfMembers(prefix, which) {
+	typed.numbered = typed.numbered || len(members) > 0
+	for i, role := range rolesOfMembers(prefixOfMembers(typed), which) {
 		if was := had[which[i]]; was != "" {
 			role = was
 		}
@@ -173,6 +189,9 @@ func (t *together) saveEarly(m *measurement) error {
 	return nil
 }
 
+// notThere is why a fact is not known that only another machine has.
+const notThere = "it is not there"
+
 // factsBeside are the facts that are not as those of another, and those that only the other has, as unknown ones. They hold no text in common with the files
 // that they were read from.
 func factsBeside(other, own []lab.Fact) []lab.Fact {
@@ -192,7 +211,7 @@ func factsBeside(other, own []lab.Fact) []lab.Fact {
 	}
 	for _, f := range other {
 		if _, missing := theirs[name{f.Key, f.About}]; missing {
-			kept = append(kept, lab.Fact{Key: f.Key, About: f.About, Unknown: "it is not there"})
+			kept = append(kept, lab.Fact{Key: f.Key, About: f.About, Unknown: notThere})
 		}
 	}
 	return kept

@@ -28,7 +28,7 @@ func (p *program) printDiagnosis(r rule.Report, o doctorOptions) {
 			measuring += f.Measure + "\n"
 		}
 	}
-	w.untold(r, o.all)
+	w.untold(untoldIn([]string{""}, []*rule.Report{&r}), nil, o.all)
 	for _, v := range []rule.Verdict{rule.Clear, rule.NotApplicable} {
 		w.others(r, v)
 	}
@@ -129,6 +129,11 @@ func (w *wrapper) finding(f rule.Finding) {
 	for _, e := range told(f.Evidence) {
 		w.line(indent, evidence(e)+readFrom(e))
 	}
+	w.after(f)
+}
+
+// after is what comes after the evidence: the effect, and what to do.
+func (w *wrapper) after(f rule.Finding) {
 	w.line(indent, effect(f))
 	for _, k := range f.Kept {
 		w.line(indent, strings.Replace(k, f.Effect, "what it costs is above", 1))
@@ -146,13 +151,22 @@ func (w *wrapper) finding(f rule.Finding) {
 // short prints a finding of low severity: what was read, the first change and its cost.
 func (w *wrapper) short(f rule.Finding) {
 	w.head(f)
+	if read := readOf(f); read != "" {
+		w.line(indent, read)
+	}
+	w.afterShort(f)
+}
+
+// readOf is all evidence of a finding in a line.
+func readOf(f rule.Finding) string {
 	var read []string
 	for _, e := range told(f.Evidence) {
 		read = append(read, evidence(e))
 	}
-	if len(read) > 0 {
-		w.line(indent, strings.Join(read, "; "))
-	}
+	return strings.Join(read, "; ")
+}
+
+func (w *wrapper) afterShort(f rule.Finding) {
 	for _, k := range f.Kept {
 		w.line(indent, k)
 	}
@@ -308,38 +322,63 @@ const manyRules = 8
 // notCollected is the reason for facts that a snapshot does not have at all: one line is enough for all of them.
 const notCollected = "not collected"
 
-// untold prints what can't be told by what would have to be read, because one closed file keeps several rules silent.
-func (w *wrapper) untold(r rule.Report, all bool) {
-	titles := map[string][]string{}
-	var order []string
-	for _, f := range r.Findings {
-		if f.Verdict != rule.Unknown {
+// untold is what can't be told for one reason: rules, and the machines where they are asked in vain.
+type untold struct {
+	why       string
+	rules, on []string
+}
+
+// untoldIn puts together what can't be told by what would have to be read, because one closed file keeps several rules silent. Machines have names; nil is
+// the report of one that could not be read.
+func untoldIn(names []string, reports []*rule.Report) []untold {
+	var rows []untold
+	for i, r := range reports {
+		if r == nil {
 			continue
 		}
-		why := "unknown"
-		if len(f.Missing) > 0 {
-			if why = f.Missing[0].Reason; why != notCollected {
-				why = f.Missing[0].Fact + ": " + why
+		for _, f := range r.Findings {
+			if f.Verdict != rule.Unknown {
+				continue
+			}
+			why := "unknown"
+			if len(f.Missing) > 0 {
+				if why = f.Missing[0].Reason; why != notCollected {
+					why = f.Missing[0].Fact + ": " + why
+				}
+			}
+			at := slices.IndexFunc(rows, func(u untold) bool { return u.why == why })
+			if at < 0 {
+				at, rows = len(rows), append(rows, untold{why: why})
+			}
+			u := &rows[at]
+			if !slices.Contains(u.rules, f.Rule) {
+				u.rules = append(u.rules, f.Rule)
+			}
+			if n := len(u.on); n == 0 || u.on[n-1] != names[i] {
+				u.on = append(u.on, names[i])
 			}
 		}
-		if titles[why] == nil {
-			order = append(order, why)
-		}
-		if !slices.Contains(titles[why], f.Rule) {
-			titles[why] = append(titles[why], f.Rule)
-		}
 	}
-	if len(order) == 0 {
+	return rows
+}
+
+// untold prints what can't be told. Of several machines, of which all are given, it is said on which of them.
+func (w *wrapper) untold(rows []untold, of []string, all bool) {
+	if len(rows) == 0 {
 		return
 	}
 	fmt.Fprintln(w.out)
 	w.line("", "can't be told:")
-	for _, why := range order {
-		rules := strings.Join(titles[why], ", ")
-		if more := len(titles[why]) - manyRules; more > 1 && !all {
-			rules = strings.Join(titles[why][:manyRules], ", ") + fmt.Sprintf(" and %d more (--all)", more)
+	for _, u := range rows {
+		rules := strings.Join(u.rules, ", ")
+		if more := len(u.rules) - manyRules; more > 1 && !all {
+			rules = strings.Join(u.rules[:manyRules], ", ") + fmt.Sprintf(" and %d more (--all)", more)
 		}
-		w.line("?     ", rules+": "+why)
+		where := ""
+		if len(u.on) < len(of) {
+			where = " (" + onWhich(u.on, of) + ")"
+		}
+		w.line("?     ", rules+": "+u.why+where)
 	}
 }
 

@@ -87,7 +87,7 @@ func loadExample(t *testing.T, name, kind, example string) {
 	known := map[string]any{report.Schema: new(report.Summary), runsSchema: new(runsDocument), facts.DocumentSchema: new(facts.Document),
 		diff.Schema: new(diff.Document), compare.Schema: new(compare.Document), layers.Schema: new(layers.Document), ladder.Schema: new(ladder.Document), rule.Schema: new(rule.Report),
 		history.Schema: new(history.Document), ablation.Schema: new(ablation.Document), factorsSchema: new(factorsDocument), sweep.Schema: new(sweep.Document), bisection.Schema: new(bisection.Document),
-		stages.Schema: new(stages.Document)}
+		stages.Schema: new(stages.Document), diagnosesSchema: new(diagnoses)}
 	into, ok := known[schema.Schema]
 	if !ok {
 		t.Errorf("%s: an example of the schema %q", name, schema.Schema)

@@ -31,24 +31,37 @@ type doctorOptions struct {
 func (p *program) doctorCommand() *cobra.Command {
 	var o doctorOptions
 	c := &cobra.Command{
-		Use:   "doctor [TARGET | RUN | FILE | -]",
+		Use:   "doctor [TARGET | RUN | FILE | -]...",
 		Short: "Say what holds a machine's I/O back, without any load",
 		Long: `Asks some two hundred rules about this machine, about one elsewhere
 (ssh://host) or about that of a saved run, in about a second: no load, no network, nothing changed, as any user. Each
 finding says what was read, what others measured and where, what would change
 it, at which cost, and how to measure it here; those of low severity are
 shortened without --all. What can't be told is said too, with what could not
-be read.`,
+be read.
+
+Of several machines, named one by one or as the nodes of a cluster, each finding
+is told once with those that it is found on. Of three or more it is told too by
+what a few of them are not like the others.`,
 		Example: `  headroom doctor
   headroom doctor ssh://node7
   headroom doctor 'kube:pod?class=fast'
+  headroom doctor 'kube:nodes?selector=node-role.kubernetes.io/worker='
+  headroom doctor ssh://db1 ssh://db2 ssh://db3
   headroom doctor last
   headroom doctor --keep cmdline:numa=off
   headroom doctor --for talos --fail-on high
   ssh node7 headroom facts --json | headroom doctor -`,
-		Args:              between(0, 1, "nothing, or what to diagnose: a target, a run, a file of facts, - for standard input"),
-		ValidArgsFunction: p.completeSubjects(1),
+		Args:              between(0, many, "nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
+		ValidArgsFunction: p.completeSubjects(many),
 		RunE: func(c *cobra.Command, args []string) error {
+			several, err := subjectsOn(args, o.on)
+			if err != nil {
+				return err
+			}
+			if len(several) > 0 {
+				return p.diagnoseSeveral(c.Context(), several, o)
+			}
 			name, err := subjectOn(args, o.on)
 			if err != nil {
 				return err
@@ -66,7 +79,7 @@ be read.`,
 	f.BoolVar(&o.risks, "risks", false, "tell risks that were taken too: mitigations or the IOMMU switched off")
 	f.DurationVar(&o.timeout, "timeout", facts.SnapshotLimit, "what is not read by then is unknown; a slow machine needs more")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
-	f.StringArrayVar(&o.on, "on", nil, "the target to diagnose, the same as the argument")
+	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
 	p.jsonFlag(c)
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "for", rule.Systems)
@@ -75,20 +88,7 @@ be read.`,
 }
 
 func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error {
-	if o.failOn != "" && !slices.Contains(rule.Severities(), o.failOn) {
-		return usage("--fail-on "+o.failOn+" is no severity", "severities are "+strings.Join(rule.Severities(), ", "))
-	}
-	for _, s := range o.systems {
-		if !slices.Contains(rule.Systems(), s) {
-			return usage("--for "+s+" is no system that remedies can be written for", "systems are "+strings.Join(rule.Systems(), ", "))
-		}
-	}
-	for _, k := range o.keep {
-		if err := rule.CheckKeep(k); err != nil {
-			return err
-		}
-	}
-	set, err := loadRules(o.rules)
+	set, err := o.rulesToAsk()
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,7 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	if err != nil {
 		return err
 	}
-	if o.redact {
-		d.Target, d.Facts = facts.NewRedactor(d.Facts).Text(d.Target), facts.Redact(d.Facts)
-	}
-	report := set.Evaluate(append(slices.Clone(d.Facts), ceiling.Derive(d.Facts)...), rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all})
-	report.Target = d.Target
+	report := o.ask(set, o.redacted(d))
 	if p.json {
 		err = p.printJSON(report)
 	} else {
@@ -110,6 +106,39 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 		return err
 	}
 	return gate(report, o.failOn)
+}
+
+// rulesToAsk are the rules, when all that is asked for can be had.
+func (o doctorOptions) rulesToAsk() (*rule.Set, error) {
+	if o.failOn != "" && !slices.Contains(rule.Severities(), o.failOn) {
+		return nil, usage("--fail-on "+o.failOn+" is no severity", "severities are "+strings.Join(rule.Severities(), ", "))
+	}
+	for _, s := range o.systems {
+		if !slices.Contains(rule.Systems(), s) {
+			return nil, usage("--for "+s+" is no system that remedies can be written for", "systems are "+strings.Join(rule.Systems(), ", "))
+		}
+	}
+	for _, k := range o.keep {
+		if err := rule.CheckKeep(k); err != nil {
+			return nil, err
+		}
+	}
+	return loadRules(o.rules)
+}
+
+// redacted is what is known of a machine, without names where that is asked for.
+func (o doctorOptions) redacted(d facts.Document) facts.Document {
+	if o.redact {
+		d.Target, d.Facts = facts.NewRedactor(d.Facts).Text(d.Target), facts.Redact(d.Facts)
+	}
+	return d
+}
+
+// ask asks the rules about a machine.
+func (o doctorOptions) ask(set *rule.Set, d facts.Document) rule.Report {
+	report := set.Evaluate(append(slices.Clone(d.Facts), ceiling.Derive(d.Facts)...), rule.Options{Keep: o.keep, Systems: o.systems, Unpriced: o.unpriced, Risks: o.risks, All: o.all})
+	report.Target = d.Target
+	return report
 }
 
 // loadRules reads the built-in rules and those of a file.

@@ -245,6 +245,68 @@ func TestManySimulatedNodes(t *testing.T) {
 	}
 }
 
+// Several targets of all kinds are diagnosed at once, and one that can't be reached ends nothing.
+func TestDoctorOfNodes(t *testing.T) {
+	t.Parallel()
+	r := newPodRun(t)
+	nobody := "ssh://nobody@nobody.invalid"
+	cmd := r.command("doctor", "kube:nodes?selector=kubernetes.io/hostname=node1&namespace="+r.namespace, "pod="+r.pod(""), nobody, "--json")
+	var said listened
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	var d diagnoses
+	if json.Unmarshal(out, &d) != nil || err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(said.String(), "1 of 3 machines could not be diagnosed: "+nobody) {
+		t.Fatalf("%v\n%s\n%s", err, &said, out)
+	}
+	var names []string
+	for _, m := range d.Machines {
+		names = append(names, m.Name)
+		if (m.Diagnosis == nil) != (m.Name == nobody) || strings.Contains(m.Error, "ssh: ") != (m.Name == nobody) {
+			t.Errorf("%s: %s", m.Name, m.Error)
+		}
+	}
+	if !slices.Equal(names, []string{"node1", "pod", nobody}) || len(d.Findings) == 0 || len(d.Unlike) > 0 {
+		t.Errorf("%q, %d findings, %+v", names, len(d.Findings), d.Unlike)
+	}
+	if left := r.made(); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// Many nodes, simulated as in TestManySimulatedNodes: the kubelet of one is of another version, as the API says.
+func TestDoctorOfSimulatedNodes(t *testing.T) {
+	r := newPodRun(t)
+	own := r.command("doctor", "--json", "kube:nodes?selector=headroom.dev/simulated=true&tolerate&wait=10m&namespace="+r.namespace)
+	script := `kubectl patch node simulated-7 --subresource status --patch '{"status":{"nodeInfo":{"kubeletVersion":"v1.30.1"}}}' >/dev/null; exec "$@"`
+	cmd := exec.Command("../../scripts/kube-simulated", append([]string{"20", "sh", "-c", script, "sh"}, own.Args...)...)
+	var said listened
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &said)
+	}
+	var d diagnoses
+	if err := json.Unmarshal(out, &d); err != nil || len(d.Machines) != 20 || d.Machines[6].Name != "simulated-7" {
+		t.Fatalf("%v\n%.2000s", err, out)
+	}
+	for _, m := range d.Machines {
+		if m.Diagnosis == nil {
+			t.Errorf("%s: %s", m.Name, m.Error)
+		}
+	}
+	if len(d.Unlike) != 1 || d.Unlike[0].Fact != "cluster.kubelet" || !slices.Equal(d.Unlike[0].On, []string{"simulated-7"}) || d.Unlike[0].Here != "v1.30.1" || d.Unlike[0].Alike != 19 {
+		t.Errorf("%+v", d.Unlike)
+	}
+	for _, f := range d.Findings {
+		if f.Verdict == "finding" && len(f.On) != 20 {
+			t.Errorf("%s is on %q alone", f.Rule, f.On)
+		}
+	}
+	if left := r.made(); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
 // watchPeak looks at how much memory the headroom with some arguments takes, as the kernel keeps it (VmHWM in /proc/PID/status), until the result is asked for.
 func watchPeak(t *testing.T, arguments string) func() int64 {
 	t.Helper()

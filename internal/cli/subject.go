@@ -32,13 +32,7 @@ func (p *program) subject(ctx context.Context, name string, limit time.Duration)
 			return facts.Document{}, err
 		}
 		defer p.closeTarget(t)
-		place := lab.Place{Kind: lab.NoPlace}
-		if h, ok := t.(target.Holder); ok && h.Place() != "" {
-			if place, err = facts.ResolvePlace(ctx, t, h.Place()); err != nil {
-				return facts.Document{}, err
-			}
-		}
-		return p.snapshotWithin(ctx, limit, t, place)
+		return p.factsOfTarget(ctx, t, limit)
 	}
 	if name == "" {
 		return facts.Document{}, usage("an empty name names nothing to read facts from", subjectHint)
@@ -69,6 +63,18 @@ func (p *program) subject(ctx context.Context, name string, limit time.Duration)
 		return facts.Document{}, notASubject(name, err)
 	}
 	return factsOfRun(b)
+}
+
+// factsOfTarget are those of a target and of the place that was made with it.
+func (p *program) factsOfTarget(ctx context.Context, t target.Target, limit time.Duration) (facts.Document, error) {
+	place := lab.Place{Kind: lab.NoPlace}
+	if h, ok := t.(target.Holder); ok && h.Place() != "" {
+		var err error
+		if place, err = facts.ResolvePlace(ctx, t, h.Place()); err != nil {
+			return facts.Document{}, err
+		}
+	}
+	return p.snapshotWithin(ctx, limit, t, place)
 }
 
 // subjectOn is what an argument or --on names; this machine without both.

@@ -88,7 +88,7 @@ func openPod(ctx context.Context, p *program, name string) (target.Target, error
 		return nil, err
 	}
 	if o.Several() {
-		return nil, usage(name+" stands for several pods, which headroom run measures", "for one node: "+name+"&node=NAME")
+		return nil, usage(name+" stands for several pods, which headroom run measures and headroom doctor diagnoses", "for one node: "+name+"&node=NAME")
 	}
 	s, err := p.openStore()
 	if err != nil {

@@ -360,6 +360,12 @@ func Several(name string) bool {
 	return err == nil && o.Several()
 }
 
+// OfNodes says whether a name of a target stands for nodes, or for one.
+func OfNodes(name string) bool {
+	o, err := Parse(name)
+	return err == nil && o.Nodes
+}
+
 // member is the name of one of the several pods that a name stands for: by its node, or by its number.
 func (o Options) member(node string, replica int) string {
 	option := "node=" + url.QueryEscape(node)

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/facts"
+	"headroom/internal/golden"
+	"headroom/internal/lab"
+	"headroom/internal/rule"
+)
+
+// alikeMachines writes snapshots of n machines alike, as a healthy one was read, and of those of which change makes another. It returns their files.
+func alikeMachines(t *testing.T, n int, change func(i int, all []lab.Fact) []lab.Fact) []string {
+	t.Helper()
+	data, err := os.ReadFile("../rule/testdata/healthy/ubuntu-database.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []struct{ Fact, About, Value, Unknown string }
+	if err := yaml.Unmarshal(data, &list); err != nil || len(list) < 100 {
+		t.Fatalf("%d facts, %v", len(list), err)
+	}
+	var files []string
+	dir := t.TempDir()
+	for i := range n {
+		name := fmt.Sprintf("node-%d", i+1)
+		all := []lab.Fact{{Key: "host.name", Value: name, Source: "/proc/sys/kernel/hostname"}}
+		for _, f := range list {
+			if f.Fact != "host.name" {
+				all = append(all, lab.Fact{Key: f.Fact, About: f.About, Value: f.Value, Unknown: f.Unknown, Source: "fixture"})
+			}
+		}
+		text, err := json.Marshal(facts.Document{Schema: facts.DocumentSchema, Target: name, Facts: change(i, all)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, name+".json")
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// doctor is a diagnosis as it is typed.
+func doctor(t *testing.T, args ...string) (code int, out, said string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = Run(context.Background(), Surroundings{Args: append([]string{"headroom", "doctor", "--store", t.TempDir()}, args...), Stdin: strings.NewReader(""),
+		Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }})
+	return code, stdout.String(), stderr.String()
+}
+
+// twelve are machines of which one has a drive with a narrow link, and two a scheduler that the others have not.
+func twelve(t *testing.T) []string {
+	t.Helper()
+	return alikeMachines(t, 12, func(i int, all []lab.Fact) []lab.Fact {
+		switch i {
+		case 2:
+			for k, f := range all {
+				if f.Key == "disk.pci.link.width" && f.About == "nvme1n1" {
+					all[k].Value = "1"
+				}
+			}
+		case 6, 8:
+			for k, f := range all {
+				if f.Key == "disk.queue.scheduler" && strings.HasPrefix(f.About, "nvme") {
+					all[k].Value = "bfq"
+				}
+			}
+		}
+		return all
+	})
+}
+
+// Each finding stands once, with the machines it is on; what a few have otherwise is told, and one that can't be read ends nothing.
+func TestDoctorOfSeveralMachines(t *testing.T) {
+	printed, err := filepath.Abs("testdata/diagnoses.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := twelve(t)
+	t.Chdir(filepath.Dir(files[0]))
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Base(f))
+	}
+	code, out, said := doctor(t, append(slices.Clone(names), "./gone.json")...)
+	if code != 1 || !strings.Contains(said, "1 of 13 machines could not be diagnosed: ./gone.json") {
+		t.Errorf("%d\n%s", code, said)
+	}
+	golden.Equal(t, printed, out)
+
+	code, out, said = doctor(t, append(slices.Clone(names), "--json")...)
+	var d diagnoses
+	if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 {
+		t.Fatalf("%d, %v\n%s", code, err, said)
+	}
+	on := map[string][]string{}
+	for _, f := range d.Findings {
+		if f.Verdict == rule.Found {
+			on[f.Rule] = f.On
+		}
+	}
+	if d.Schema != diagnosesSchema || len(d.Machines) != 12 || d.Machines[2].Diagnosis == nil || d.Machines[2].Diagnosis.Schema != rule.Schema ||
+		!slices.Equal(on["nvme-scheduler"], []string{"node-7.json", "node-9.json"}) || !slices.Equal(on["nvme-link-lanes"], []string{"node-3.json"}) || len(on["deep-idle"]) != 12 {
+		t.Errorf("%+v", on)
+	}
+	if len(d.Unlike) != 2 || d.Unlike[0].Alike != 11 && d.Unlike[1].Alike != 11 {
+		t.Errorf("%+v", d.Unlike)
+	}
+
+	// A gate is met or not by all of them, and of one it says the same as by itself.
+	code, _, said = doctor(t, append(slices.Clone(names), "--fail-on", "high")...)
+	if code != 3 || !strings.Contains(said, "nvme-scheduler (on 2 of 12: node-7.json, node-9.json)") {
+		t.Errorf("%d\n%s", code, said)
+	}
+	if code, _, said := doctor(t, "node-1.json", "node-2.json", "--fail-on", "high"); code != 0 {
+		t.Errorf("%d\n%s", code, said)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"node-1.json", "node-1.json"}, "stands twice"},
+		{[]string{"node-1.json", "--on", "local"}, "name two things"},
+		{[]string{"node-1.json", "node-2.json", "--fail-on", "terrible"}, "is no severity"},
+	} {
+		if code, _, said := doctor(t, c.args...); code != 2 || !strings.Contains(said, c.want) {
+			t.Errorf("%q: %d\n%s", c.args, code, said)
+		}
+	}
+}
+
+// With --redact nothing names a machine or a drive, and machines are still told apart.
+func TestDoctorOfSeveralMachinesHidesNames(t *testing.T) {
+	files := alikeMachines(t, 3, func(i int, all []lab.Fact) []lab.Fact {
+		return append(all, lab.Fact{Key: "disk.serial", About: "nvme0n1", Value: fmt.Sprintf("S4NDNA0M%d", i)})
+	})
+	t.Chdir(filepath.Dir(files[0]))
+	code, out, said := doctor(t, "--json", "--redact", "--all", "node-1.json", "node-2.json", "node-3.json", "kube:pod?node=worker-9&kubeconfig=/nonexistent")
+	if code != 1 || strings.Contains(out+said, "node-1") || strings.Contains(out+said, "S4NDNA0M") || strings.Contains(out+said, "worker-9") {
+		t.Errorf("%d\n%s\n%s", code, said, out)
+	}
+	var d diagnoses
+	if err := json.Unmarshal([]byte(out), &d); err != nil || len(d.Machines) != 4 || d.Machines[0].Name == d.Machines[1].Name || !strings.HasPrefix(d.Machines[0].Name, "hidden-") {
+		t.Errorf("%v %+v", err, d.Machines)
+	}
+}
+
+// Of all machines but the first only what differs is held, and all of it is told.
+func TestManyFacts(t *testing.T) {
+	machines := [][]lab.Fact{
+		{{Key: "a", Value: "1"}, {Key: "b", About: "x", Value: "1"}, {Key: "c", Unknown: "closed"}},
+		{{Key: "a", Value: "2"}, {Key: "c", Unknown: "closed"}, {Key: "d", Value: "4"}},
+		{{Key: "a", Value: "1"}, {Key: "b", About: "x", Value: "1"}, {Key: "c", Unknown: "closed"}},
+	}
+	m := newManyFacts(4)
+	for _, i := range []int{1, 0, 2} {
+		m.keep(i, machines[i])
+	}
+	if at := m.kept(); !slices.Equal(at, []int{0, 1, 2}) {
+		t.Errorf("%v", at)
+	}
+	for i, want := range machines {
+		got := m.of(i)
+		slices.SortFunc(got, func(a, b lab.Fact) int { return strings.Compare(a.Key, b.Key) })
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestOnWhich(t *testing.T) {
+	var of []string
+	for i := range 12 {
+		of = append(of, fmt.Sprint("n", i+1))
+	}
+	for _, c := range []struct {
+		on   []string
+		want string
+	}{
+		{of, "on all 12"},
+		{of[2:3], "on 1 of 12: n3"},
+		{of[1:], "on 11 of 12: all but n1"},
+		{of[:6], "on 6 of 12: n1, n2, n3, n4, n5, n6"},
+		{of[:8], "on 8 of 12: n1, n2, n3, n4, n5, 3 more"},
+	} {
+		if got := onWhich(c.on, of); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

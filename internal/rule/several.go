@@ -1,0 +1,66 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Shared is an answer of a rule that several machines have in common, or that one of them has alone.
+type Shared struct {
+	Rule    string  `json:"rule"`
+	Verdict Verdict `json:"verdict"`
+	Title   string  `json:"title"`
+	// Severity is the worst that it has on any of them.
+	Severity string `json:"severity"`
+	Class    string `json:"class"`
+	// On are those machines.
+	On []string `json:"on"`
+	// Each are the findings of each of them, in the order of On.
+	Each [][]Finding `json:"-"`
+}
+
+// Share puts together what the rules say about several machines, by their names: findings first, the worst first, then what is on most of them. A nil report
+// is that of a machine of which nothing is known.
+func Share(names []string, reports []*Report) []Shared {
+	type key struct {
+		rule    string
+		verdict Verdict
+	}
+	all := []*Shared{}
+	at := map[key]*Shared{}
+	rank := map[*Shared]int{} // the best place that it has in any report
+	for i, r := range reports {
+		if r == nil {
+			continue
+		}
+		for place, f := range r.Findings {
+			k := key{f.Rule, f.Verdict}
+			s := at[k]
+			if s == nil {
+				s = &Shared{Rule: f.Rule, Verdict: f.Verdict, Title: f.Title, Severity: f.Severity, Class: f.Class}
+				at[k], all, rank[s] = s, append(all, s), place
+			}
+			rank[s] = min(rank[s], place)
+			if worse(f.Severity, s.Severity) {
+				s.Severity = f.Severity
+			}
+			if n := len(s.On); n == 0 || s.On[n-1] != names[i] {
+				s.On, s.Each = append(s.On, names[i]), append(s.Each, nil)
+			}
+			s.Each[len(s.Each)-1] = append(s.Each[len(s.Each)-1], f)
+		}
+	}
+	order := []Verdict{Found, Unknown, Clear, NotApplicable}
+	slices.SortStableFunc(all, func(a, b *Shared) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Verdict), slices.Index(order, b.Verdict)),
+			cmp.Compare(slices.Index(Severities(), a.Severity), slices.Index(Severities(), b.Severity)),
+			cmp.Compare(len(b.On), len(a.On)), cmp.Compare(rank[a], rank[b]), cmp.Compare(a.Rule, b.Rule))
+	})
+	shared := make([]Shared, len(all))
+	for i, s := range all {
+		shared[i] = *s
+	}
+	return shared
+}
+
+func worse(a, b string) bool { return slices.Index(Severities(), a) < slices.Index(Severities(), b) }
