@@ -4,7 +4,9 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -204,5 +206,47 @@ func TestARunWhoseAPIServerIsStartedAnew(t *testing.T) {
 				t.Errorf("%s: %s", c.ID, w.Code)
 			}
 		}
+	}
+}
+
+// networkOfOne is a suite with one load on a network.
+const networkOfOne = `version: 1
+name: one
+title: one stream
+repetitions: 2
+jobs:
+  - {name: stream, iperf3: {time: 5s}}
+`
+
+// The server's pod that is taken away costs the repetition of all pairs, and not the run: the next has another address, and is measured by that.
+func TestANetworkWhoseServersPodIsDeleted(t *testing.T) {
+	for _, pairs := range []string{"1", "2"} {
+		t.Run(pairs, func(t *testing.T) {
+			t.Parallel()
+			r := newPodRun(t)
+			suite := filepath.Join(t.TempDir(), "one.yaml")
+			if err := os.WriteFile(suite, []byte(networkOfOne), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			pod := "kube:pod?namespace=" + r.namespace
+			g := r.start("net", suite, "--on", "client="+pod, "--on", "server="+pod, "--pairs", pairs, "--json")
+			g.said.await(t, "1/2  ")
+			server := ""
+			for line := range strings.Lines(r.kubectl("get", "pods", "-n", r.namespace, "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.podIP}{"\n"}{end}`)) {
+				if name, address, _ := strings.Cut(strings.TrimSpace(line), " "); strings.Contains(g.said.String(), " at "+address+", port ") {
+					server = name
+				}
+			}
+			if server == "" {
+				t.Fatalf("no pod has the address that is measured:\n%s", &g.said)
+			}
+			time.Sleep(time.Second) // the second repetition goes on
+			r.kubectl("delete", "pod", server, "-n", r.namespace, "--wait=false")
+			cells := map[string]int{"1": 1, "2": 3}[pairs]
+			lost := g.whole(cells, 2).lost()
+			if len(lost) != 1 || !strings.Contains(lost[0], "is gone: it is being deleted; the server of the test was there") {
+				t.Errorf("%q", lost)
+			}
+		})
 	}
 }

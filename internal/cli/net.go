@@ -285,6 +285,14 @@ func (n *network) open(ctx context.Context) error {
 		}
 		e.target = n.opened[key]
 	}
+	for i := range n.pairs { // of a run that is resumed
+		if pod, ok := n.end(n.pairs[i].Server).target.(target.Addressed); ok && n.pairs[i].Assigned {
+			var err error
+			if n.pairs[i].Address, err = pod.Address(ctx); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -332,6 +340,7 @@ func (n *network) pair(ctx context.Context) error {
 	}
 	for i := range count {
 		pair := lab.NetworkPair{Client: clients[i%len(clients)].role, Server: servers[i%len(servers)].role, Port: n.options.port + i}
+		pair.Assigned = n.assigned(n.end(pair.Server))
 		var err error
 		if pair.Address, err = n.address(ctx, i%len(servers), n.end(pair.Client), n.end(pair.Server)); err != nil {
 			return err
@@ -378,6 +387,12 @@ func (n *network) address(ctx context.Context, server int, from, to *networkEnd)
 		}
 	}
 	return "", usage("it is not known by which address "+to.name+" is to be reached", "name it: --address 10.0.0.7")
+}
+
+// assigned says whether the address of a server is the one that it was given when it was made.
+func (n *network) assigned(e *networkEnd) bool {
+	_, was := e.target.(target.Addressed)
+	return was && len(n.options.addresses) == 0
 }
 
 // suite that the command line names.
@@ -466,7 +481,7 @@ func (n *network) part(i int) *measurement {
 		return !slices.ContainsFunc(n.pairs[:i], func(o lab.NetworkPair) bool { return o.Client == role || o.Server == role })
 	}
 	m := &measurement{program: n.program, options: n.options.runOptions, store: n.store, target: client.target, before: client.facts, client: client.role,
-		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port}, role: server.role, before: server.facts}}
+		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port, Assigned: pair.Assigned}, role: server.role, before: server.facts}}
 	m.watched, m.bystander = !first(pair.Client), i > 0
 	m.server.watched = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
 	if len(n.pairs) > 1 {
@@ -528,7 +543,7 @@ func (n *network) goOn(ctx context.Context, args []string) error {
 
 // again takes pairs and ends from a run.
 func (n *network) again(b *store.Bundle) error {
-	n.pairs = b.Run.Network
+	n.pairs = slices.Clone(b.Run.Network) // addresses may be others now
 	for _, t := range b.Run.Targets {
 		n.ends = append(n.ends, &networkEnd{role: t.Role, name: t.Target, recorded: t})
 	}

@@ -280,6 +280,8 @@ type NetworkPair struct {
 	Server  string `json:"server"`
 	Address string `json:"address"`
 	Port    int    `json:"port"`
+	// Assigned says that the address is the one that the server was given when it was made, as that of a pod is: another pod in its place has another.
+	Assigned bool `json:"assigned,omitempty"`
 }
 
 // Study is what a run is about that loads some of its arms at the same time, then others.

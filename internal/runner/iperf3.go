@@ -24,6 +24,21 @@ type Server struct {
 	Target  target.Target
 	Address string
 	Port    int
+	// Assigned says that the address is what the target was given where it was made, and not what somebody has named: another one in its place has another.
+	Assigned bool
+}
+
+// find looks for the address that the target has now.
+func (s *Server) find(ctx context.Context) error {
+	t, ok := s.Target.(target.Addressed)
+	if !s.Assigned || !ok {
+		return nil
+	}
+	address, err := t.Address(ctx)
+	if err == nil {
+		s.Address = address
+	}
+	return err
 }
 
 // iperf3Engine runs iperf3: a client on the session's target, whose server is started before each test and ends with it. Its rates are in steps of so

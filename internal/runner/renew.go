@@ -13,16 +13,36 @@ import (
 // mostRenewals is how often a run goes on after its target was lost: what is lost more often is no place to measure on.
 const mostRenewals = 3
 
-// lost says why the target is gone for good, where another can be had; nil otherwise.
+// perishing are the ends of a session that can be lost for good, and of which another can be had: its target, and the server of a network's tests.
+func (s *Session) perishing() []target.Perishable {
+	ends := []target.Target{s.Target}
+	if s.Server != nil && s.Server.Target != s.Target {
+		ends = append(ends, s.Server.Target)
+	}
+	var all []target.Perishable
+	for _, e := range ends {
+		if p, ok := e.(target.Perishable); ok {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// lost says why an end is gone for good, where another can be had; nil otherwise.
 func (s *Session) lost(ctx context.Context) error {
-	if t, ok := s.Target.(target.Perishable); ok && ctx.Err() == nil {
-		return t.Lost(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	for _, p := range s.perishing() {
+		if why := p.Lost(ctx); why != nil {
+			return why
+		}
 	}
 	return nil
 }
 
-// renew has another target in place of one that was lost in the course of a repetition, so that the repetition is lost and not the run. It
-// returns the error of the repetition where the target is still there, and where no other can be had.
+// renew has other ends in place of those that were lost in the course of a repetition, so that the repetition is lost and not the run. It
+// returns the error of the repetition where both are still there, and where no other can be had.
 func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error, tell func(Event)) error {
 	why := s.lost(ctx)
 	if why == nil {
@@ -34,15 +54,37 @@ func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error,
 	}
 	s.renewed++
 	tell(Event{Doing: "waiting for another target in place of one that is gone", Begins: true})
-	if err := s.Target.(target.Perishable).Renew(ctx); err != nil {
-		s.outcome.Stuck = false // what went on there is gone with it
-		return errors.Join(why, err)
+	for _, p := range s.perishing() {
+		why := p.Lost(ctx)
+		if why == nil {
+			continue
+		}
+		if err := p.Renew(ctx); err != nil {
+			s.outcome.Stuck = false // what went on there is gone with it
+			return errors.Join(why, err)
+		}
+		text := fmt.Sprintf("repetition %d of %s was lost and carried out anew: %s", next.Number, next.Cell, what(why))
+		if s.Server != nil && any(s.Server.Target) == any(p) {
+			text += "; the server of the test was there"
+		}
+		s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "target-lost", Text: text})
 	}
-	// Nothing goes on any more of what could not be ended, and what runs next finds a machine that was away.
+	// Nothing goes on any more of what could not be ended.
 	s.outcome.Stuck = false
+	return s.meetAnew(ctx)
+}
+
+// incarnations tell the ends that are there from those that were there before, one of which another session may have had renewed.
+func (s *Session) incarnations() (words [2]string) {
+	for i, p := range s.perishing() {
+		words[i] = p.Incarnation()
+	}
+	return words
+}
+
+// meetAnew takes up ends of which one is in place of another: what runs next finds a machine that was away.
+func (s *Session) meetAnew(ctx context.Context) error {
 	s.visit, s.previous = visited{}, ""
-	s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "target-lost",
-		Text: fmt.Sprintf("repetition %d of %s was lost and carried out anew: %s", next.Number, next.Cell, what(why))})
 	if err := s.afterBoot(ctx); err != nil {
 		return err
 	}

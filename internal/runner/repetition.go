@@ -55,6 +55,11 @@ func (s *Session) approach(ctx context.Context, next plan.Repetition) (*attempt,
 	if ctx.Err() != nil {
 		return nil, cancelled(ctx)
 	}
+	if s.met != s.incarnations() {
+		if err := s.meetAnew(ctx); err != nil {
+			return nil, err
+		}
+	}
 	cell, err := s.cell(next.Cell)
 	if err != nil {
 		return nil, err

@@ -56,8 +56,9 @@ type Session struct {
 	servers int
 	// upsets are how many jobs of events there were.
 	upsets int
-	// renewed is how often the target was lost, and another was had.
+	// renewed is how often an end was lost, and another was had; met are those that were looked at.
 	renewed int
+	met     [2]string
 	// once is how long the current repetition waited for a layout that all the later ones share.
 	once time.Duration
 }

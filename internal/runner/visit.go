@@ -78,6 +78,7 @@ func (s *Session) lookForScratch(ctx context.Context) error {
 
 // lookAtMachine takes down the boot and the counters as they are now.
 func (s *Session) lookAtMachine(ctx context.Context) error {
+	s.met = s.incarnations()
 	files, err := s.Target.ReadFiles(ctx, bootID)
 	if err != nil {
 		return err
@@ -90,6 +91,9 @@ func (s *Session) lookAtMachine(ctx context.Context) error {
 		s.gauges.CountServer(s.Machine.MountPoint)
 	}
 	if s.Server != nil {
+		if err := s.Server.find(ctx); err != nil {
+			return err
+		}
 		if s.served, err = facts.FindGauges(ctx, s.Server.Target, nil); err != nil {
 			return err
 		}

@@ -152,6 +152,8 @@ type Perishable interface {
 	Lost(ctx context.Context) error
 	// Renew makes another in its place, on the same machine and with the same volume where that is still there.
 	Renew(ctx context.Context) error
+	// Incarnation is another word for each that was had. What was found out of one of them, its address and its interfaces, is not so of the next.
+	Incarnation() string
 }
 
 // Disposable is a target with devices that were made for it and go with it.

@@ -542,7 +542,7 @@ func Checks() []Check {
 			Title:  "The target was lost, and another one took its place",
 			By:     "runner",
 			Taints: "nothing: what was lost does not count",
-			When:   "a pod was evicted, deleted or ended in the course of a repetition; the repetition was lost, and carried out anew in another pod on the same node",
+			When:   "a pod was evicted, deleted or ended in the course of a repetition; the repetition was lost, and carried out anew in another pod on the same node; of a network's tests the same holds for the server's",
 			Do:     "find out what takes pods away: the warning has Kubernetes' own reason; what was measured before and after has two pods, and with emptydir two volumes",
 			Source: "Kubernetes' documentation: node-pressure eviction, API-initiated eviction, pod disruption conditions",
 		},

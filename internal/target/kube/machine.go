@@ -316,6 +316,9 @@ func (m *Machine) Lost(ctx context.Context) error { return m.fate(ctx) }
 // Renew starts the machine anew when it is lost, on the same node and with the same disk.
 func (m *Machine) Renew(ctx context.Context) error { return m.restart(ctx) }
 
+// Incarnation is the instance that runs.
+func (m *Machine) Incarnation() string { return m.uid }
+
 // Caveats are what is to be said of every measurement in the machine.
 func (m *Machine) Caveats(ctx context.Context) []string {
 	said := m.SSH.Caveats(ctx)

@@ -393,6 +393,12 @@ func (p *Pod) Lost(ctx context.Context) error {
 // Renew makes another pod in place of one that is lost, on the same node: another one would be another machine. The claim is kept.
 func (p *Pod) Renew(ctx context.Context) error { return p.replace(ctx) }
 
+// Incarnation is the name of the present pod.
+func (p *Pod) Incarnation() string {
+	name, _ := p.now()
+	return name
+}
+
 // Boot makes the pod anew with other limits, on the same node and with the same claim. The zero spec gives it those that it was asked for with.
 func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
