@@ -29,6 +29,7 @@ type cluster struct {
 	target string
 	// patience is how long a server that can't be reached is tried for again.
 	patience time.Duration
+	known    onceKnown
 }
 
 // connect reads the user's configuration, as kubectl does. Nothing is asked of the server yet.

@@ -22,7 +22,9 @@ import (
 // not read is unknown. They hold no secrets: parameters whose names tell of some are left out.
 func (p *Pod) Facts(ctx context.Context) []lab.Fact {
 	name, node := p.now()
-	all := append(p.cluster.versionFacts(ctx), p.cluster.nodeFacts(ctx, node)...)
+	all := p.cluster.versionFacts(ctx)
+	ofNode, network := p.cluster.nodeFacts(ctx, node)
+	all = append(append(all, ofNode...), p.cniFacts(ctx, network)...)
 	pod, err := p.cluster.get(ctx, pods(), name)
 	all = append(all, podFacts(pod, err)...)
 	return append(all, p.volumeFacts(ctx)...)
@@ -85,10 +87,10 @@ func (c *cluster) version(ctx context.Context) (string, error) {
 	return said.GitVersion, nil
 }
 
-// nodeFacts read NodeSystemInfo of the API's reference, and annotations of the node.
-func (c *cluster) nodeFacts(ctx context.Context, name string) []lab.Fact {
+// nodeFacts read NodeSystemInfo of the API's reference, and, for the network of the pods, annotations of the node.
+func (c *cluster) nodeFacts(ctx context.Context, name string) (all []lab.Fact, network lab.Fact) {
 	node, err := c.global(ctx, nodes(), name)
-	all := []lab.Fact{known("cluster.node", name, source("Pod", "spec.nodeName"))}
+	all = []lab.Fact{known("cluster.node", name, source("Pod", "spec.nodeName"))}
 	for key, path := range map[string]string{"cluster.node.os": "osImage", "cluster.kubelet": "kubeletVersion", "cluster.runtime": "containerRuntimeVersion"} {
 		all = append(all, field(key, "Node", node, err, "status", "nodeInfo", path))
 	}
@@ -97,13 +99,13 @@ func (c *cluster) nodeFacts(ctx context.Context, name string) []lab.Fact {
 	from := source("Node", "metadata.annotations")
 	switch {
 	case err != nil:
-		all = append(all, unknown(key, from, err.Error()))
+		network = unknown(key, from, err.Error())
 	case networkOf(node.GetAnnotations()) == "":
-		all = append(all, unknown(key, from, "no annotation of a network plugin that is known here; its configuration is on the node"))
+		network = unknown(key, from, "no annotation of a network plugin that is known here, and no DaemonSet; its configuration is on the node")
 	default:
-		all = append(all, known(key, networkOf(node.GetAnnotations()), from))
+		network = known(key, networkOf(node.GetAnnotations()), from)
 	}
-	return all
+	return all, network
 }
 
 // networkOf names the network plugin that has annotated a node, and how it gets packets to other nodes where it says so; empty where none is

@@ -331,7 +331,7 @@ func TestFactsOfAPod(t *testing.T) {
 		"cluster.version": "v1.34", "cluster.kubelet": "v1.34", "cluster.runtime": "containerd://", "cluster.node": "node1", "cluster.cni": "unknown",
 		"cluster.pod.qos": "Burstable", "cluster.pod.cpu.request": "100m", "cluster.pod.cpu.limit": "1", "cluster.pod.memory.limit": "128Mi",
 		"claim.class": "fast", "claim.provisioner": "kubernetes.io/no-provisioner", "claim.binding": "WaitForFirstConsumer",
-		"claim.parameters": "none", "claim.driver": "local", "claim.nodes": "kubernetes.io/hostname In node1", "claim.replica": "local",
+		"claim.parameters": "none", "cluster.pod.mtu": "1500", "claim.driver": "local", "claim.nodes": "kubernetes.io/hostname In node1", "claim.replica": "local",
 	} {
 		if !strings.HasPrefix(known[key], want) {
 			t.Errorf("%s is %q, want %s", key, known[key], want)
