@@ -88,7 +88,11 @@ made, read, and removed.
 
 With --on server=TARGET (and --on client=TARGET, once or more) it climbs a network,
 in both directions: what each machine moves within itself, one flow, each port of
-the server alone (--address), groups of them (--group), all, and all both ways.`,
+the server alone (--address), groups of them (--group), all, and all both ways.
+
+Between pods the rung below the pod network is measured, too: the same pods once
+more, on the same nodes and in the nodes' own network. What the pods do less is
+what the pod network (CNI) costs.`,
 		Example: `  headroom ladder /srv
   headroom ladder /dev/nvme0n1,/dev/nvme1n1,/dev/nvme2n1
   headroom ladder null /dev/sdb /dev/drbd0 /srv
@@ -98,6 +102,7 @@ the server alone (--address), groups of them (--group), all, and all both ways.`
   headroom ladder /srv --on ssh://db1
   headroom ladder --on server=ssh://db1 --address 10.0.1.1 --address 10.0.2.1 --pairs 3
   headroom ladder --on client=ssh://a --on client=ssh://b --on server=ssh://db1 --group data=10.0.3.1,10.0.4.1 --address 10.0.5.1
+  headroom ladder --on 'client=kube:pod?node=worker-1' --on 'server=kube:pod?node=worker-2'
   headroom ladder --resume last --keep cmdline:numa=off
   headroom ladder --resume 'as found' --beside 'numa on' --beside 'one socket' --keep cmdline:numa=off`,
 		Args: between(0, many, "places, from the bottom up"),

@@ -33,7 +33,8 @@ func suspects(run lab.Run, d *ladder.Document, keep []string) ([]ladder.Suspect,
 	ends := append([]lab.RunTarget{serverOf(run)}, run.Targets...)
 	var told []string
 	for _, t := range ends {
-		if slices.Contains(told, t.Target) || rung.Kind == ladder.Loopback && rung.Places[0] != t.Role {
+		onNode := slices.ContainsFunc(run.Targets, func(o lab.RunTarget) bool { return o.Role == nodeOf+t.Role })
+		if onNode || slices.Contains(told, t.Target) || rung.Kind == ladder.Loopback && rung.Places[0] != t.Role {
 			continue
 		}
 		told = append(told, t.Target)
@@ -136,7 +137,9 @@ func concerns(keep string, x diff.Difference) bool {
 // highest is the highest rung before both ways that two ladders have, and what it does to the server in each.
 func highest(a, b *store.Bundle) (id string, before, after []float64, err error) {
 	for _, o := range a.Run.Study.Occasions {
-		same := func(other lab.Occasion) bool { return other.ID == o.ID && slices.Equal(other.Over, o.Over) }
+		same := func(other lab.Occasion) bool {
+			return other.ID == o.ID && (o.Network != "" || slices.Equal(other.Over, o.Over))
+		}
 		if kind := ladder.Kind(o.Kind); (kind == ladder.Port || kind == ladder.Ports) && o.Direction == lab.Send && slices.ContainsFunc(b.Run.Study.Occasions, same) {
 			id = o.ID
 		}

@@ -464,12 +464,18 @@ func (n *network) planUpsets() error {
 func (n *network) lookAtEnds(ctx context.Context) error {
 	defer frugally()()
 	for _, e := range n.ends {
-		var err error
-		if e.facts, err = n.snapshot(ctx, e.target, lab.Place{Kind: lab.NoPlace}); err != nil {
+		if err := n.lookAt(ctx, e); err != nil {
 			return err
 		}
-		e.recorded = lab.RunTarget{Role: e.role, Target: e.name, Place: lab.Place{Kind: lab.NoPlace}, Facts: withEmulation(e.target, facts.Brief(e.facts.Facts))}
 	}
+	return nil
+}
+
+func (n *network) lookAt(ctx context.Context, e *networkEnd) (err error) {
+	if e.facts, err = n.snapshot(ctx, e.target, lab.Place{Kind: lab.NoPlace}); err != nil {
+		return err
+	}
+	e.recorded = lab.RunTarget{Role: e.role, Target: e.name, Place: lab.Place{Kind: lab.NoPlace}, Facts: withEmulation(e.target, facts.Brief(e.facts.Facts))}
 	return nil
 }
 

@@ -40,6 +40,9 @@ type networkLadder struct {
 	// ports are the pairs of each address, by their place, and loopbacks those of each machine.
 	ports     []portPairs
 	loopbacks []portPairs
+	// onNodes says that the pods at the ends are also there in their nodes' own network; leftOut is why they are not.
+	onNodes bool
+	leftOut []lab.Warning
 }
 
 // portPairs are the pairs over one address, or within one machine.
@@ -71,13 +74,21 @@ func (p *program) networkLadder(ctx context.Context, o ladderOptions, args []str
 	if err := l.reach(ctx); err != nil {
 		return err
 	}
-	if err := l.rungs(ctx); err != nil {
+	if err := l.addNodes(ctx); err != nil {
+		return err
+	}
+	rungs := l.rungs
+	if l.onNodes {
+		rungs = l.podRungs
+	}
+	if err := rungs(ctx); err != nil {
 		return err
 	}
 	if err := l.drawParts(); err != nil {
 		return err
 	}
 	t := l.asTogether()
+	t.leftOut = l.leftOut
 	t.join()
 	t.run.Network = l.pairs
 	if o.dryRun {
@@ -149,48 +160,54 @@ func (l *networkLadder) rungs(ctx context.Context) error {
 		for range each {
 			port.pairs = append(port.pairs, len(l.pairs))
 			l.join(server, a)
+			l.pairs[len(l.pairs)-1].Assigned = len(l.options.addresses)+len(l.options.groups) == 0 && l.assigned(l.end(server))
 		}
 		l.ports = append(l.ports, port)
 	}
-	all := len(l.pairs)
+	if err := l.addLoopbacks(ctx, len(l.pairs)); err != nil {
+		return err
+	}
+	for _, b := range l.loopbacks {
+		l.rung("", "loopback-"+b.name, ladder.Loopback, b.name)
+	}
+	l.rung("", "flow", ladder.Flow, addresses[0])
+	for i, a := range addresses {
+		l.rung("", fmt.Sprintf("port-%d", i+1), ladder.Port, a)
+	}
+	for _, g := range groups {
+		if len(g.Over) > 1 && len(g.Over) < len(addresses) {
+			l.rung("", "group-"+g.Name, ladder.Ports, g.Over...)
+		}
+	}
+	if len(addresses) > 1 {
+		l.rung("", "all", ladder.Ports, addresses...)
+	}
+	l.bothWays("", "both-ways", addresses...)
+	return nil
+}
+
+// addLoopbacks makes the pairs within each machine, as many as go between two.
+func (l *networkLadder) addLoopbacks(ctx context.Context, each int) error {
 	machines, err := l.machines(ctx)
 	if err != nil {
 		return err
 	}
+	between := len(l.pairs)
 	for _, e := range machines {
 		loopback := portPairs{name: e.role}
-		for range all {
+		for range each {
 			loopback.pairs = append(loopback.pairs, len(l.pairs))
 			l.pairs = append(l.pairs, lab.NetworkPair{Client: e.role, Server: e.role, Address: "127.0.0.1", Port: l.options.port + len(l.pairs)})
 		}
 		l.loopbacks = append(l.loopbacks, loopback)
 	}
-	if n := len(l.pairs); all > mostPairs || l.options.port+n > 65536 {
-		return usage(fmt.Sprintf("%s are too many", plural(all, "pair")), "take fewer with --pairs, or fewer addresses")
+	if between > mostPairs || l.options.port+len(l.pairs) > 65536 {
+		return usage(fmt.Sprintf("%s are too many", plural(between, "pair")), "take fewer with --pairs, or fewer addresses")
 	}
-	for _, b := range l.loopbacks {
-		l.rung("loopback-"+b.name, ladder.Loopback, b.name)
-	}
-	l.rung("flow", ladder.Flow, addresses[0])
-	for i, a := range addresses {
-		l.rung(fmt.Sprintf("port-%d", i+1), ladder.Port, a)
-	}
-	for _, g := range groups {
-		if len(g.Over) > 1 && len(g.Over) < len(addresses) {
-			l.rung("group-"+g.Name, ladder.Ports, g.Over...)
-		}
-	}
-	if len(addresses) > 1 {
-		l.rung("all", ladder.Ports, addresses...)
-	}
-	if l.options.direction != bothDirections {
-		return nil
-	}
-	l.study.Occasions = append(l.study.Occasions, lab.Occasion{ID: "both-ways", Title: "all, both ways at once", Rung: "both-ways", Kind: string(ladder.BothWays), Over: addresses, Direction: bothDirections})
 	return nil
 }
 
-// machines are the ends whose loopback is measured: the servers, then the clients, each machine once.
+// machines are the ends whose loopback is measured: the servers, then the clients, each machine once. A pod has a loopback and limits of its own.
 func (l *networkLadder) machines(ctx context.Context) ([]*networkEnd, error) {
 	var list []*networkEnd
 	known := map[string]bool{}
@@ -200,7 +217,9 @@ func (l *networkLadder) machines(ctx context.Context) ([]*networkEnd, error) {
 			return nil, err
 		}
 		machine := strings.TrimSpace(string(files[bootIDPath].Data))
-		if machine == "" {
+		if isPod(e.name) {
+			machine = e.role
+		} else if machine == "" {
 			machine = e.name
 		}
 		if !known[machine] {
@@ -212,9 +231,9 @@ func (l *networkLadder) machines(ctx context.Context) ([]*networkEnd, error) {
 }
 
 // rung is measured in both directions, one after the other; a loopback has only one.
-func (l *networkLadder) rung(id string, kind ladder.Kind, over ...string) {
+func (l *networkLadder) rung(network ladder.Network, id string, kind ladder.Kind, over ...string) {
 	for _, direction := range l.directions() {
-		o := lab.Occasion{ID: id + "-" + direction, Rung: id, Kind: string(kind), Over: over, Direction: direction}
+		o := lab.Occasion{ID: id + "-" + direction, Rung: id, Kind: string(kind), Over: over, Direction: direction, Network: string(network)}
 		o.Title = o.Rung + ", " + direction
 		if kind == ladder.Loopback {
 			o.ID, o.Title, o.Direction = id, id, lab.Send
@@ -223,6 +242,14 @@ func (l *networkLadder) rung(id string, kind ladder.Kind, over ...string) {
 		if kind == ladder.Loopback {
 			return
 		}
+	}
+}
+
+// bothWays is the rung of all that goes one way while as much goes the other.
+func (l *networkLadder) bothWays(network ladder.Network, id string, over ...string) {
+	if l.options.direction == bothDirections {
+		l.study.Occasions = append(l.study.Occasions, lab.Occasion{ID: id, Title: "all, both ways at once", Rung: id, Kind: string(ladder.BothWays), Over: over,
+			Direction: bothDirections, Network: string(network)})
 	}
 }
 
@@ -384,7 +411,7 @@ func rungsOf(run lab.Run) []networkRung {
 		i := slices.IndexFunc(rungs, func(r networkRung) bool { return r.Name == o.Rung })
 		if i < 0 {
 			i = len(rungs)
-			rungs = append(rungs, networkRung{Rung: ladder.Rung{Name: o.Rung, Kind: ladder.Kind(o.Kind), Places: o.Over, Run: run.ID}})
+			rungs = append(rungs, networkRung{Rung: ladder.Rung{Name: o.Rung, Kind: ladder.Kind(o.Kind), Places: o.Over, Run: run.ID, Network: ladder.Network(o.Network)}})
 		}
 		rungs[i].occasions = append(rungs[i].occasions, o)
 	}
@@ -402,6 +429,9 @@ func rungsOf(run lab.Run) []networkRung {
 
 // rungName is a rung as people read it.
 func rungName(run lab.Run, r ladder.Rung) string {
+	if r.Network != "" {
+		return podRungName(run, r)
+	}
 	switch r.Kind {
 	case ladder.Loopback:
 		for _, t := range run.Targets {
@@ -501,7 +531,7 @@ func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
 			}
 		}
 	}
-	return ladder.Climb(steps, climbedDirections(b.Run), measured, warnings, nil, terms), nil
+	return ladder.Climb(steps, climbedDirections(b.Run), measured, warnings, podNotes(b.Run), terms), nil
 }
 
 // visit is what an occasion measures: a rung, in one direction or in both.
@@ -530,11 +560,16 @@ func climbedDirections(run lab.Run) []ladder.Load {
 	return loads
 }
 
+// in says whether a target is an end of the loads of a network: of nodes those that are in no pod network, of all else the others.
+func in(network ladder.Network, t lab.RunTarget) bool {
+	return strings.HasPrefix(t.Role, nodeOf) == (network == ladder.Nodes)
+}
+
 // clientsCarry is what all clients together can send, by all their ways out: which of them their tests take is not known.
-func clientsCarry(run lab.Run) (all ceiling.Ceiling, known bool) {
+func clientsCarry(run lab.Run, network ladder.Network) (all ceiling.Ceiling, known bool) {
 	var names []string
 	for _, t := range run.Targets {
-		if !slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool { return p.Client == t.Role && p.Server != t.Role }) {
+		if !in(network, t) || !slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool { return p.Client == t.Role && p.Server != t.Role }) {
 			continue
 		}
 		c, ok := ceiling.Exits(t)
@@ -548,10 +583,18 @@ func clientsCarry(run lab.Run) (all ceiling.Ceiling, known bool) {
 	return all, len(names) > 0
 }
 
-// serverOf is the server whose ports are climbed.
+// serverOf is the server whose ports are climbed. Of pods it is the one in its node's network, which has the node's adapters.
 func serverOf(run lab.Run) lab.RunTarget {
+	if t := serverIn(run, ladder.Nodes); t.Role != "" {
+		return t
+	}
+	return serverIn(run, "")
+}
+
+// serverIn is the server in a network.
+func serverIn(run lab.Run, network ladder.Network) lab.RunTarget {
 	for _, t := range run.Targets {
-		if slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool { return p.Server == t.Role && p.Client != t.Role }) {
+		if in(network, t) && slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool { return p.Server == t.Role && p.Client != t.Role }) {
 			return t
 		}
 	}
@@ -562,18 +605,18 @@ func serverOf(run lab.Run) lab.RunTarget {
 func stepOfNetwork(run lab.Run, rungs []networkRung, at int) ladder.Step {
 	r := rungs[at]
 	step := ladder.Step{Rung: r.Rung, Below: -1, Ceilings: map[string][]ceiling.Ceiling{}}
-	server := serverOf(run)
+	server := serverIn(run, r.Network)
 	ports := r.Places
 	if r.Kind == ladder.Loopback {
 		ports = nil
 		for _, o := range rungs {
-			if o.Kind == ladder.Port {
+			if o.Kind == ladder.Port && o.Network == r.Network {
 				ports = append(ports, o.Places...)
 			}
 		}
 	}
 	carries, known := ceiling.Ports(server, ports)
-	clients, clientsKnown := clientsCarry(run)
+	clients, clientsKnown := clientsCarry(run, r.Network)
 	for _, direction := range []string{lab.Send, lab.Receive} {
 		if r.Kind != ladder.Loopback && clientsKnown {
 			c := clients
@@ -593,14 +636,27 @@ func stepOfNetwork(run lab.Run, rungs []networkRung, at int) ladder.Step {
 			step.Carries[direction] = c
 		}
 	}
+	if r.Network == ladder.Pods {
+		step.CNI = cniOf(run)
+		if r.Kind != ladder.Loopback {
+			step.Below = slices.IndexFunc(rungs, func(o networkRung) bool { return o.Network == ladder.Nodes && o.Kind == r.Kind })
+		}
+		return step
+	}
 	switch r.Kind {
 	case ladder.Port:
+		if r.Network == ladder.Nodes {
+			break // there is one, which has no equals
+		}
 		step.Like = ladder.UnknownSpeed
 		if known {
 			step.Like = fmt.Sprintf("%.0f", carries.Value)
 		}
 	case ladder.BothWays:
 		step.Below = at - 1
+		if r.Network == ladder.Nodes {
+			step.Below = slices.IndexFunc(rungs, func(o networkRung) bool { return o.Network == ladder.Nodes && o.Kind == ladder.Port })
+		}
 	}
 	return step
 }

@@ -313,6 +313,8 @@ type Occasion struct {
 	Kind      string   `json:"kind,omitempty"`
 	Over      []string `json:"over,omitempty"`
 	Direction string   `json:"direction,omitempty"`
+	// Network that carries it where it is between pods: "nodes" or "pods".
+	Network string `json:"network,omitempty"`
 }
 
 // Upset is what is done on purpose while a load goes on: a link is cut, a server restarts. Either a command is carried out, or a factor is set.

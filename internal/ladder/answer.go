@@ -72,6 +72,8 @@ func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 			amount(c.Unit, c.Ceiling.Value), share)
 	}
 	switch {
+	case r.throughPodNetwork(c):
+		return text + "; " + strings.Join(append([]string{c.costText(r)}, why...), "; ")
 	case r.Kind == Loopback:
 		why = append(why, "what a machine does not move within itself it won't move through its ports")
 		if top, of := highest(d, c.Cell); top != nil {

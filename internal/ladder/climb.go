@@ -25,7 +25,7 @@ const (
 type Step struct {
 	Rung
 	// Below is the place, from 0, of the rung that a volume or a file system lies on, on as many drives and loaded by as many jobs;
-	// -1 for none.
+	// -1 for none. Of a rung between pods it is the same between their nodes.
 	Below int
 	// Like is the same for drives that should be as fast as each other: model and size; and for disks of a guest between which only
 	// what lies behind them differs; and for ports that carry as much. Empty for none.
@@ -120,6 +120,7 @@ func Climb(steps []Step, loads []Load, measured []Measured, warnings []Warning, 
 		}
 	}
 	c.blame(&d)
+	d.PodNetwork = podLosses(&d)
 	d.Answer = answer(&d, terms.CPUs)
 	return d
 }

@@ -15,6 +15,8 @@ type Document struct {
 	Answer Answer `json:"answer"`
 	// Guests say of each disk of a guest whether the same storage does less through it, and what takes the rest; none without guests.
 	Guests []Through `json:"guests,omitempty"`
+	// PodNetwork says of each load between pods what the pod network costs of what the same pods reach in their nodes' own; none without pods.
+	PodNetwork []PodLoss `json:"pod_network,omitempty"`
 	// Suspects are what doctor finds at the ends of a network that falls short; Trials are other ladders of the same ports. Absent for storage.
 	Suspects []Suspect `json:"suspects,omitempty"`
 	Trials   []Trial   `json:"trials,omitempty"`
@@ -65,6 +67,9 @@ type Rung struct {
 	// Places are the devices or the directory, or the addresses of a network's ports; several for Together and Ports, none for a null engine.
 	Places []string `json:"places"`
 	Kind   Kind     `json:"kind"`
+	// Network of a rung between pods; empty for all others. CNI is the plugin of the pod network, where it is known.
+	Network Network `json:"network,omitempty"`
+	CNI     string  `json:"cni,omitempty"`
 	// Target that it was measured on; empty for this machine.
 	Target string `json:"target,omitempty"`
 	// Interface of a guest's disk (nvme, virtio-blk, virtio-scsi), and what QEMU keeps its data in (null, memory, image, file).

@@ -6,6 +6,9 @@ import "slices"
 // promised to a rung without storage, and to a drive only by drives like it. A loopback is promised what the facts say that the machine's ports carry.
 func (c *climb) expected(rung int, cell, metric string) (from string, rungs []int, values map[int]float64) {
 	s := c.steps[rung]
+	if s.Network == Pods && s.Below >= 0 {
+		return c.steps[s.Below].Name, []int{s.Below}, c.series(s.Below, cell, metric)
+	}
 	switch s.Kind {
 	case Memory, Null, Flow:
 		return "", nil, nil

@@ -22,6 +22,12 @@ func WriteLadder(w io.Writer, d ladder.Document, o Options) error {
 			out.wrapped(plain, t.Text, 0)
 		}
 	}
+	for _, l := range d.PodNetwork {
+		if d.Answer.Rung == nil || *d.Answer.Rung != l.Rung || d.Answer.Cell != l.Cell {
+			out.line("")
+			out.wrapped(plain, l.Text, 0)
+		}
+	}
 	out.suspectsOf(&d)
 	out.trialsOf(&d)
 	left := map[string]bool{}
@@ -252,6 +258,9 @@ func ladderReading(d *ladder.Document) string {
 	promised := "of drives their equals, of several together the sum of each alone, of what lies over them the rung below with as many jobs"
 	if slices.ContainsFunc(d.Rungs, func(r ladder.Rung) bool { return r.Kind == ladder.Port }) {
 		promised = "of ports their equals, of several together the sum of each alone, of both ways what one way does; and to a loopback what the facts say that the ports carry"
+	}
+	if len(d.PodNetwork) > 0 {
+		promised += "; and to pods what the same pods do in their nodes' own network"
 	}
 	text := fmt.Sprintf("Ceiling is the share of the tightest one known. Promised is what the rungs below do in the same pass: %s. Short is what stays below that by more than %g%% for sure, "+
 		"at a ceiling or not", promised, 100*d.Margin)

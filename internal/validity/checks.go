@@ -551,9 +551,9 @@ func Checks() []Check {
 			Title:  "A node that was meant has no pod",
 			By:     "run",
 			Taints: "nothing: the node is in no number",
-			When:   "kube:nodes stands for a node that is not ready, takes no pods, or does not start this one",
-			Do:     "the warning has the reason; add tolerate for nodes with taints, or narrow the selector",
-			Source: "the node's conditions, taints and events",
+			When:   "kube:nodes stands for a node that is not ready, takes no pods, or does not start this one; or a ladder between pods can't have the same pods in their nodes' own network",
+			Do:     "the warning has the reason; add tolerate for nodes with taints, or narrow the selector; for a ladder take a namespace that allows hostNetwork",
+			Source: "the node's conditions, taints and events; Kubernetes' Pod Security Standards (baseline forbids host namespaces)",
 		},
 		{
 			Code:   "started-apart",

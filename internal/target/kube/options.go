@@ -351,6 +351,28 @@ const (
 	mostPods = 100000
 )
 
+// OnNode is the name of a pod like another that runs on a node.
+func OnNode(name, node string) string {
+	return reworded(name, []string{"node"}, "node="+url.QueryEscape(node))
+}
+
+// InNodeNetwork is the name of a pod like another, on a node and in the node's own network. It has no volume, and keeps to no standard that forbids that.
+func InNodeNetwork(name, node string) string {
+	return reworded(name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode", "at", "restricted"}, "node="+url.QueryEscape(node), "hostnetwork")
+}
+
+// reworded is a name without some options, and with others.
+func reworded(name string, without []string, with ...string) string {
+	kind, query, _ := strings.Cut(name, "?")
+	var options []string
+	for part := range strings.SplitSeq(query, "&") {
+		if key, _, _ := strings.Cut(part, "="); part != "" && !slices.Contains(without, key) {
+			options = append(options, part)
+		}
+	}
+	return kind + "?" + strings.Join(append(options, with...), "&")
+}
+
 // Several says whether the name stands for several pods, however many there turn out to be.
 func (o Options) Several() bool { return o.Nodes && o.Node == "" || o.Count > 0 && o.Replica == 0 }
 

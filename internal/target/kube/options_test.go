@@ -134,6 +134,25 @@ func TestGoesAndForgets(t *testing.T) {
 	}
 }
 
+// The same pod in its node's network has its limits and its image, and neither its volume nor a standard that forbids it.
+func TestTheSamePodElsewhere(t *testing.T) {
+	for _, c := range []struct{ name, onNode, inNodeNetwork string }{
+		{"kube:pod", "kube:pod?node=n1", "kube:pod?node=n1&hostnetwork"},
+		{"kube:pod?class=fast&size=20Gi&cpu=2&node=n2&namespace=a", "kube:pod?class=fast&size=20Gi&cpu=2&namespace=a&node=n1", "kube:pod?cpu=2&namespace=a&node=n1&hostnetwork"},
+		{"kube:pod?emptydir&at=/x&restricted&selector=zone=a,disk=b", "kube:pod?emptydir&at=/x&restricted&selector=zone=a,disk=b&node=n1", "kube:pod?selector=zone=a,disk=b&node=n1&hostnetwork"},
+	} {
+		on, in := OnNode(c.name, "n1"), InNodeNetwork(c.name, "n1")
+		if on != c.onNode || in != c.inNodeNetwork {
+			t.Errorf("%s: %s, %s", c.name, on, in)
+		}
+		for _, name := range []string{on, in} {
+			if o, err := Parse(name); err != nil || o.Node != "n1" || o.HostNetwork != (name == in) {
+				t.Errorf("%s: %+v, %v", name, o, err)
+			}
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("kube:pod?class=fast&size=20Gi&mode=block")
 	f.Add("kube:pod?cpu=1..2&memory=..1Gi&selector=a=b,c=d")

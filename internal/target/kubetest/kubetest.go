@@ -147,6 +147,30 @@ func (c *Cluster) Disturb(t *testing.T, program, signal string) (over func()) {
 	return over
 }
 
+// Network runs a command of this machine in the network of the node, where the other ends of the pods' interfaces are, and returns what it prints.
+func (c *Cluster) Network(t *testing.T, argv ...string) string {
+	t.Helper()
+	// Its kubelet is told the number of the cluster, which is in the folder's name.
+	cgroup := "--cgroup-root\x00/headroom-kube-" + strings.TrimPrefix(filepath.Base(c.Dir), "cluster-") + "\x00"
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range lines {
+		line, err := os.ReadFile(path)
+		if err != nil || !strings.HasPrefix(string(line), "kubelet\x00") || !strings.Contains(string(line)+"\x00", cgroup) {
+			continue
+		}
+		out, err := exec.Command("nsenter", append([]string{"--net=" + filepath.Join(filepath.Dir(path), "ns", "net")}, argv...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, out)
+		}
+		return string(out)
+	}
+	t.Fatal("no kubelet of the cluster runs")
+	return ""
+}
+
 // GiveBack makes the volumes of claims of a namespace, which are being deleted, available again. The next claim finds on them what was left there.
 func (c *Cluster) GiveBack(t *testing.T, namespace string) {
 	t.Helper()
