@@ -108,6 +108,8 @@ func loadModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) (s
 			names = append(names, "virtio_blk")
 		case virtioSCSI:
 			names = append(names, "virtio_scsi", "sd_mod")
+		case sata:
+			names = append(names, "ahci", "sd_mod")
 		}
 	}
 	all, err := initramfs.FindModules(k.modules)

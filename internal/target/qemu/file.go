@@ -96,6 +96,7 @@ const (
 	nvme       = "nvme"
 	virtioBlk  = "virtio-blk"
 	virtioSCSI = "virtio-scsi"
+	sata       = "sata"
 
 	onImage  = "image"
 	onMemory = "memory"
@@ -103,7 +104,7 @@ const (
 	onFile   = "file"
 )
 
-func kinds() []string  { return []string{nvme, virtioBlk, virtioSCSI} }
+func kinds() []string  { return []string{nvme, virtioBlk, virtioSCSI, sata} }
 func caches() []string { return []string{"none", "writeback", "writethrough", "directsync", "unsafe"} }
 func aios() []string   { return []string{"native", "threads", "io_uring"} }
 
@@ -394,7 +395,7 @@ func (r *reader) disk(n *yaml.Node) Disk {
 	} else if d.Backing == "" {
 		d.Backing = onImage
 	}
-	for _, key := range []string{"cache", "aio", "iothreads"} {
+	for _, key := range []string{"cache", "aio", "queues", "iothreads"} {
 		if at[key] != nil && !slices.Contains(d.takes(), key) {
 			r.At(at[key], "delete it", "%s on %s takes no %s", d.Kind, d.Backing, key)
 		}
@@ -416,11 +417,14 @@ func (d Disk) cached() bool { return d.Stored() }
 
 // takes are the settings that a disk has. Memory is a file to QEMU as well, but one without direct access before Linux 6.6.
 func (d Disk) takes() []string {
-	takes := []string{"queues"}
+	var takes []string
+	if d.Kind != sata { // AHCI has one queue, which QEMU's main loop serves
+		takes = append(takes, "queues")
+	}
 	if d.cached() {
 		takes = append(takes, "cache", "aio")
 	}
-	if d.Kind != nvme {
+	if d.Kind != nvme && d.Kind != sata {
 		takes = append(takes, "iothreads")
 	}
 	return takes

@@ -79,7 +79,7 @@ func diskArgv(d Disk, path string, iommu bool) []string {
 		threads = append(threads, map[string]any{"iothread": id})
 	}
 	controller := map[string]any{}
-	if iommu && d.Kind != nvme {
+	if iommu && d.Kind != nvme && d.Kind != sata {
 		controller["iommu_platform"] = true // or the device's accesses to memory would pass by the IOMMU
 		controller["disable-legacy"] = "on"
 	}
@@ -98,6 +98,10 @@ func diskArgv(d Disk, path string, iommu bool) []string {
 		setQueues(controller, "num_queues", d.Queues)
 		controller["driver"], controller["id"] = "virtio-scsi-pci", "scsi-"+d.Name
 		disk["driver"], disk["bus"] = "scsi-hd", "scsi-"+d.Name+".0"
+		return append(argv, "-device", toJSON(controller), "-device", toJSON(disk))
+	case sata:
+		controller["driver"], controller["id"] = "ich9-ahci", "ahci-"+d.Name
+		disk["driver"], disk["bus"] = "ide-hd", "ahci-"+d.Name+".0"
 		return append(argv, "-device", toJSON(controller), "-device", toJSON(disk))
 	case virtioBlk:
 		setQueues(disk, "num-queues", d.Queues)

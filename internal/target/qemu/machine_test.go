@@ -11,11 +11,12 @@ import (
 )
 
 func TestArgv(t *testing.T) {
-	s := start{program: "qemu", accelerator: Emulation, kernel: "vmlinux", initrd: "initrd", arguments: "quiet", port: 2222, paths: []string{"/proc/self/fd/3", "/dev/null", ""},
+	s := start{program: "qemu", accelerator: Emulation, kernel: "vmlinux", initrd: "initrd", arguments: "quiet", port: 2222, paths: []string{"/proc/self/fd/3", "/dev/null", "", ""},
 		file: File{Type: "q35", Machine: Machine{CPUs: 2, Memory: 1 << 30, IOMMU: "none"}, Disks: []Disk{
 			{Name: "a", Kind: nvme, Backing: onImage, Cache: "writethrough", AIO: "threads", Queues: 3},
 			{Name: "b", Kind: virtioBlk, Backing: onFile, Cache: "none", AIO: "native", IOThreads: 2, Queues: 4},
-			{Name: "c", Kind: virtioSCSI, Backing: onNull, Size: 1 << 20, IOThreads: 1}}}}
+			{Name: "c", Kind: virtioSCSI, Backing: onNull, Size: 1 << 20, IOThreads: 1},
+			{Name: "d", Kind: sata, Backing: onNull, Size: 1 << 20}}}}
 	want := `qemu -nodefaults -no-user-config -display none -no-reboot -name headroom-guest,debug-threads=on -machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024M
 -chardev file,id=console,path=console -serial chardev:console -kernel vmlinux -append quiet -initrd initrd
 -netdev user,id=net,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:2222-:22 -device virtio-net-pci,netdev=net,romfile=
@@ -25,7 +26,9 @@ func TestArgv(t *testing.T) {
 -object iothread,id=io-b-0 -object iothread,id=io-b-1
 -device {"drive":"node-b","driver":"virtio-blk-pci","iothread-vq-mapping":[{"iothread":"io-b-0"},{"iothread":"io-b-1"}],"num-queues":4,"serial":"b","write-cache":"on"}
 -blockdev {"driver":"null-co","node-name":"node-c","read-zeroes":true,"size":1048576}
--object iothread,id=io-c-0 -device {"driver":"virtio-scsi-pci","id":"scsi-c","iothread":"io-c-0"} -device {"bus":"scsi-c.0","drive":"node-c","driver":"scsi-hd","serial":"c"}`
+-object iothread,id=io-c-0 -device {"driver":"virtio-scsi-pci","id":"scsi-c","iothread":"io-c-0"} -device {"bus":"scsi-c.0","drive":"node-c","driver":"scsi-hd","serial":"c"}
+-blockdev {"driver":"null-co","node-name":"node-d","read-zeroes":true,"size":1048576}
+-device {"driver":"ich9-ahci","id":"ahci-d"} -device {"bus":"ahci-d.0","drive":"node-d","driver":"ide-hd","serial":"d"}`
 	if got := strings.Join(s.argv(), " "); got != strings.ReplaceAll(want, "\n", " ") {
 		t.Errorf("got\n%s\nwant\n%s", strings.ReplaceAll(got, " -", "\n-"), strings.ReplaceAll(strings.ReplaceAll(want, "\n", " "), " -", "\n-"))
 	}
