@@ -142,8 +142,11 @@ func TestStatusAndDate(t *testing.T) {
 	if err != nil || step != 0 || at.UnixNano() != 1763763960000000500 {
 		t.Errorf("%v, %v, %v", at, step, err)
 	}
-	if _, step, err := parseDate("1763763960.N\n"); err != nil || step != time.Second {
+	if _, step, err := parseDate("1763763960.%N\n"); err != nil || step != time.Second {
 		t.Errorf("%v, %v", step, err)
+	}
+	if at, step, err := parseDate("2025-11-21 23:26:00.500000000 +0100\n"); err != nil || step != tickStep || at.UnixMilli() != 1763763960500 {
+		t.Errorf("%v, %v, %v", at, step, err)
 	}
 }
 

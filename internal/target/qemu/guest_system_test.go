@@ -107,16 +107,20 @@ func said(t *testing.T, g *Guest, argv ...string) string {
 func TestGuestPassesTheSuite(t *testing.T) {
 	g := open(t, describe(t, ""))
 	targettest.Run(t, func(*testing.T) target.Target { return g })
+	// The date of the guest's BusyBox tells seconds.
+	if offset, unsure, err := g.ClockOffset(t.Context()); err != nil || unsure >= time.Second {
+		t.Errorf("its clock is off by %s ± %s, %v", offset, unsure, err)
+	}
 }
 
 // A guest is booted in several ways, and says itself that each is in effect.
 func TestBoots(t *testing.T) {
 	g := open(t, describe(t, "arguments: [audit=0]\ndisks:\n  - {name: fast, kind: nvme, size: 64m}\n  - {name: slow, kind: virtio-blk, size: 32m, backing: memory}\n"+
-		"  - {name: scsi, kind: virtio-scsi, size: 16m, backing: 'null'}\n"))
+		"  - {name: scsi, kind: virtio-scsi, size: 16m, backing: 'null'}\n  - {name: sata, kind: sata, size: 8m}\n"))
 	if got, want := said(t, g, "cat", "/proc/cmdline"), "console=ttyS0 panic=-1 no_timer_check quiet audit=0"; got != want {
 		t.Errorf("by itself the guest starts with %q, want %q", got, want)
 	}
-	for name, size := range map[string]int{"fast": 64, "slow": 32, "scsi": 16} {
+	for name, size := range map[string]int{"fast": 64, "slow": 32, "scsi": 16, "sata": 8} {
 		disk := filepath.Base(said(t, g, "readlink", "/dev/disk/by-id/"+name))
 		if got := said(t, g, "cat", "/sys/block/"+disk+"/size"); got != strconv.Itoa(size<<11) {
 			t.Errorf("disk %s (%s) has %s sectors, want %d", name, disk, got, size<<11)
