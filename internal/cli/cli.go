@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -67,6 +68,8 @@ type program struct {
 	naming naming
 	// links connect the guests that a command starts.
 	links qemu.Links
+	// saying is held for each thing that is said: targets that are opened at once say it at any time.
+	saying sync.Mutex
 }
 
 func (p *program) rootCommand() *cobra.Command {

@@ -18,19 +18,30 @@ import (
 
 // openTargets opens all targets, those for which one name stands among them, and makes each a part of the run.
 func (t *together) openTargets(ctx context.Context, named []namedTarget) error {
-	for len(named) > 0 {
+	alone := func(name string) bool {
+		set, _ := kube.SetOf(name)
+		return set == "" && !kube.Several(name)
+	}
+	var names []string
+	for _, n := range named {
+		if alone(n.name) {
+			names = append(names, n.name)
+		}
+	}
+	opened, err := t.openAtOnce(ctx, names)
+	if err != nil {
+		return err
+	}
+	t.close = append(t.close, func() { t.closeAtOnce(opened) })
+	for next := 0; len(named) > 0; {
 		first := named[0]
-		set, _ := kube.SetOf(first.name)
-		if set == "" && !kube.Several(first.name) {
-			tg, err := t.openTarget(ctx, first.name)
-			if err != nil {
-				return err
-			}
-			t.close = append(t.close, func() { t.closeTarget(tg) })
-			t.add(first.role, tg)
+		if alone(first.name) {
+			t.add(first.role, opened[next])
+			next++
 			named = named[1:]
 			continue
 		}
+		set, _ := kube.SetOf(first.name)
 		// A run that is resumed names each of a set.
 		var members, roles []string
 		name := first.name

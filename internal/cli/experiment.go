@@ -19,6 +19,7 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
+	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -52,6 +53,8 @@ type experiment struct {
 	hunted *bisection.Progress
 	// reference is measured on another place; nil for none.
 	reference *measurement
+	// ahead are targets that were opened with another one, and that nothing is measured on yet.
+	ahead []target.Target
 	// takenDown are the arms whose machine was taken down.
 	takenDown map[string]bool
 	// host is a real machine that is started anew; nil for a guest, and where nothing takes a boot.
@@ -113,7 +116,7 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 	if su != nil {
 		err = x.reachEnds(ctx)
 	} else if err = x.ofStorage(); err == nil {
-		err = x.reach(ctx, x.options.on, slices.Concat(x.options.mates, []string{x.options.reference, x.options.referenceOn})...)
+		err = x.reach(ctx, append([]string{x.options.on}, x.options.mates...), x.options.reference, x.options.referenceOn)
 	}
 	if err != nil {
 		return err
@@ -185,7 +188,7 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 		return err
 	}
 	if network == nil {
-		if err := x.drawMates(ctx, x.measurement, storageRole, x.options.mates, args); err != nil {
+		if err := x.drawMates(ctx, x.measurement, storageRole, args); err != nil {
 			return err
 		}
 		x.enterMates()
@@ -193,14 +196,16 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 	return x.drawReference(ctx)
 }
 
-// reach opens the target, after what a killed run has left there and on others of the run was mended.
-func (x *experiment) reach(ctx context.Context, name string, others ...string) error {
+// reach opens the target and its mates, after what a killed run has left there and on others of the run was mended.
+func (x *experiment) reach(ctx context.Context, names []string, others ...string) error {
 	if !x.options.dryRun {
-		all := slices.DeleteFunc(append(slices.Clone(others), name), func(name string) bool { return name == "" }) // that would be everywhere
+		all := slices.DeleteFunc(slices.Concat(names, others), func(name string) bool { return name == "" }) // that would be everywhere
 		x.tidy(ctx, x.store, all...)
 	}
-	var err error
-	x.target, err = x.openTarget(ctx, name)
+	opened, err := x.openAtOnce(ctx, names)
+	if err == nil {
+		x.target, x.ahead = opened[0], opened[1:]
+	}
 	return err
 }
 
@@ -506,11 +511,15 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 	if len(b.Run.Network) > 0 {
 		err = x.reachEndsAgain(ctx, b)
 	} else {
+		names := []string{targetOfRun(b.Run)}
+		for _, m := range matesOfRun(b.Run, storageRole) {
+			names = append(names, m.Target)
+		}
 		var all []string
 		for _, t := range b.Run.Targets {
 			all = append(all, t.Target)
 		}
-		err = x.reach(ctx, targetOfRun(b.Run), all...)
+		err = x.reach(ctx, names, all...)
 	}
 	if err != nil {
 		return err
@@ -556,19 +565,21 @@ func (x *experiment) resumable(b *store.Bundle) error {
 // release gives back what the experiment holds: the device, and a target that must be closed.
 func (x *experiment) release() {
 	x.measurement.release()
-	x.releaseMates()
+	targets := append(x.releaseMates(), x.ahead...)
 	if r := x.reference; r != nil {
 		r.release()
 		if r.target != x.target {
-			x.closeTarget(r.target)
+			targets = append(targets, r.target)
 		}
 	}
 	x.releaseHost()
+	if x.network == nil {
+		targets = append(targets, x.target)
+	}
+	x.closeAtOnce(targets)
 	if x.network != nil {
 		x.network.close()
-		return
 	}
-	x.closeTarget(x.target)
 }
 
 // read folds an experiment's file into the flags, which come first, and returns the suite and the place.

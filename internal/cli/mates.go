@@ -48,25 +48,19 @@ func (x *experiment) checkMates() error {
 	return usage(x.choices[i].Factor()+" is set on a running machine, and several are measured", "take one --on", "what is decided when they start can be varied on several: guest:, pod:")
 }
 
-// openMates opens the mates of a measurement, each with a role of its own. Those that were opened before an error are released with the measurement.
-func (x *experiment) openMates(ctx context.Context, of *measurement, role string, names []string) error {
+// addMates gives a measurement its mates, each with a role of its own, on the targets that were opened with its own.
+func (x *experiment) addMates(of *measurement, role string) {
 	last := of
-	for i, name := range names {
-		t, err := x.openTarget(ctx, name)
-		if err != nil {
-			return err
-		}
+	for i, t := range x.ahead {
 		m := &measurement{program: x.program, options: of.options, store: x.store, target: t, beside: last, role: mateRole(role, i), reboots: true}
 		of.mates, last = append(of.mates, m), m
 	}
-	return nil
+	x.ahead = nil
 }
 
-// drawMates opens the mates of a measurement that is drawn, which have its loads, and makes sure that they can be carried out.
-func (x *experiment) drawMates(ctx context.Context, of *measurement, role string, names, args []string) error {
-	if err := x.openMates(ctx, of, role, names); err != nil {
-		return err
-	}
+// drawMates adds the mates of a measurement that is drawn, which have its loads, and makes sure that they can be carried out.
+func (x *experiment) drawMates(ctx context.Context, of *measurement, role string, args []string) error {
+	x.addMates(of, role)
 	for _, m := range of.mates {
 		if err := m.draft(ctx, args); err != nil {
 			return err
@@ -89,16 +83,8 @@ func (x *experiment) drawMates(ctx context.Context, of *measurement, role string
 
 // takeUpMates finds the mates of an interrupted run again.
 func (x *experiment) takeUpMates(ctx context.Context, b *store.Bundle, of *measurement, role string) error {
-	var names []string
-	var was []lab.RunTarget
-	for _, t := range b.Run.Targets {
-		if strings.HasPrefix(t.Role, role+"-") {
-			names, was = append(names, t.Target), append(was, t)
-		}
-	}
-	if err := x.openMates(ctx, of, role, names); err != nil {
-		return err
-	}
+	x.addMates(of, role)
+	was := matesOfRun(b.Run, role)
 	for i, m := range of.mates {
 		part := of.run
 		part.Targets, part.Warnings = []lab.RunTarget{was[i]}, nil
@@ -108,6 +94,11 @@ func (x *experiment) takeUpMates(ctx context.Context, b *store.Bundle, of *measu
 		}
 	}
 	return nil
+}
+
+// matesOfRun are the mates of a role, as a run has kept them.
+func matesOfRun(run lab.Run, role string) []lab.RunTarget {
+	return slices.DeleteFunc(slices.Clone(run.Targets), func(t lab.RunTarget) bool { return !strings.HasPrefix(t.Role, role+"-") })
 }
 
 // targets are the targets of a measurement and of its mates, as the run keeps them.
@@ -179,12 +170,14 @@ func (x *experiment) endMates(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// releaseMates gives back what mates hold, and their targets.
-func (x *experiment) releaseMates() {
+// releaseMates gives back what mates hold, and returns their targets, which are still to be closed.
+func (x *experiment) releaseMates() []target.Target {
+	var targets []target.Target
 	for _, m := range x.companions() {
 		if m != x.reference {
 			m.release()
-			x.closeTarget(m.target)
+			targets = append(targets, m.target)
 		}
 	}
+	return targets
 }

@@ -144,6 +144,19 @@ func TestARunInAPodThatIsKilled(t *testing.T) {
 	}
 }
 
+// Pods start at the same time. When one can't be had, the error is about that one, and the others are removed, and not measured.
+func TestSeveralPodsOrNone(t *testing.T) {
+	t.Parallel()
+	r := newPodRun(t)
+	out, err := r.command("run", r.suite, "--on", "a="+r.pod(""), "--on", "b="+r.pod("&node=gone"), "--on", "c="+r.pod("")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "there is no node gone") || strings.Contains(string(out), "cancel") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if left := r.made(); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
 // A pod that is taken away costs the repetition and not the run.
 func TestARunWhosePodIsDeleted(t *testing.T) {
 	t.Parallel()

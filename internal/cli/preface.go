@@ -32,6 +32,8 @@ func (m *measurement) preface(ctx context.Context) {
 
 // say prints a line to standard error; on a terminal that is narrower, several.
 func (p *program) say(prefix, text string) {
+	p.saying.Lock()
+	defer p.saying.Unlock()
 	text = p.naming.text(text) // before it is broken into lines
 	if width := columns(p.Stderr); width > 0 {
 		(&wrapper{out: p.Stderr, width: width}).line(prefix, text)

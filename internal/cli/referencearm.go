@@ -35,8 +35,10 @@ func (x *experiment) drawReference(ctx context.Context) error {
 			return usage("--reference names a target, and --reference-on another", "--reference PLACE --reference-on "+on)
 		}
 		on, at = x.options.reference, nil
+	} else if len(x.mates) > 0 {
+		return usage("several targets are held against one place "+x.options.reference, "name a reference of which there can be as many: --reference 'kube:pod?…'")
 	}
-	r, err := x.openReference(ctx, on)
+	r, err := x.openReference(ctx, on, 1+len(x.mates))
 	if err != nil {
 		return err
 	}
@@ -64,13 +66,8 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	if err := r.ready(ctx); err != nil {
 		return err
 	}
-	if at == nil { // as many of it as there are of what is held against it
-		names := slices.Repeat([]string{on}, len(x.mates))
-		if err := x.drawMates(ctx, r, referenceArm, names, []string{x.suiteName}); err != nil {
-			return err
-		}
-	} else if len(x.mates) > 0 {
-		return usage("several targets are held against one place "+x.options.reference, "name a reference of which there can be as many: --reference 'kube:pod?…'")
+	if err := x.drawMates(ctx, r, referenceArm, []string{x.suiteName}); err != nil {
+		return err
 	}
 	x.run.Experiment.Reference = referenceArm
 	x.run.Arms = append(x.run.Arms, lab.Arm{ID: referenceArm, Role: referenceArm, Levels: map[string]string{}})
@@ -79,18 +76,19 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	return nil
 }
 
-// openReference begins the measurement of the reference on its target, which may be the one under test where that is not made for it.
-func (x *experiment) openReference(ctx context.Context, on string) (*measurement, error) {
+// openReference begins the measurement of the reference on its target, which may be the one under test where that is not made for it. Where there are many of what is
+// held against it, there are as many of it.
+func (x *experiment) openReference(ctx context.Context, on string, many int) (*measurement, error) {
 	if on == "" {
 		on = here
 	}
 	r := &measurement{program: x.program, store: x.store, target: x.target, beside: x.measurement, role: referenceArm}
 	if on != x.target.Name() || isPod(on) { // two that are described alike are two pods
-		t, err := x.openTarget(ctx, on)
+		opened, err := x.openAtOnce(ctx, slices.Repeat([]string{on}, many))
 		if err != nil {
 			return nil, err
 		}
-		r.target = t
+		r.target, x.ahead = opened[0], opened[1:]
 	}
 	x.reference = r
 	return r, nil
@@ -113,7 +111,7 @@ func (x *experiment) takeUpReference(ctx context.Context, b *store.Bundle) error
 		return nil
 	}
 	part := ofRole(b.Run, referenceArm)
-	r, err := x.openReference(ctx, part.Targets[0].Target)
+	r, err := x.openReference(ctx, part.Targets[0].Target, 1+len(matesOfRun(b.Run, referenceArm)))
 	if err != nil {
 		return err
 	}
