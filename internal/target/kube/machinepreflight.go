@@ -98,6 +98,9 @@ func (m *Machine) needs() []permission {
 	}
 	verbs("virtualmachines", "kubevirt.io", "create", "get", "update", "patch", "delete")
 	verbs("virtualmachineinstances", "kubevirt.io", "get")
+	if m.options.Machine.Through == byVirtctl { // apiVMInstancesPortForward of KubeVirt's own roles, pkg/virt-operator/resource/generate/rbac/cluster.go
+		list = append(list, permission{"get", "virtualmachineinstances", "portforward", "subresources.kubevirt.io"})
+	}
 	verbs("secrets", "", "create", "get", "patch", "delete")
 	verbs("jobs", "batch", "create", "get", "patch", "delete")
 	if m.options.Volume.Kind == Claimed {
