@@ -37,7 +37,7 @@ func newMachineRun(t *testing.T) machineRun {
 	}
 	root := strings.TrimSpace(string(out))
 	kubetest.KubeVirt(t, os.Getenv("KUBECONFIG"))
-	r.virt = standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Image: os.Getenv(kube.ImageVariable), Kernel: kernel, Port: 10022,
+	r.virt = standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Namespace: r.namespace, Image: os.Getenv(kube.ImageVariable), Kernel: kernel, Port: 10022,
 		QEMU: root + "/usr/bin/qemu-system-x86_64", Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}})
 	return r
 }

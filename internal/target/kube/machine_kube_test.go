@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,17 +38,27 @@ func leftOfMachines(t *testing.T, namespace string) string {
 	return kubectl(t, "", "get", "vm,vmi,pvc,secret,job", "-n", namespace, "-l", "app.kubernetes.io/managed-by=headroom", "-o", "name")
 }
 
-// withKubeVirt has the cluster know KubeVirt's resources.
-func withKubeVirt(t *testing.T) {
-	t.Helper()
+// The tests of a cluster that knows KubeVirt's resources. They mostly wait, for programs of the node and for guests that boot, and each has a namespace, and a stand-in, of its own.
+func TestMachines(t *testing.T) {
 	cluster(t)
 	kubetest.KubeVirt(t, os.Getenv("KUBECONFIG"))
+	t.Setenv("PATH", printed(t, "virtctl")+":"+os.Getenv("PATH"))
+	t.Run("refused", machinesThatCantBe) // by itself: it changes what KubeVirt is installed
+	t.Run("at once", func(t *testing.T) {
+		for name, test := range map[string]func(t *testing.T){
+			"schema": machinesAreOfKubeVirtsSchema, "abandoned": aMachineThatIsAbandoned, "whole": aMachine, "files": aMachineOnAFile, "not starting": machinesThatDoNotStart,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t)
+			})
+		}
+	})
 }
 
 // The API server itself holds what headroom makes against the schema of a release of KubeVirt, with every option and after every boot; and it refuses what
 // is not of the schema, or the check would say nothing.
-func TestMachinesAreOfKubeVirtsSchema(t *testing.T) {
-	withKubeVirt(t)
+func machinesAreOfKubeVirtsSchema(t *testing.T) {
 	namespace := machineSpace(t)
 	check := func(object string) (string, error) {
 		cmd := exec.Command("kubectl", "create", "-n", namespace, "--dry-run=server", "--validate=strict", "-f", "-")
@@ -117,8 +129,7 @@ func TestWithoutKubeVirt(t *testing.T) {
 }
 
 // What is refused before anything is made.
-func TestMachinesThatCantBe(t *testing.T) {
-	withKubeVirt(t)
+func machinesThatCantBe(t *testing.T) {
 	namespace := machineSpace(t)
 	for options, want := range map[string]string{
 		"class=gone":                    "there is no StorageClass gone",
@@ -135,6 +146,11 @@ func TestMachinesThatCantBe(t *testing.T) {
 			t.Errorf("%s: %v", options, err)
 		}
 	}
+	// Who goes by the API server must be let through it.
+	name := "kube:vm?boot=x&emptydisk&through=virtctl&namespace=" + namespace + "&kubeconfig=" + account(t, namespace, "virtualmachines.kubevirt.io,virtualmachineinstances.kubevirt.io")
+	if _, err := openMachine(t, t.TempDir(), name); err == nil || !strings.Contains(err.Error(), "get virtualmachineinstances.subresources.kubevirt.io/portforward") {
+		t.Errorf("%v", err)
+	}
 	// A KubeVirt that is too old says so by its version.
 	kubectl(t, `{apiVersion: kubevirt.io/v1, kind: KubeVirt, metadata: {name: kubevirt}, spec: {}}`, "create", "-n", namespace, "-f", "-")
 	defer kubectl(t, "", "delete", "kubevirt", "-n", namespace, "kubevirt")
@@ -149,8 +165,7 @@ func TestMachinesThatCantBe(t *testing.T) {
 
 // Without a controller nothing ever starts. What was made is removed, and if headroom is killed meanwhile it goes by itself: the controllers of Kubernetes
 // that see to that are real.
-func TestAMachineThatIsAbandoned(t *testing.T) {
-	withKubeVirt(t)
+func aMachineThatIsAbandoned(t *testing.T) {
 	namespace := machineSpace(t)
 	name := "kube:vm?boot=x&class=fast&size=1Gi&wait=2s&namespace=" + namespace
 	records := t.TempDir()
@@ -209,11 +224,10 @@ func TestMachineToBeKilled(t *testing.T) {
 	t.Errorf("it was not killed: %v", err)
 }
 
-// standIn starts a stand-in for KubeVirt's controllers.
-func standIn(t *testing.T) *standin.KubeVirt {
+// standIn starts a stand-in for KubeVirt's controllers for a namespace of the test's own.
+func standIn(t *testing.T) (virt *standin.KubeVirt, namespace string) {
 	t.Helper()
 	image := cluster(t)
-	withKubeVirt(t)
 	for _, tool := range []string{"qemu-system-x86_64", "busybox", "apt-get", "/usr/sbin/sshd"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(tool + " is not installed")
@@ -221,30 +235,37 @@ func standIn(t *testing.T) *standin.KubeVirt {
 	}
 	said := map[string]string{}
 	for script, arguments := range map[string][]string{"guest-kernel": {"linux-image-amd64"}, "guest-qemu": nil} {
-		out, err := exec.Command(filepath.Join("../../../scripts", script), arguments...).Output()
-		if err != nil {
-			t.Skipf("scripts/%s: %v", script, err)
-		}
-		said[script] = strings.TrimSpace(string(out))
+		said[script] = printed(t, script, arguments...)
 	}
 	root := said["guest-qemu"]
-	return standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Image: image, Kernel: said["guest-kernel"], Port: standInPort,
-		QEMU: root + "/usr/bin/qemu-system-x86_64", Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}})
+	namespace = machineSpace(t)
+	return standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Namespace: namespace, Image: image, Kernel: said["guest-kernel"], Port: standInPort,
+		QEMU: root + "/usr/bin/qemu-system-x86_64", Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}}), namespace
 }
 
-// giveBack has the volumes of a class whose claims are gone empty, and to be had again.
-func giveBack(t *testing.T) {
+// printed is what a script of the tree prints.
+func printed(t *testing.T, script string, arguments ...string) string {
 	t.Helper()
-	for line := range strings.Lines(kubectl(t, "", "get", "pv", "-o", `jsonpath={range .items[?(@.status.phase=="Released")]}{.metadata.name} {.spec.volumeMode} {.spec.local.path}{"\n"}{end}`)) {
+	out, err := exec.Command(filepath.Join("../../../scripts", script), arguments...).Output()
+	if err != nil {
+		t.Skipf("scripts/%s: %v", script, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// giveBack has the volumes of a namespace's claims, which are gone, to be had again, and empty where they are devices.
+func giveBack(t *testing.T, namespace string) {
+	t.Helper()
+	for line := range strings.Lines(kubectl(t, "", "get", "pv", "-o", `jsonpath={range .items[*]}{.spec.volumeMode} {.spec.local.path} {.spec.claimRef.namespace}{"\n"}{end}`)) {
 		f := strings.Fields(line)
-		if len(f) != 3 || f[1] != "Block" {
+		if len(f) != 3 || f[2] != namespace || f[0] != "Block" {
 			continue
 		}
-		if out, err := exec.Command("blkdiscard", "-z", f[2]).CombinedOutput(); err != nil {
-			t.Errorf("blkdiscard %s: %s", f[2], out)
+		if out, err := exec.Command("blkdiscard", "-z", f[1]).CombinedOutput(); err != nil {
+			t.Errorf("blkdiscard %s: %s", f[1], out)
 		}
-		kubectl(t, "", "patch", "pv", f[0], "--patch", `{"spec": {"claimRef": null}}`)
 	}
+	kubetest.Start(t).GiveBack(t, namespace)
 }
 
 // standInPort is that at which guests of the stand-in are reached; 22 may be this machine's own.
@@ -252,11 +273,10 @@ const standInPort = 10022
 
 // A machine of the stand-in starts, is started anew with other IOThreads, which the QEMU behind it has, keeps what is on its disk, is lost and had
 // again, and leaves nothing.
-func TestAMachine(t *testing.T) {
-	virt := standIn(t)
+func aMachine(t *testing.T) {
+	virt, namespace := standIn(t)
 	image := cluster(t)
-	namespace := machineSpace(t)
-	t.Cleanup(func() { giveBack(t) })
+	defer giveBack(t, namespace)
 	jump := sshtest.Start(t) // another host, by which addresses of machines are reached
 	m, err := openMachine(t, t.TempDir(), "kube:vm?boot="+image+"&pull=never&class=fast&size=1Gi&memory=512Mi&port=10022&iothreads=3&multiqueue&through=ssh://under-test&namespace="+namespace, "-F", jump.Config)
 	if err != nil {
@@ -329,11 +349,64 @@ func TestAMachine(t *testing.T) {
 	threads(0)
 }
 
+// A disk that is an image in the file system of a claim, and is on the bus sata, is the disk under test as any other is, and is the same one on another bus. The machine is reached
+// by virtctl, which is KubeVirt's own, and the API server.
+func aMachineOnAFile(t *testing.T) {
+	virt, namespace := standIn(t)
+	defer giveBack(t, namespace)
+	servePortForward(t, virt, namespace)
+	m, err := openMachine(t, t.TempDir(), "kube:vm?boot="+cluster(t)+"&pull=never&class=fast&size=1Gi&mode=filesystem&bus=sata&memory=512Mi&port=10022&through=virtctl&namespace="+namespace)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, details(err))
+	}
+	defer func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	run := func(script string) string {
+		t.Helper()
+		out, err := m.Run(t.Context(), "sh", "-c", script)
+		if err != nil || out.ExitCode != 0 {
+			t.Fatalf("%s: %v\n%s", script, err, out.Stderr)
+		}
+		return strings.TrimSpace(string(out.Stdout))
+	}
+	on := func(parts ...string) {
+		t.Helper()
+		argvs := virt.Argvs()
+		for _, part := range parts {
+			if argv := argvs[len(argvs)-1]; !strings.Contains(strings.Join(argv, " "), part) {
+				t.Errorf("no %s in %q", part, argv)
+			}
+		}
+	}
+	on("ide-hd", "/disk.img")
+	if at := run("readlink -f /sys/class/block/$(basename $(readlink -f " + m.Place() + "))"); !strings.Contains(at, "/ata") {
+		t.Errorf("the disk is at %s", at)
+	}
+	if said := m.Caveats(t.Context()); !slices.ContainsFunc(said, func(text string) bool { return strings.Contains(text, "image in a file system of its claim") }) {
+		t.Errorf("nothing of its file system in %q", said)
+	}
+	run("echo kept | dd of=" + m.Place() + " conv=fsync 2>/dev/null")
+	if err := m.Boot(t.Context(), target.BootSpec{Machine: map[string]string{"bus": "virtio", "iothreads": "2"}}); err != nil {
+		t.Fatalf("%v\n%s", err, details(err))
+	}
+	on("virtio-blk-pci", "iothread-vq-mapping", "/disk.img")
+	if was := run("dd if=" + m.Place() + " bs=4 count=1 2>/dev/null"); was != "kept" {
+		t.Errorf("it holds %q on another bus", was)
+	}
+	argvs := virt.Argvs()
+	image := regexp.MustCompile(`/proc/[0-9]+/root/[^"]*/disk\.img`).FindString(strings.Join(argvs[len(argvs)-1], " "))
+	if err := os.Remove(image); err != nil { // the volume is another claim's next
+		t.Error(err)
+	}
+}
+
 // What KubeVirt and Kubernetes say of a machine that does not start is said, with the way out.
-func TestMachinesThatDoNotStart(t *testing.T) {
-	standIn(t)
+func machinesThatDoNotStart(t *testing.T) {
+	_, namespace := standIn(t)
 	image := cluster(t)
-	namespace := machineSpace(t)
 	for options, want := range map[string][]string{
 		"boot=localhost/gone:1&pull=missing&emptydisk&wait=2m":               {"did not start: ImagePullBackOff", "check the name of the container disk"},
 		"boot=" + image + "&pull=never&emptydisk&selector=disk=gone&wait=8s": {"has not started after 8s: ErrorUnschedulable", "check node= and selector="},

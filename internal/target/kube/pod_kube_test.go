@@ -94,12 +94,14 @@ func details(err error) string {
 
 func TestAPodPassesTheSuite(t *testing.T) {
 	cluster(t)
+	t.Parallel()
 	p := opened(t, "kube:pod?emptydir&namespace="+space(t))
 	targettest.Run(t, func(*testing.T) target.Target { return p })
 }
 
 func TestARestrictedPodPassesTheSuite(t *testing.T) {
 	cluster(t)
+	t.Parallel()
 	p := opened(t, "kube:pod?emptydir&restricted&namespace="+space(t, "pod-security.kubernetes.io/enforce=restricted"))
 	targettest.Run(t, func(*testing.T) target.Target { return p })
 }
@@ -107,6 +109,7 @@ func TestARestrictedPodPassesTheSuite(t *testing.T) {
 // A load goes on when the streams to it break, and its result is there.
 func TestALoadOutlivesItsStreams(t *testing.T) {
 	cluster(t)
+	t.Parallel()
 	p := opened(t, "kube:pod?emptydir&namespace="+space(t))
 	job, err := p.Start(t.Context(), target.JobSpec{ID: "broken-1", Argv: []string{"sh", "-c", "sleep 6; echo whole"}})
 	if err != nil {
@@ -128,6 +131,7 @@ func TestALoadOutlivesItsStreams(t *testing.T) {
 
 func TestAPodIsLostAndRenewed(t *testing.T) {
 	cluster(t)
+	t.Parallel()
 	p := opened(t, "kube:pod?emptydir&namespace="+space(t))
 	if err := p.Lost(t.Context()); err != nil {
 		t.Fatal(err)
@@ -162,6 +166,7 @@ func TestAPodIsLostAndRenewed(t *testing.T) {
 
 func TestOtherLimits(t *testing.T) {
 	cluster(t)
+	t.Parallel()
 	p := opened(t, "kube:pod?emptydir&cpu=100m..1&memory=256Mi&namespace="+space(t))
 	limit := func() string {
 		name, namespace := p.Names()
@@ -208,18 +213,7 @@ func TestRefusals(t *testing.T) {
 	})
 	t.Run("permissions", func(t *testing.T) {
 		name := space(t)
-		kubectl(t, "", "create", "serviceaccount", "ann", "-n", name)
-		kubectl(t, "", "create", "role", "few", "-n", name, "--verb=get,create", "--resource=pods")
-		kubectl(t, "", "create", "rolebinding", "few", "-n", name, "--role=few", "--serviceaccount="+name+":ann")
-		config := filepath.Join(t.TempDir(), "config")
-		token := strings.TrimSpace(kubectl(t, "", "create", "token", "ann", "-n", name))
-		text := kubectl(t, "", "config", "view", "--flatten", "--raw")
-		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		kubectl(t, "", "config", "--kubeconfig", config, "set-credentials", "ann", "--token="+token)
-		kubectl(t, "", "config", "--kubeconfig", config, "set-context", "--current", "--user=ann")
-		refused(t, "kube:pod?emptydir&namespace="+name+"&kubeconfig="+config, "patch pods, delete pods, create pods/exec", "ask for a role")
+		refused(t, "kube:pod?emptydir&namespace="+name+"&kubeconfig="+account(t, name, "pods"), "patch pods, delete pods, create pods/exec", "ask for a role")
 	})
 	t.Run("names", func(t *testing.T) {
 		refused(t, "kube:pod?emptydir&namespace=nowhere", "no namespace nowhere", "create namespace")
@@ -248,6 +242,23 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
+// account is the kubeconfig of somebody who may get and create objects of some resources in a namespace, and nothing else.
+func account(t *testing.T, namespace, resources string) (config string) {
+	t.Helper()
+	kubectl(t, "", "create", "serviceaccount", "ann", "-n", namespace)
+	kubectl(t, "", "create", "role", "few", "-n", namespace, "--verb=get,create", "--resource="+resources)
+	kubectl(t, "", "create", "rolebinding", "few", "-n", namespace, "--role=few", "--serviceaccount="+namespace+":ann")
+	config = filepath.Join(t.TempDir(), "config")
+	token := strings.TrimSpace(kubectl(t, "", "create", "token", "ann", "-n", namespace))
+	text := kubectl(t, "", "config", "view", "--flatten", "--raw")
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, "", "config", "--kubeconfig", config, "set-credentials", "ann", "--token="+token)
+	kubectl(t, "", "config", "--kubeconfig", config, "set-context", "--current", "--user=ann")
+	return config
+}
+
 func class(t *testing.T, name, provisioner, binding string) {
 	t.Helper()
 	kubectl(t, `{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"`+name+`"},"provisioner":"`+provisioner+`","volumeBindingMode":"`+binding+`"}`, "apply", "-f", "-")
@@ -274,6 +285,7 @@ func refused(t *testing.T, name, why, hint string) {
 // What a headroom that was killed has made is removed by its record, and nothing else of that name.
 func TestWhatAKilledOneLeft(t *testing.T) {
 	cluster(t)
+	t.Parallel()
 	namespace := space(t)
 	name := "kube:pod?emptydir&namespace=" + namespace
 	o, err := kube.Parse(name)
@@ -310,6 +322,7 @@ func TestWhatAKilledOneLeft(t *testing.T) {
 // What a cluster knows of a pod and of its volume is among the facts.
 func TestFactsOfAPod(t *testing.T) {
 	cluster(t)
+	t.Parallel()
 	namespace := space(t)
 	defer kubetest.Start(t).GiveBack(t, namespace)
 	p, err := open(t, "kube:pod?class=fast&size=1Gi&cpu=100m..1&memory=128Mi&namespace="+namespace)

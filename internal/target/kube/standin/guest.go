@@ -12,8 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/sys/unix"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +26,7 @@ import (
 
 // guest is a guest of QEMU for an instance, while it starts and while it runs.
 type guest struct {
-	// address on the loopback at which it is reached, by a listener that hands on to its own port.
+	// address on the loopback at which it is reached once it has started, by a listener that hands on to its own port.
 	address string
 	listen  net.Listener
 	started chan struct{}
@@ -50,7 +52,7 @@ func (k *KubeVirt) begin(ctx context.Context, instance *unstructured.Unstructure
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.started++
-	g := &guest{address: fmt.Sprintf("127.88.%d.%d", os.Getpid()%250+1, k.started%250+1), started: make(chan struct{})}
+	g := &guest{started: make(chan struct{})}
 	k.guests[string(instance.GetUID())] = g
 	if err != nil {
 		g.err = err
@@ -71,11 +73,23 @@ func (k *KubeVirt) begin(ctx context.Context, instance *unstructured.Unstructure
 		k.mu.Lock()
 		k.argvs = append(k.argvs, g.guest.Argv())
 		k.mu.Unlock()
-		if g.listen, g.err = net.Listen("tcp4", net.JoinHostPort(g.address, strconv.Itoa(k.options.Port))); g.err == nil {
+		if g.err = g.listenAt(k.options.Port); g.err == nil {
 			go g.handOn()
 		}
 	}()
 	return nil
+}
+
+// listenAt takes the first address of the loopback that nobody has at a port: other stand-ins, of this test and of others, take theirs at the same time.
+func (g *guest) listenAt(port int) error {
+	for n := range 100 * 250 {
+		var err error
+		g.address = fmt.Sprintf("127.88.%d.%d", n/250, n%250+1)
+		if g.listen, err = net.Listen("tcp4", net.JoinHostPort(g.address, strconv.Itoa(port))); !errors.Is(err, syscall.EADDRINUSE) {
+			return err
+		}
+	}
+	return fmt.Errorf("no address of the loopback is free at port %d", port)
 }
 
 // handOn takes connections to the guest's address to the guest.
@@ -99,6 +113,24 @@ func (g *guest) handOn() {
 			_, _ = io.Copy(from, to)
 		}()
 	}
+}
+
+// Address is that of the guest of an instance, on the loopback of this machine.
+func (k *KubeVirt) Address(ctx context.Context, name string) (string, error) {
+	instance, err := k.of("virtualmachineinstances", k.options.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	k.mu.Lock()
+	g := k.guests[string(instance.GetUID())]
+	k.mu.Unlock()
+	if g == nil {
+		return "", errors.New("the instance has no guest")
+	}
+	if done, err := g.state(); !done || err != nil {
+		return "", errors.Join(errors.New("the guest does not run"), err)
+	}
+	return g.address, nil
 }
 
 // stop ends a guest, whether it has started or not.
@@ -178,7 +210,7 @@ func (k *KubeVirt) describe(ctx context.Context, instance *unstructured.Unstruct
 // disk is one disk as KubeVirt would give it to the guest: the number of IOThreads and queues as its converter has them (setIOThreads and numBlkQueues in
 // pkg/virt-launcher/virtwrap/converter of v1.6.0).
 func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured, disk object, cores int64) (object, error) {
-	kinds := map[string]string{"virtio": "virtio-blk", "scsi": "virtio-scsi"}
+	kinds := map[string]string{"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "sata"}
 	d := object{"name": text(disk, "serial"), "kind": kinds[text(disk, "disk", "bus")]}
 	if d["kind"] == "" {
 		return nil, fmt.Errorf("the stand-in has no bus %q", text(disk, "disk", "bus"))
@@ -202,7 +234,9 @@ func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured
 	case policy != "" && d["kind"] == "virtio-blk", own:
 		threads = 1
 	}
-	d["iothreads"] = threads
+	if d["kind"] != "sata" { // which has none
+		d["iothreads"] = threads
+	}
 	volumes, _, _ := unstructured.NestedSlice(instance.Object, "spec", "volumes")
 	for _, v := range volumes {
 		one := v.(object)
@@ -214,27 +248,72 @@ func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured
 			d["size"] = strconv.FormatInt(size.Value(), 10)
 			return d, err
 		}
-		path, err := k.device(ctx, instance.GetNamespace(), text(one, "persistentVolumeClaim", "claimName"))
+		path, err := k.volume(ctx, instance, text(one, "name"), text(one, "persistentVolumeClaim", "claimName"))
 		d["file"] = path
 		return d, err
 	}
 	return nil, errors.New("no volume is of disk " + text(disk, "name"))
 }
 
-// device is that of the local volume of a claim.
-func (k *KubeVirt) device(ctx context.Context, namespace, claim string) (string, error) {
-	c, err := k.of("persistentvolumeclaims", namespace).Get(ctx, claim, metav1.GetOptions{})
+// volume is the device of the local volume of a claim, or an image in its file system, which is made when it is not there.
+func (k *KubeVirt) volume(ctx context.Context, instance *unstructured.Unstructured, name, claim string) (string, error) {
+	c, err := k.of("persistentvolumeclaims", instance.GetNamespace()).Get(ctx, claim, metav1.GetOptions{})
 	if err != nil {
 		return "", err
 	}
-	if mode := text(c.Object, "spec", "volumeMode"); mode != "Block" {
-		return "", fmt.Errorf("the stand-in has no claims of mode %s", mode)
+	if text(c.Object, "spec", "volumeMode") == "Filesystem" {
+		capacity, err := resource.ParseQuantity(text(c.Object, "status", "capacity", "storage"))
+		if err != nil {
+			return "", err
+		}
+		return k.image(ctx, instance, name, capacity.Value())
 	}
 	v, err := k.client.Resource(resourceOf("", "v1", "persistentvolumes")).Get(ctx, text(c.Object, "spec", "volumeName"), metav1.GetOptions{})
 	if err != nil {
 		return "", err
 	}
 	return text(v.Object, "spec", "local", "path"), nil
+}
+
+// diskFolders is where KubeVirt mounts file systems of claims in the pod of an instance (pkg/host-disk/host-disk.go of v1.6.0), but for /var/run: that is a link, which
+// would lead to the folder of this machine.
+const diskFolders = "/run/kubevirt-private/vmi-disks/"
+
+// image is the image in a file system that is mounted in the pod of an instance, of the size of the claim or of what is free there, as KubeVirt makes it. The node mounts it in
+// namespaces of its own, to which the kernel shows a way at each process of the pod.
+func (k *KubeVirt) image(ctx context.Context, instance *unstructured.Unstructured, name string, size int64) (string, error) {
+	pod, err := k.launcher(ctx, instance)
+	if err != nil || pod == nil {
+		return "", errors.Join(err, errors.New("the instance has no pod"))
+	}
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return "", err
+	}
+	for _, group := range groups {
+		text, err := os.ReadFile(group)
+		if err != nil || !strings.Contains(string(text), "pod"+string(pod.GetUID())) {
+			continue // it ended meanwhile, or is of another pod
+		}
+		folder := filepath.Join(filepath.Dir(group), "root", diskFolders, name)
+		var space unix.Statfs_t
+		if err := unix.Statfs(folder, &space); errors.Is(err, os.ErrNotExist) {
+			continue // the container of another image
+		} else if err != nil {
+			return "", err
+		}
+		image := filepath.Join(folder, "disk.img")
+		if _, err := os.Stat(image); err == nil {
+			return image, nil
+		}
+		f, err := os.Create(image)
+		if err != nil {
+			return "", err
+		}
+		const whole = 1 << 20
+		return image, errors.Join(f.Truncate(min(size, int64(space.Bavail)*space.Bsize)/whole*whole), f.Close())
+	}
+	return "", fmt.Errorf("no process of the pod %s has %s", pod.GetName(), name)
 }
 
 // seed is what the guest does with what cloud-init is told: it lets in, and proves itself, with the keys. A key of its own, of another kind, by which the

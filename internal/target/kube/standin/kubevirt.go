@@ -5,7 +5,7 @@
 //
 //   - guests run on the machine of the test and not in their pods, under emulation, and are reached at an address of its loopback;
 //   - they start a kernel of the machine directly: a container disk is pulled as an image, and what is in it is not looked at;
-//   - of cloud-init it knows keys alone, and of disks claims of mode Block and emptyDisk;
+//   - of cloud-init it knows keys alone, and of disks claims and emptyDisk;
 //   - there are no webhooks: nothing is refused but by the schema, and no defaults are filled in.
 package standin
 
@@ -32,6 +32,8 @@ import (
 type Options struct {
 	// Kubeconfig of a cluster with KubeVirt's resource definitions.
 	Kubeconfig string
+	// Namespace whose machines it sees to: other tests may have another one at work, or none.
+	Namespace string
 	// Image of the pods that hold volumes, which the node has.
 	Image string
 	// Kernel that guests start, as a guest's file names it.
@@ -61,8 +63,13 @@ type KubeVirt struct {
 
 type object = map[string]any
 
-// finalizer keeps an instance until its guest has ended.
-const finalizer = "headroom.dev/stand-in"
+// finalizer keeps an instance until its guest has ended, and machineFinalizer a machine until its instance is gone. Source: VirtualMachineControllerFinalizer of
+// kubevirt.io/api, and what pkg/virt-controller/watch/vm of v1.6.0 does with it. Without it the garbage collector of Kubernetes would have to find the instance, which
+// it does late in a cluster whose resource definitions have just been made.
+const (
+	finalizer        = "headroom.dev/stand-in"
+	machineFinalizer = "kubevirt.io/virtualMachineControllerFinalize"
+)
 
 func resourceOf(group, version, name string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: name}
@@ -76,6 +83,7 @@ func Start(t *testing.T, o Options) *KubeVirt {
 		t.Fatal(err)
 	}
 	config.QPS, config.Burst = 100, 200
+	config.Timeout = 30 * time.Second // one thing is done after the other, and none may wait for an answer that never comes
 	k := &KubeVirt{t: t, options: o, folder: filepath.Join(t.TempDir(), "guests"), guests: map[string]*guest{}}
 	if err := os.Mkdir(k.folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -95,8 +103,29 @@ func Start(t *testing.T, o Options) *KubeVirt {
 		cancel()
 		working.Wait()
 		k.endAll()
+		k.letGo(context.Background())
 	})
 	return k
+}
+
+// letGo says what is left when the test ends, and what held it up, and lets go of it: without a stand-in nothing would end it, and neither its namespace nor the resource
+// definitions could be removed for the next test.
+func (k *KubeVirt) letGo(ctx context.Context) {
+	for _, kind := range []string{"virtualmachines", "virtualmachineinstances"} {
+		list, err := k.of(kind, k.options.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			k.t.Errorf("the stand-in: %v", err)
+			return
+		}
+		for _, left := range list.Items {
+			pod, err := k.launcher(ctx, &left)
+			k.t.Errorf("the stand-in: %s %s is left: removed at %v, status %v; its pod: %v, %v", kind, left.GetName(), left.GetDeletionTimestamp(), left.Object["status"], pod, err)
+			left.SetFinalizers(nil)
+			if _, err := k.of(kind, left.GetNamespace()).Update(ctx, &left, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				k.t.Errorf("the stand-in: %v", err)
+			}
+		}
+	}
 }
 
 // Argvs are the command lines of QEMU for all guests that came up, in their order.
@@ -108,14 +137,14 @@ func (k *KubeVirt) Argvs() [][]string {
 
 // work brings everything one step on. What fails is tried again the next time, as controllers do.
 func (k *KubeVirt) work(ctx context.Context) {
-	machines, err := k.client.Resource(resourceOf("kubevirt.io", "v1", "virtualmachines")).List(ctx, metav1.ListOptions{})
+	machines, err := k.of("virtualmachines", k.options.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return
 	}
 	for _, m := range machines.Items {
 		k.say(ctx, k.machine(ctx, m.Object, m.GetNamespace(), m.GetName()))
 	}
-	instances, err := k.client.Resource(resourceOf("kubevirt.io", "v1", "virtualmachineinstances")).List(ctx, metav1.ListOptions{})
+	instances, err := k.of("virtualmachineinstances", k.options.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return
 	}
@@ -150,19 +179,29 @@ func (k *KubeVirt) machine(ctx context.Context, machine object, namespace, name 
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
+	is := &unstructured.Unstructured{Object: machine}
 	leaving := there && instance.GetDeletionTimestamp() != nil
+	removed, halted := is.GetDeletionTimestamp() != nil, text(machine, "spec", "runStrategy") == "Halted"
+	if kept := slices.Contains(is.GetFinalizers(), machineFinalizer); removed && !there || !removed && !kept {
+		is.SetFinalizers(nil)
+		if !removed {
+			is.SetFinalizers([]string{machineFinalizer})
+		}
+		_, err := k.of("virtualmachines", namespace).Update(ctx, is, metav1.UpdateOptions{})
+		return err
+	}
+	if there && !leaving && (removed || halted) {
+		if err := k.of("virtualmachineinstances", namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
 	printable, ready := "Stopped", false
 	switch {
-	case text(machine, "metadata", "deletionTimestamp") != "":
+	case removed:
 		printable = "Terminating"
-	case text(machine, "spec", "runStrategy") == "Halted":
+	case halted:
 		if there {
 			printable = "Stopping"
-		}
-		if there && !leaving {
-			if err := k.of("virtualmachineinstances", namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-				return err
-			}
 		}
 	case !there:
 		printable = "Starting"
@@ -177,7 +216,6 @@ func (k *KubeVirt) machine(ctx context.Context, machine object, namespace, name 
 	if text(machine, "status", "printableStatus") == printable {
 		return nil
 	}
-	is := &unstructured.Unstructured{Object: machine}
 	condition := object{"type": "Ready", "status": "False", "lastProbeTime": nil, "lastTransitionTime": now()}
 	if ready {
 		condition["status"] = "True"
@@ -267,7 +305,10 @@ func (k *KubeVirt) instance(ctx context.Context, instance *unstructured.Unstruct
 			k.stop(uid)
 			return k.status(ctx, instance, object{"phase": "Failed", "conditions": notReady("PodTerminating", "the pod of the instance is gone")})
 		}
-		_, err := k.of("pods", instance.GetNamespace()).Create(ctx, k.launcherOf(instance), metav1.CreateOptions{})
+		pod, err := k.launcherOf(ctx, instance)
+		if err == nil {
+			_, err = k.of("pods", instance.GetNamespace()).Create(ctx, pod, metav1.CreateOptions{})
+		}
 		return err
 	}
 	node := text(pod.Object, "spec", "nodeName")
@@ -331,25 +372,33 @@ func (k *KubeVirt) end(ctx context.Context, instance, pod *unstructured.Unstruct
 }
 
 // launcherOf is the pod of an instance: where the scheduler is told what the instance asks for, and where a claim is bound.
-func (k *KubeVirt) launcherOf(instance *unstructured.Unstructured) *unstructured.Unstructured {
+func (k *KubeVirt) launcherOf(ctx context.Context, instance *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	spec, _, _ := unstructured.NestedMap(instance.Object, "spec")
 	const waits = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
 	compute := object{"name": "compute", "image": k.options.Image, "imagePullPolicy": "Never", "command": []any{"/bin/sh", "-c", waits}}
 	containers := []any{compute}
-	var volumes, devices []any
+	var volumes, devices, mounts []any
 	list, _, _ := unstructured.NestedSlice(spec, "volumes")
 	for _, v := range list {
 		one := v.(object)
 		name := text(one, "name")
 		if claim := cmp.Or(text(one, "persistentVolumeClaim", "claimName"), text(one, "ephemeral", "persistentVolumeClaim", "claimName")); claim != "" {
+			c, err := k.of("persistentvolumeclaims", instance.GetNamespace()).Get(ctx, claim, metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
 			volumes = append(volumes, object{"name": name, "persistentVolumeClaim": object{"claimName": claim}})
-			devices = append(devices, object{"name": name, "devicePath": "/dev/" + name})
+			if text(c.Object, "spec", "volumeMode") == "Block" {
+				devices = append(devices, object{"name": name, "devicePath": "/dev/" + name})
+			} else {
+				mounts = append(mounts, object{"name": name, "mountPath": diskFolders + name})
+			}
 		}
 		if image := text(one, "containerDisk", "image"); image != "" {
 			containers = append(containers, object{"name": "volume" + name, "image": image, "imagePullPolicy": text(one, "containerDisk", "imagePullPolicy"), "command": []any{"/bin/sh", "-c", waits}})
 		}
 	}
-	compute["volumeDevices"] = devices
+	compute["volumeDevices"], compute["volumeMounts"] = devices, mounts
 	pod := object{"containers": containers, "volumes": volumes, "restartPolicy": "Never", "automountServiceAccountToken": false, "terminationGracePeriodSeconds": int64(1)}
 	for _, field := range []string{"nodeSelector", "affinity", "tolerations"} {
 		if v, ok := spec[field]; ok {
@@ -363,5 +412,5 @@ func (k *KubeVirt) launcherOf(instance *unstructured.Unstructured) *unstructured
 			"ownerReferences": []any{object{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "name": instance.GetName(), "uid": string(instance.GetUID()),
 				"controller": true, "blockOwnerDeletion": true}}},
 		"spec": pod,
-	}}
+	}}, nil
 }
