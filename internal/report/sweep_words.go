@@ -55,7 +55,7 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	case !c.ToldApart:
 		text := fmt.Sprintf("no level of %s can be told from the best for %s", d.Factor, c.Title)
 		if d.Blocks < sweep.FewestBlocks {
-			text += fmt.Sprintf(": %s say nothing of noise", count(d.Blocks, "block"))
+			text += ": " + noNoise(d.Blocks)
 		}
 		return text + ceiling
 	}
@@ -75,6 +75,14 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	return text + ceiling
 }
 
+// noNoise says that there are too few blocks to tell levels apart.
+func noNoise(blocks int) string {
+	if blocks == 1 {
+		return "1 block says nothing of noise"
+	}
+	return count(blocks, "block") + " say nothing of noise"
+}
+
 // choiceAnswer is about one level for all loads.
 func choiceAnswer(d *sweep.Document) string {
 	r := d.Recommended
@@ -87,7 +95,7 @@ func choiceAnswer(d *sweep.Document) string {
 	if !r.ToldApart {
 		text := fmt.Sprintf("no level of %s can be told to be a better single choice than another", d.Factor)
 		if d.Blocks < sweep.FewestBlocks {
-			text += fmt.Sprintf(": %s say nothing of noise", count(d.Blocks, "block"))
+			text += ": " + noNoise(d.Blocks)
 		}
 		return text + fmt.Sprintf("; by the means %s loses least, %s", r.Level, atWorst(d, r.Loss))
 	}
