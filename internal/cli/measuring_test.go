@@ -16,6 +16,7 @@ import (
 	"headroom/internal/load/fio"
 	"headroom/internal/rule"
 	"headroom/internal/suite"
+	"headroom/internal/target/kube"
 	"headroom/internal/target/qemu"
 )
 
@@ -56,7 +57,9 @@ func TestMeasureLinesThatCannotBeTyped(t *testing.T) {
 		"headroom sweep ladder DEVICE --factor guest:chipset=ide,scsi --on qemu:FILE": "guest: takes one of",
 		"headroom sweep ladder DEVICE --factor guest:aio=a,native --on qemu:FILE":     "a is no aio",
 		"headroom sweep quick PLACE --factor job:iodepth=1,2":                         "PLACE",
-		"headroom net quick": "measures no network",
+		"headroom net quick":  "measures no network",
+		"headroom ladder DIR": "climbs no network",
+		"headroom ladder --on 'client=kube:pod?nod=a' --on 'server=kube:pod?node=b'": "is no target",
 	} {
 		if got := strings.Join(wrongWith(t, command), "; "); !strings.Contains(got, want) {
 			t.Errorf("%s: %q does not say %q", command, got, want)
@@ -98,6 +101,9 @@ func wrongWith(t *testing.T, command string) []string {
 	if c.Name() == "net" {
 		return wrongNetwork(args)
 	}
+	if c.Name() == "ladder" {
+		return wrongEnds(c)
+	}
 	on := strings.Trim(c.Flag("on").Value.String(), "[]")
 	return append(wrongPlace(args, on), wrongFactors(c, on)...)
 }
@@ -117,6 +123,25 @@ func wrongNetwork(args []string) []string {
 func bare() *cobra.Command {
 	p := &program{Surroundings: Surroundings{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string { return "" }}}
 	return p.rootCommand()
+}
+
+// wrongEnds checks the ends of a network whose ladder is climbed.
+func wrongEnds(c *cobra.Command) []string {
+	typed, _ := c.Flags().GetStringArray("on")
+	if !(ladderOptions{on: typed}).ofNetwork() {
+		return []string{"it climbs no network"}
+	}
+	var complaints []string
+	for _, end := range typed {
+		role, name := roleOf(end)
+		if role != clientRole && role != serverRole {
+			complaints = append(complaints, end+" does not say which end it is")
+		}
+		if _, err := kube.Parse(name); isPod(name) && err != nil {
+			complaints = append(complaints, err.Error())
+		}
+	}
+	return complaints
 }
 
 // wrongPlace checks a suite and what it is to measure.
