@@ -48,6 +48,7 @@ func newPodRun(t *testing.T) podRun {
 	}
 	cluster := kubetest.Start(t)
 	r.kubectl("create", "namespace", r.namespace)
+	r.kubectl("wait", "serviceaccount/default", "-n", r.namespace, "--for=create", "--timeout=1m") // pods are refused before
 	t.Cleanup(func() {
 		if left := r.made(); len(left) > 0 {
 			t.Errorf("%q are left", left)
