@@ -186,13 +186,7 @@ func isTarget(name string) bool {
 }
 
 // closeTarget gives a target back; what goes wrong there is said, and changes no result.
-func (p *program) closeTarget(t target.Target) {
-	if c, ok := t.(target.Closer); ok {
-		if err := c.Close(); err != nil {
-			p.printError(err)
-		}
-	}
-}
+func (p *program) closeTarget(t target.Target) { p.closeAtOnce([]target.Target{t}) }
 
 // roleOf splits "[ROLE=]TARGET".
 func roleOf(on string) (role, name string) {
