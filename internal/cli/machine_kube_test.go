@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -143,7 +144,7 @@ func TestTheIOThreadsReportOfMachines(t *testing.T) {
 		t.Run(machines, func(t *testing.T) {
 			r := r
 			r.t = t
-			r.report(suite, machines, slices.Repeat([]string{"--on", machine}, n+1))
+			r.report(suite, machines, 2, 1, slices.Repeat([]string{"--on", machine}, n+1))
 			r.giveBack()
 		})
 	}
@@ -152,22 +153,33 @@ func TestTheIOThreadsReportOfMachines(t *testing.T) {
 	}
 }
 
-// report carries out a sweep over all levels, and checks that all of them were measured and in effect.
-func (r machineRun) report(suite, machines string, on []string) {
+// What that report leaves out: loads that write, each level visited twice, on a disk of a StorageClass that is used again.
+func TestIOThreadsOfAMachineThatWrites(t *testing.T) {
+	r := newMachineRun(t)
+	t.Cleanup(r.giveBack)
+	suite := r.loads("  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 16]}}\n  - {name: randwrite, fio: {rw: randwrite, bs: 4k}, matrix: {iodepth: [1, 16]}}\n")
+	r.report(suite, "one machine", 4, 2, []string{"--on", r.machine()})
+	if left := r.left(); left != "" {
+		t.Errorf("%s is left", left)
+	}
+}
+
+// report carries out a sweep of some loads over all levels, and checks that all of them were measured in each block, and in effect.
+func (r machineRun) report(suite, machines string, loads, blocks int, on []string) {
 	t := r.t
 	t.Helper()
 	levels := []int{0, 1, 2, 3, 4, 6, 8, 12, 16}
 	before := len(r.virt.Argvs())
-	d := r.sweepOf(append([]string{suite, "--factor", "guest:iothreads=0,1,2,3,4,6,8,12,16", "--reference", r.reference(), "--blocks", "1", "--size", "64m"}, on...)...)
-	if len(d.Cells) != 2 || d.Blocks != 1 || d.Reference == "" {
+	d := r.sweepOf(append([]string{suite, "--factor", "guest:iothreads=0,1,2,3,4,6,8,12,16", "--reference", r.reference(), "--blocks", strconv.Itoa(blocks), "--size", "64m"}, on...)...)
+	if len(d.Cells) != loads || d.Blocks != blocks || d.Reference == "" {
 		t.Fatalf("%d cells in %d blocks, the reference is %q", len(d.Cells), d.Blocks, d.Reference)
 	}
 	for _, c := range d.Cells {
-		if len(c.Levels) != len(levels) || c.Reference == nil || c.Reference.N != 1 || c.ToReference == nil || c.Gain == nil {
+		if len(c.Levels) != len(levels) || c.Reference == nil || c.Reference.N != blocks || c.ToReference == nil || c.Gain == nil {
 			t.Fatalf("%s: %d levels, reference %+v", c.Title, len(c.Levels), c.Reference)
 		}
 		for _, p := range c.Levels {
-			if p.N != 1 || p.Value == nil || *p.Value <= 0 {
+			if p.N != blocks || p.Value == nil || *p.Value <= 0 {
 				t.Errorf("%s with %s IOThreads: %+v", c.Title, p.Level, p)
 			}
 		}
@@ -178,7 +190,7 @@ func (r machineRun) report(suite, machines string, on []string) {
 		for _, p := range c.Levels {
 			each = append(each, fmt.Sprintf("%s: %.0f", p.Level, *p.Value))
 		}
-		t.Logf("figure: stand-in for KubeVirt, %s, %s: IOPS by IOThreads %s; %.0f in as many pods (n=1 block)", machines, c.Title, strings.Join(each, ", "), *c.Reference.Value)
+		t.Logf("figure: stand-in for KubeVirt, %s, %s: IOPS by IOThreads %s; %.0f in as many pods (n=%d)", machines, c.Title, strings.Join(each, ", "), *c.Reference.Value, blocks)
 	}
 	argvs := r.virt.Argvs()[before:]
 	if got := iothreadsOf(argvs); !slices.Equal(got, levels) {
