@@ -161,10 +161,29 @@ func fleeting(name string) bool { return strings.HasPrefix(name, guestScheme) }
 func (p *program) openTarget(ctx context.Context, name string) (target.Target, error) {
 	for _, k := range targetKinds() {
 		if name == k.scheme || k.scheme != here && strings.HasPrefix(name, k.scheme) {
-			return k.open(ctx, p, name)
+			t, err := k.open(ctx, p, name)
+			if err != nil && ctx.Err() != nil {
+				return nil, stoppedOpening(ctx, name, err)
+			}
+			return t, err
 		}
 	}
 	return nil, usage(fmt.Sprintf("%q is no target", name), "a target is "+targetForms())
+}
+
+// stoppedOpening is the error of a target that the user did not wait for: that is why it could not be had, whatever the step at hand says. What
+// could not be removed again is said all the same; it follows the first error.
+func stoppedOpening(ctx context.Context, name string, err error) error {
+	stopped := &lab.Error{Kind: lab.Cancelled, What: "stopped before " + name + " was ready", Err: context.Cause(ctx)}
+	all := []error{stopped}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap()[1:] {
+			if !errors.Is(e, context.Canceled) {
+				all = append(all, e)
+			}
+		}
+	}
+	return errors.Join(all...)
 }
 
 func targetForms() string {
