@@ -49,12 +49,12 @@ func placeholders() []placeholder {
 		{"DIR", "a directory on the storage in question"},
 		{"DEVICE", "a disk (an empty one; ladder only reads, so there it may be in use)"},
 		{"NAME", "the disk, array or controller"},
-		{"ADAPTER", "the network adapter"},
+		{"SERVER", "a machine at the other end of the network, like ssh://db1, with --address where that network has another address of it"},
 		{"GUEST", "the virtual machine"},
 		{"CLASS", "the StorageClass in question"},
 		{"OTHER", "the one that is changed"},
 		{"FILE", "the description of a guest to start"},
-		{"TARGET", "a machine that headroom starts anew for each level, which is a guest (qemu:FILE); " +
+		{"TARGET", "a machine that headroom starts anew for each level: a guest (qemu:FILE), or one that --reboot names, too; " +
 			"for this one: headroom run before and after its reboot, then headroom compare"},
 	}
 }

@@ -57,7 +57,11 @@ func TestMeasureLinesThatCannotBeTyped(t *testing.T) {
 		"headroom sweep ladder DEVICE --factor guest:chipset=ide,scsi --on qemu:FILE": "guest: takes one of",
 		"headroom sweep ladder DEVICE --factor guest:aio=a,native --on qemu:FILE":     "a is no aio",
 		"headroom sweep quick PLACE --factor job:iodepth=1,2":                         "PLACE",
-		"headroom net quick":  "measures no network",
+		"headroom net quick": "measures no network",
+		"headroom ablate network --on SERVER --setting sysctl:net.core.busy_read=50":   "does not say which end",
+		"headroom ablate network --setting sysctl:net.core.busy_read=50":               "names no end",
+		"headroom ablate network --on server=SERVER --setting nic:under-test/mut=9000": "mut",
+		"headroom ablate network --on server=SERVER --setting cmdline:mitigations=off": "started anew",
 		"headroom ladder DIR": "climbs no network",
 		"headroom ladder --on 'client=kube:pod?nod=a' --on 'server=kube:pod?node=b'": "is no target",
 	} {
@@ -104,6 +108,9 @@ func wrongWith(t *testing.T, command string) []string {
 	if c.Name() == "ladder" {
 		return wrongEnds(c)
 	}
+	if s, err := suite.Load(args[0]); err == nil && s.Place == suite.Network {
+		return append(wrongEndsOf(c), wrongFactors(c, "SERVER")...)
+	}
 	on := strings.Trim(c.Flag("on").Value.String(), "[]")
 	return append(wrongPlace(args, on), wrongFactors(c, on)...)
 }
@@ -130,6 +137,15 @@ func wrongEnds(c *cobra.Command) []string {
 	typed, _ := c.Flags().GetStringArray("on")
 	if !(ladderOptions{on: typed}).ofNetwork() {
 		return []string{"it climbs no network"}
+	}
+	return wrongEndsOf(c)
+}
+
+// wrongEndsOf checks how the ends of a network are named.
+func wrongEndsOf(c *cobra.Command) []string {
+	typed, _ := c.Flags().GetStringArray("on")
+	if len(typed) == 0 {
+		return []string{"it names no end of a network"}
 	}
 	var complaints []string
 	for _, end := range typed {

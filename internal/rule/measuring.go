@@ -9,7 +9,7 @@ import "strings"
 //	headroom run nfs DIR --label after # once it is changed
 //	headroom compare before after
 func (r Rule) Measuring() string {
-	if !strings.HasPrefix(r.Measure, "headroom run ") {
+	if !strings.HasPrefix(r.Measure, "headroom run ") && !strings.HasPrefix(r.Measure, "headroom net ") {
 		return r.Measure
 	}
 	return r.Measure + " --label before\n" + r.Measure + " --label after # once it is changed\nheadroom compare before after"
