@@ -38,13 +38,22 @@ type diagnosed struct {
 	Error     string       `json:"error,omitempty"`
 }
 
-// subjectsOn are what arguments or --on name, where that is more than one machine.
-func subjectsOn(args, on []string) ([]namedTarget, error) {
+// subjectsOn are what arguments or --on name, where that is more than one machine: a run may be of several.
+func (p *program) subjectsOn(args, on []string) ([]namedTarget, error) {
 	if len(args) > 0 && len(on) > 0 {
 		return nil, usage(args[0]+" and --on name two things", "leave out one of them")
 	}
 	var all []namedTarget
 	for _, typed := range slices.Concat(args, on) {
+		if members := p.targetsOfRun(typed); members != nil {
+			for _, m := range members {
+				if len(args) > 1 {
+					m.role = m.name
+				}
+				all = append(all, m)
+			}
+			continue
+		}
 		n := namedTarget{role: typed, name: typed, numbered: true}
 		if role, name := roleOf(typed); role != "" && isTarget(name) {
 			n = namedTarget{role: role, name: name}

@@ -17,6 +17,7 @@ import (
 	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/rule"
+	"headroom/internal/store"
 )
 
 // alikeMachines writes snapshots of n machines alike, as a healthy one was read, and of those of which change makes another. It returns their files.
@@ -139,6 +140,100 @@ func TestDoctorOfSeveralMachines(t *testing.T) {
 	} {
 		if code, _, said := doctor(t, c.args...); code != 2 || !strings.Contains(said, c.want) {
 			t.Errorf("%q: %d\n%s", c.args, code, said)
+		}
+	}
+}
+
+// A run of several targets is diagnosed as they are together, or one of them by its role. Where one machine is asked for, headroom does not choose.
+func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
+	files := alikeMachines(t, 2, func(i int, all []lab.Fact) []lab.Fact {
+		for k, f := range all {
+			if f.Key == "disk.pci.link.width" && f.About == "nvme1n1" && i == 1 {
+				all[k].Value = "1"
+			}
+		}
+		return all
+	})
+	kept := t.TempDir()
+	s := store.Open(kept)
+	run := lab.Run{ID: store.NewID(), Label: "at:once", Status: lab.Running, Targets: []lab.RunTarget{{Role: "client"}, {Role: "server"}, {Role: "witness"}}}
+	w, err := s.Create(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, role := range []string{"client", "server"} {
+		var d facts.Document
+		text, err := os.ReadFile(files[i])
+		if err == nil {
+			err = json.Unmarshal(text, &d)
+		}
+		if err == nil {
+			err = w.Facts(role, store.Before, d)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
+		t.Fatal(err)
+	}
+	typed := func(args ...string) (code int, out, said string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		code = Run(context.Background(), Surroundings{Args: append([]string{"headroom", "--store", kept}, args...), Stdin: strings.NewReader(""),
+			Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }})
+		return code, stdout.String(), stderr.String()
+	}
+
+	for _, c := range []struct {
+		args     []string
+		machines []string
+		on       []string // which the finding about the narrow link is on
+	}{
+		{[]string{run.ID}, []string{"client", "server"}, []string{"server"}},
+		{[]string{"at:once"}, []string{"client", "server"}, []string{"server"}},
+		{[]string{filepath.Join(kept, "runs", run.ID)}, []string{"client", "server"}, []string{"server"}},
+		{[]string{"--on", "last"}, []string{"client", "server"}, []string{"server"}},
+		{[]string{"last", files[0]}, []string{"last:client", "last:server", files[0]}, []string{"last:server"}},
+		{[]string{"last:server", files[0]}, []string{"last:server", files[0]}, []string{"last:server"}},
+	} {
+		code, out, said := typed(append([]string{"doctor", "--json"}, c.args...)...)
+		var d diagnoses
+		if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 {
+			t.Errorf("%q: %d, %v\n%s", c.args, code, err, said)
+			continue
+		}
+		var machines, on []string
+		for _, m := range d.Machines {
+			machines = append(machines, m.Name)
+		}
+		for _, f := range d.Findings {
+			if f.Rule == "nvme-link-lanes" && f.Verdict == rule.Found {
+				on = f.On
+			}
+		}
+		if !slices.Equal(machines, c.machines) || !slices.Equal(on, c.on) {
+			t.Errorf("%q: %q of %q", c.args, on, machines)
+		}
+	}
+
+	for role, narrow := range map[string]bool{"client": false, "server": true} {
+		code, out, said := typed("doctor", "at:once:"+role)
+		if code != 0 || !strings.Contains(out, "run "+run.ID+":"+role+" (at:once)") || strings.Contains(out, "nvme-link-lanes") != narrow {
+			t.Errorf("%s: %d\n%s\n%s", role, code, said, out)
+		}
+	}
+	if code, out, said := typed("facts", "diff", "last:client", "last:server"); code != 0 || !strings.Contains(out, "disk.pci.link.width") {
+		t.Errorf("%d\n%s\n%s", code, said, out)
+	}
+	for want, args := range map[string][]string{
+		"is of 2 targets":                         {"facts", "last"},
+		"name one of them: " + run.ID + ":client": {"facts", "diff", "last", files[0]},
+		`knows nothing of a target "witness"`:     {"doctor", "last:witness"},
+		`no run is called "9ZZZ:client"`:          {"doctor", "9ZZZ:client"},
+	} {
+		if code, _, said := typed(args...); code != 2 || !strings.Contains(said, want) {
+			t.Errorf("%q: %d\n%s", args, code, said)
 		}
 	}
 }

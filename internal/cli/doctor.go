@@ -55,7 +55,7 @@ what a few of them are not like the others.`,
 		Args:              between(0, many, "nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
 		ValidArgsFunction: p.completeSubjects(many),
 		RunE: func(c *cobra.Command, args []string) error {
-			several, err := subjectsOn(args, o.on)
+			several, err := p.subjectsOn(args, o.on)
 			if err != nil {
 				return err
 			}

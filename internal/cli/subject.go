@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"headroom/internal/diff"
@@ -23,8 +25,8 @@ const here = "local"
 // standardInput is the name of what another program hands on.
 const standardInput = "-"
 
-// subject finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, a file (a snapshot, a kernel
-// configuration, the output of sysctl -a), or such a file from standard input ("-"). Reading a machine may take limit.
+// subject finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, one target of a run of several ("4J0P:server"), a file (a
+// snapshot, a kernel configuration, the output of sysctl -a), or such a file from standard input ("-"). Reading a machine may take limit.
 func (p *program) subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
 	if isTarget(name) {
 		t, err := p.openTarget(ctx, name)
@@ -48,21 +50,62 @@ func (p *program) subject(ctx context.Context, name string, limit time.Duration)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't read facts from " + name, Err: err}
-	} else if filepath.Base(name) != name {
+	} else if folder, _ := cutRole(name); filepath.Base(name) != name && !isFolder(folder) {
 		return facts.Document{}, usage("there is no "+name, subjectHint) // a run is not called so either
 	}
 	if _, err := os.Stat(filepath.Join(name, "run.json")); isFolder(name) && filepath.Base(name) != name && errors.Is(err, fs.ErrNotExist) {
 		return facts.Document{}, usage(name+" is a folder without a run.json, so it is no run", subjectHint)
 	}
-	s, serr := p.openStore()
-	if serr != nil {
-		return facts.Document{}, serr
-	}
-	b, err := s.Find(name)
+	b, role, err := p.runOf(name)
 	if err != nil {
 		return facts.Document{}, notASubject(name, err)
 	}
-	return factsOfRun(b)
+	return factsOfRun(b, role)
+}
+
+// runOf finds the run that an argument stands for, and the role that it may name behind a colon. A label may have colons, too.
+func (p *program) runOf(name string) (b *store.Bundle, role string, err error) {
+	s, err := p.openStore()
+	if err != nil {
+		return nil, "", err
+	}
+	if b, err = s.Find(name); err == nil {
+		return b, "", nil
+	}
+	if run, role := cutRole(name); role != "" {
+		if b, err := s.Find(run); err == nil {
+			return b, role, nil
+		}
+	}
+	return nil, "", err
+}
+
+// cutRole splits RUN:ROLE. Both are empty where there is no role.
+func cutRole(name string) (run, role string) {
+	if i := strings.LastIndexByte(name, ':'); i > 0 && i < len(name)-1 {
+		return name[:i], name[i+1:]
+	}
+	return "", ""
+}
+
+// targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else, or for one machine.
+func (p *program) targetsOfRun(name string) []namedTarget {
+	if _, err := os.Stat(name); isTarget(name) || name == standardInput || name == "" || err == nil && !isFolder(name) {
+		return nil
+	}
+	b, role, err := p.runOf(name)
+	if err != nil || role != "" {
+		return nil // what is wrong is said when it is read
+	}
+	known := b.Known(store.Before)
+	if len(known) < 2 {
+		return nil
+	}
+	var all []namedTarget
+	for _, role := range known {
+		all = append(all, namedTarget{role: role, name: name + ":" + role, numbered: true})
+	}
+	return all
 }
 
 // factsOfTarget are those of a target and of the place that was made with it.
@@ -88,7 +131,7 @@ func subjectOn(args, on []string) (string, error) {
 	return args[0], nil
 }
 
-const subjectHint = `facts come from "local", ssh://host, a run, - (standard input), or a file: a snapshot, a kernel configuration, what sysctl -a printed`
+const subjectHint = `facts come from "local", ssh://host, a run, one target of it (RUN:ROLE), - (standard input), or a file: a snapshot, a kernel configuration, what sysctl -a printed`
 
 // maxSubject is the largest file that is read: a snapshot of 4,000 disks is some 60 MiB.
 const maxSubject = 256 << 20
@@ -118,21 +161,37 @@ func notASubject(name string, err error) error {
 	return err
 }
 
-// factsOfRun are the facts of a run's target; of several, the first has them for now.
-func factsOfRun(b *store.Bundle) (facts.Document, error) {
-	for _, t := range b.Run.Targets {
-		d, ok, err := b.Facts(t.Role, store.Before)
-		if err != nil {
-			return d, err
+// factsOfRun are the facts of a run's target; of several, of the one in that role.
+func factsOfRun(b *store.Bundle, role string) (facts.Document, error) {
+	known := b.Known(store.Before)
+	among := func(what string) error {
+		hints := make([]string, 0, len(known)+1)
+		for _, r := range known {
+			hints = append(hints, b.Run.ID+":"+r)
 		}
-		if ok {
-			d.Target = fmt.Sprintf("run %s", b.Run.ID)
-			if b.Run.Label != "" {
-				d.Target += " (" + b.Run.Label + ")"
-			}
-			return d, nil
-		}
+		return usage(what, "name one of them: "+firstOf(hints, ", "), "headroom doctor "+b.Run.ID+" diagnoses them all")
 	}
-	return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "nothing is known of the machine of run " + b.Run.ID,
-		Hints: []string{"imported runs have no facts; compare the machine itself, or a snapshot: headroom facts --json > machine.json"}}
+	switch {
+	case len(known) == 0:
+		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "nothing is known of the machine of run " + b.Run.ID,
+			Hints: []string{"imported runs have no facts; compare the machine itself, or a snapshot: headroom facts --json > machine.json"}}
+	case role == "" && len(known) > 1:
+		return facts.Document{}, among(fmt.Sprintf("run %s is of %d targets", b.Run.ID, len(known)))
+	case role == "":
+		role = known[0]
+	case !slices.Contains(known, role):
+		return facts.Document{}, among(fmt.Sprintf("run %s knows nothing of a target %q", b.Run.ID, role))
+	}
+	d, _, err := b.Facts(role, store.Before)
+	if err != nil {
+		return d, err
+	}
+	d.Target = "run " + b.Run.ID
+	if len(known) > 1 {
+		d.Target += ":" + role
+	}
+	if b.Run.Label != "" {
+		d.Target += " (" + b.Run.Label + ")"
+	}
+	return d, nil
 }

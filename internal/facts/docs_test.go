@@ -23,7 +23,7 @@ func factsPage() string {
 What headroom knows of a machine, by key. ` + "`headroom facts`" + ` shows them with their values, ` + "`--sources`" + ` where each was read,
 ` + "`--json`" + ` everything. Nothing is changed to read them, any user may; what stays closed is *unknown*, with the reason, never blank.
 
-They are read from this machine, or come from a saved run, from a file or from standard input (` + "`-`" + `): a snapshot
+They are read from this machine, or come from a saved run (of several targets, from one by its role: ` + "`RUN:ROLE`" + `), from a file or from standard input (` + "`-`" + `): a snapshot
 (` + "`headroom facts --json > FILE`" + `), a kernel's configuration, the output of ` + "`sysctl -a`" + `. ` + "`headroom facts diff A B`" + ` compares any two of them;
 two that know nothing in common, such as a configuration and a sysctl dump, are an error and not "no difference".
 

@@ -94,6 +94,19 @@ func writeDocument(w io.Writer, d facts.Document) error {
 	return out.Flush()
 }
 
+// Known are the roles of the targets of which there is a snapshot.
+func (b *Bundle) Known(when When) []string {
+	var roles []string
+	for _, t := range b.Run.Targets {
+		_, err := os.Stat(filepath.Join(b.dir, filepath.FromSlash(factsName(t.Role, when))))
+		_, inHeader := b.headerFacts(t.Role, when)
+		if err == nil || inHeader {
+			roles = append(roles, t.Role)
+		}
+	}
+	return roles
+}
+
 // Facts reads a snapshot. A run that was imported, or measured before snapshots were kept apart, has the facts of its header;
 // ok is false when there are none at all.
 func (b *Bundle) Facts(role string, when When) (d facts.Document, ok bool, err error) {
