@@ -467,10 +467,32 @@ func (s *Shell) kill(ctx context.Context, dir string, wrapper int, grace time.Du
 	tenths := int64((grace + 99*time.Millisecond) / (100 * time.Millisecond))
 	left, err := s.script(ctx, "can't end what works in "+dir, killScript, dir, strconv.Itoa(wrapper), strconv.FormatInt(tenths, 10))
 	if err == nil && left != "" {
-		err = &lab.Error{What: fmt.Sprintf("processes working in %s do not end after SIGKILL (%s); they are likely waiting for a device", dir,
-			strings.Join(strings.Fields(left), ", ")), Target: s.Name()}
+		err = &lab.Error{What: fmt.Sprintf("processes working in %s do not end after SIGKILL: %s", dir, parseLeft(left)), Target: s.Name(),
+			Hints: []string{"those in state D wait for a device, and end when it answers", "look at them there: ps -o pid,stat,wchan:32,args -p PID"}}
 	}
 	return err
+}
+
+// parseLeft puts into words what killScript says of processes that are left: the number, the state (proc_pid_stat(5)), and the kernel's function that it waits
+// in, 0 where that may not be read.
+//
+//	5223 D jbd2_log_wait_commit
+//	5224 R 0
+func parseLeft(text string) string {
+	var all []string
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			all = append(all, strings.TrimSpace(line))
+			continue
+		}
+		one := f[0] + " (" + f[1]
+		if f[2] != "0" {
+			one += " in " + f[2]
+		}
+		all = append(all, one+")")
+	}
+	return strings.Join(all, ", ")
 }
 
 // Remove deletes the job's folder, and the folder of all jobs when it was the last.

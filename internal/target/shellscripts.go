@@ -62,7 +62,8 @@ found() {
 `
 
 // killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until nothing is found: a process
-// may be forking meanwhile. The wrapper comes last, when it had time to record the end, for which it starts mv. What is left is printed.
+// may be forking meanwhile. The wrapper comes last, when it had time to record the end, for which it starts mv. One that waits for a device ends
+// when the device has answered, which some ten seconds are given for. What is left is printed, each with its state and where it waits in the kernel.
 const killScript = belowScript + `wrapper=$2; n=$3
 others() {
 	for p in $(found); do
@@ -80,9 +81,12 @@ while left=$(others); [ -n "$left" ] && [ $n -gt 0 ]; do
 done
 n=40; while [ -n "$(found)" ] && [ $n -gt 0 ]; do sleep 0.05; n=$((n-1)); done
 for p in $(found); do kill -KILL "$p"; done 2>/dev/null
-n=20; while [ -n "$(found)" ] && [ $n -gt 0 ]; do sleep 0.05; n=$((n-1)); done
+n=200; while [ -n "$(found)" ] && [ $n -gt 0 ]; do sleep 0.05; n=$((n-1)); done
 if [ -d "$dir" ] && [ ! -e "$dir/headroom.end" ]; then read -r up rest </proc/uptime; echo "137 $up" >"$dir/headroom.end"; fi
-found`
+for p in $(found); do
+	stat=; at=; read -r stat <"/proc/$p/stat" || continue
+	read -r at <"/proc/$p/wchan"; stat=${stat##*) }; echo "$p ${stat%% *} ${at:-0}"
+done 2>/dev/null`
 
 // foundScript prints the processes of a job: FOLDER.
 const foundScript = belowScript + `found`

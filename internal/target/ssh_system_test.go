@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -158,7 +161,12 @@ func sleeper(t *testing.T, s *target.SSH, id string) target.Job {
 func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	server := sshtest.Start(t)
 	o := server.Options("")
-	o.Jobs = filepath.Join(t.TempDir(), "jobs")
+	memory, err := os.MkdirTemp("/dev/shm", "headroom-test-") // as on a host, so that no disk holds up what is to end
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(memory) })
+	o.Jobs = filepath.Join(memory, "jobs")
 	s := opened(t, o)
 	if _, err := s.ReadFiles(t.Context(), "/proc/version"); err != nil { // connected
 		t.Fatal(err)
@@ -187,6 +195,82 @@ func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	if interrupted < 3 {
 		t.Errorf("interrupted %d times only", interrupted)
 	}
+}
+
+// A process that waits for a device is not ended by SIGKILL before the device answers. That is waited for; when it takes too long, the error says in which state
+// the process is, and once it has answered another try ends all.
+func TestAJobThatWaitsForADeviceIsEnded(t *testing.T) {
+	for name, long := range map[string]bool{"soon": false, "too long": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder, thaw := frozen(t)
+			s := opened(t, sshtest.Start(t).Options(""))
+			job, err := s.Start(t.Context(), target.JobSpec{ID: fmt.Sprintf("WAITS-%v-%d", long, os.Getpid()), Argv: []string{"dd", "if=/dev/zero", "of=" + folder + "/file", "count=1"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			waits := func() bool {
+				lines, err := exec.Command("ps", "-eo", "state,args").Output()
+				return err == nil && regexp.MustCompile(`(?m)^D dd if=/dev/zero of=`+regexp.QuoteMeta(folder)).Match(lines)
+			}
+			for end := time.Now().Add(time.Minute); !waits(); time.Sleep(50 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("it does not wait")
+				}
+			}
+			if !long {
+				time.AfterFunc(8*time.Second, thaw)
+			}
+			err = job.Kill(t.Context(), 0)
+			if long {
+				if err == nil || !regexp.MustCompile(`do not end after SIGKILL: \d+ \(D in `).MatchString(err.Error()) {
+					t.Errorf("%v", err)
+				}
+				thaw()
+				err = job.Kill(t.Context(), 0)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			if err := job.Remove(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// frozen is a folder in a file system that takes no writes until it is thawed.
+func frozen(t *testing.T) (folder string, thaw func()) {
+	t.Helper()
+	folder = t.TempDir()
+	image := filepath.Join(t.TempDir(), "image")
+	run := func(argv ...string) error {
+		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s: %w: %s", argv[0], err, out)
+		}
+		return nil
+	}
+	for _, argv := range [][]string{{"truncate", "-s", "64M", image}, {"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, folder}} {
+		if err := run(argv...); err != nil {
+			t.Skip(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := run("umount", folder); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := run("fsfreeze", "--freeze", folder); err != nil {
+		t.Fatal(err)
+	}
+	thaw = sync.OnceFunc(func() {
+		if err := run("fsfreeze", "--unfreeze", folder); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(thaw)
+	return folder, thaw
 }
 
 func TestAJobIsFollowedOverALostConnection(t *testing.T) {
