@@ -242,6 +242,24 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
+// In a namespace that was made just now pods are refused until a controller has made their account. That is waited for.
+func TestAPodOfANewNamespace(t *testing.T) {
+	cluster(t)
+	over := kubetest.Start(t).Disturb(t, "kube-controller-manager", "STOP")
+	namespace := space(t)
+	if out, err := exec.Command("kubectl", "get", "serviceaccount", "default", "-n", namespace).CombinedOutput(); err == nil {
+		t.Fatalf("the account is there: %s", out)
+	}
+	time.AfterFunc(2*time.Second, over) // it has been refused some times by then
+	p, err := open(t, "kube:pod?emptydir&namespace="+namespace)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, details(err))
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // account is the kubeconfig of somebody who may get and create objects of some resources in a namespace, and nothing else.
 func account(t *testing.T, namespace, resources string) (config string) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -225,10 +226,28 @@ func (p *Pod) rehearse(ctx context.Context) error {
 		}
 	}
 	o := p.objects(0)
-	if _, err := p.cluster.of(pods()).Create(ctx, podOf(p.options, o.pod, o.claim, p.labels()), dry); err != nil {
-		return p.refusal("the pod", err)
+	for end := time.Now().Add(accountLimit); ; {
+		_, err := p.cluster.of(pods()).Create(ctx, podOf(p.options, o.pod, o.claim, p.labels()), dry)
+		if err == nil {
+			return nil
+		}
+		if !lacksAccount(err) || time.Now().After(end) {
+			return p.refusal("the pod", err)
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
+}
+
+// accountLimit is how long a namespace may be without the account of its pods: a controller makes it once the namespace is there, which takes moments.
+const accountLimit = 10 * time.Second
+
+// lacksAccount says that a pod is refused because its namespace was made just now. Source: serviceAccount.Admit in Kubernetes' plugin/pkg/admission/serviceaccount.
+//
+//	pods "headroom-fb3f1fa28a" is forbidden: error looking up service account t/default: serviceaccount "default" not found
+func lacksAccount(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") && strings.Contains(err.Error(), "not found")
 }
 
 // refusal is the error of an object that the server does not take, with the way out.

@@ -108,7 +108,7 @@ func (c *Cluster) Claim(t *testing.T, name, class, mode string) {
 	})
 }
 
-// Disturb has a program of the node, "kubelet" or "kube-apiserver", stand still ("STOP") or be gone ("KILL") until the function that it returns
+// Disturb has a program of the node, "kubelet", "kube-apiserver" or "kube-controller-manager", stand still ("STOP") or be gone ("KILL") until the function that it returns
 // is called, or the test ends. That one returns when the node takes pods again.
 func (c *Cluster) Disturb(t *testing.T, program, signal string) (over func()) {
 	t.Helper()
