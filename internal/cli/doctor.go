@@ -31,7 +31,7 @@ type doctorOptions struct {
 func (p *program) doctorCommand() *cobra.Command {
 	var o doctorOptions
 	c := &cobra.Command{
-		Use:   "doctor [TARGET | RUN | FILE | -]...",
+		Use:   "doctor [TARGET | RUN[:ROLE] | FILE | -]...",
 		Short: "Say what holds a machine's I/O back, without any load",
 		Long: `Asks some two hundred rules about this machine, about one elsewhere
 (ssh://host) or about that of a saved run, in about a second: no load, no network, nothing changed, as any user. Each
@@ -40,15 +40,17 @@ it, at which cost, and how to measure it here; those of low severity are
 shortened without --all. What can't be told is said too, with what could not
 be read.
 
-Of several machines, named one by one or as the nodes of a cluster, each finding
-is told once with those that it is found on. Of three or more it is told too by
-what a few of them are not like the others.`,
+Of several machines, named one by one, as the nodes of a cluster or as a saved
+run of several targets (RUN:ROLE is one of those), each finding is told once
+with those that it is found on. Of three or more it is told too by what a few of
+them are not like the others.`,
 		Example: `  headroom doctor
   headroom doctor ssh://node7
   headroom doctor 'kube:pod?class=fast'
   headroom doctor 'kube:nodes?selector=node-role.kubernetes.io/worker='
   headroom doctor ssh://db1 ssh://db2 ssh://db3
   headroom doctor last
+  headroom doctor 4J0P:server
   headroom doctor --keep cmdline:numa=off
   headroom doctor --for talos --fail-on high
   ssh node7 headroom facts --json | headroom doctor -`,

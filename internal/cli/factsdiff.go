@@ -37,6 +37,7 @@ comes last.`,
 		Example: `  headroom facts diff node6.json node7.json
   headroom facts diff local last
   headroom facts diff ssh://node6 ssh://node7
+  headroom facts diff last:node6 last:node7
   headroom facts diff /boot/config-6.1.0-50-amd64 /boot/config-6.12.9
   headroom facts diff old.config new.config --format diffconfig`,
 		Args:              between(2, 2, "two things to compare: targets, runs, files, - for standard input"),
