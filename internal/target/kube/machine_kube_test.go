@@ -46,7 +46,7 @@ func TestMachines(t *testing.T) {
 	t.Run("refused", machinesThatCantBe) // by itself: it changes what KubeVirt is installed
 	t.Run("at once", func(t *testing.T) {
 		for name, test := range map[string]func(t *testing.T){
-			"schema": machinesAreOfKubeVirtsSchema, "abandoned": aMachineThatIsAbandoned, "whole": aMachine, "files": aMachineOnAFile, "not starting": machinesThatDoNotStart,
+			"schema": machinesAreOfKubeVirtsSchema, "abandoned": aMachineThatIsAbandoned, "whole": aMachine, "role": theRoleOfMachinesIsWhatTheyTake, "files": aMachineOnAFile, "not starting": machinesThatDoNotStart,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
