@@ -213,7 +213,9 @@ func TestRefusals(t *testing.T) {
 	})
 	t.Run("permissions", func(t *testing.T) {
 		name := space(t)
-		refused(t, "kube:pod?emptydir&namespace="+name+"&kubeconfig="+account(t, name, "pods"), "patch pods, delete pods, create pods/exec", "ask for a role")
+		ann, some := kubetest.Start(t).Account(t, name), []kubetest.Right{{Resource: "pods", Verb: "get"}, {Resource: "pods", Verb: "create"}}
+		ann.May(t, some, some)
+		refused(t, "kube:pod?emptydir&namespace="+name+"&kubeconfig="+ann.Kubeconfig, "patch pods, delete pods, create pods/exec", "ask for a role")
 	})
 	t.Run("names", func(t *testing.T) {
 		refused(t, "kube:pod?emptydir&namespace=nowhere", "no namespace nowhere", "create namespace")
@@ -258,23 +260,6 @@ func TestAPodOfANewNamespace(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
-}
-
-// account is the kubeconfig of somebody who may get and create objects of some resources in a namespace, and nothing else.
-func account(t *testing.T, namespace, resources string) (config string) {
-	t.Helper()
-	kubectl(t, "", "create", "serviceaccount", "ann", "-n", namespace)
-	kubectl(t, "", "create", "role", "few", "-n", namespace, "--verb=get,create", "--resource="+resources)
-	kubectl(t, "", "create", "rolebinding", "few", "-n", namespace, "--role=few", "--serviceaccount="+namespace+":ann")
-	config = filepath.Join(t.TempDir(), "config")
-	token := strings.TrimSpace(kubectl(t, "", "create", "token", "ann", "-n", namespace))
-	text := kubectl(t, "", "config", "view", "--flatten", "--raw")
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kubectl(t, "", "config", "--kubeconfig", config, "set-credentials", "ann", "--token="+token)
-	kubectl(t, "", "config", "--kubeconfig", config, "set-context", "--current", "--user=ann")
-	return config
 }
 
 func class(t *testing.T, name, provisioner, binding string) {
