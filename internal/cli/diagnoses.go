@@ -47,8 +47,8 @@ func (p *program) subjectsOn(args, on []string) ([]namedTarget, error) {
 	for _, typed := range slices.Concat(args, on) {
 		if members := p.targetsOfRun(typed); members != nil {
 			for _, m := range members {
-				if len(args) > 1 {
-					m.role = m.name
+				if len(args)+len(on) > 1 {
+					m.role = typed + ":" + m.role
 				}
 				all = append(all, m)
 			}

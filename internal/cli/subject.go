@@ -101,9 +101,13 @@ func (p *program) targetsOfRun(name string) []namedTarget {
 	if len(known) < 2 {
 		return nil
 	}
+	run := b.Run.ID // what is the last run may be another one meanwhile
+	if filepath.Base(name) != name {
+		run = name
+	}
 	var all []namedTarget
 	for _, role := range known {
-		all = append(all, namedTarget{role: role, name: name + ":" + role, numbered: true})
+		all = append(all, namedTarget{role: role, name: run + ":" + role, numbered: true})
 	}
 	return all
 }
