@@ -15,8 +15,14 @@ import (
 // binary builds the program as users get it.
 func binary(t *testing.T) string {
 	t.Helper()
+	return binaryBelow(t, "")
+}
+
+// binaryBelow is binary in a new folder below one, the one of temporary files for "".
+func binaryBelow(t *testing.T, parent string) string {
+	t.Helper()
 	// Where everybody may look: the tests' own folder is closed to other users.
-	dir, err := os.MkdirTemp("", "headroom-test-")
+	dir, err := os.MkdirTemp(parent, "headroom-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
