@@ -4,10 +4,12 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,9 +103,14 @@ func TestSeveralPodsAlike(t *testing.T) {
 // What can't start in full is removed in full.
 func TestSeveralPodsOfWhichSomeDoNotStart(t *testing.T) {
 	r := newPodRun(t)
-	out, err := r.command("run", r.suite, "--on", "kube:pod?class=fast&size=1Gi&count=3&wait=5s&namespace="+r.namespace).CombinedOutput()
+	most := fmt.Sprintf("&cpu=%dm", 400*runtime.NumCPU()) // of the node, which is this machine, two have room
+	out, err := r.command("run", r.suite, "--on", "kube:pod?emptydir&count=3&wait=5s&namespace="+r.namespace+most).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "did not start") {
 		t.Errorf("%v\n%s", err, out)
+	}
+	out, err = r.command("run", r.suite, "--on", "kube:pod?class=fast&size=1Gi&count=9&namespace="+r.namespace).CombinedOutput()
+	if code := exitOf(err); code != 4 || !regexp.MustCompile(`StorageClass fast makes no volumes .* there are \d free for 9 pods`).Match(out) || strings.Contains(string(out), "making 9 pods") {
+		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if left := r.made(); len(left) > 0 {
 		t.Errorf("%q are left", left)

@@ -29,7 +29,7 @@ func (m *Machine) preflight(ctx context.Context) error {
 	}
 	// A pod of the same options asks for the same node and the same volume.
 	p := &Pod{Shell: target.NewShell(m.options.Name, nil, 0), options: m.options, cluster: m.cluster}
-	refused := []error{m.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx), m.lacksClaims(ctx), m.lacksWay(), m.needsVersion(m.options.Machine.Disk)}
+	refused := []error{m.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, 1), m.lacksClaims(ctx), m.lacksWay(), m.needsVersion(m.options.Machine.Disk)}
 	m.binding, m.provisioner = p.binding, p.provisioner
 	if err := errors.Join(refused...); err != nil {
 		return err

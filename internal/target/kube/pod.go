@@ -73,7 +73,7 @@ func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
 	}
 	p := newPod(c, o, newSession())
 	p.base = "headroom-" + p.session
-	if err := p.preflight(ctx); err != nil {
+	if err := p.preflight(ctx, 1); err != nil {
 		return nil, err
 	}
 	if p.notes, err = c.newNotes(on.Records, o, p.session); err != nil {
@@ -465,7 +465,7 @@ func (p *Pod) replace(ctx context.Context) error {
 		if err := p.cluster.awaitGone(ctx, claims(), "pvc", p.objects(1).claim); err != nil {
 			return err
 		}
-		if err := p.lacksClass(ctx); err != nil {
+		if err := p.lacksClass(ctx, 1); err != nil {
 			return err
 		}
 	}

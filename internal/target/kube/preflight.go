@@ -16,8 +16,8 @@ import (
 )
 
 // preflight refuses what would fail later, before anything is made: permissions, the namespace, the class of storage and how it binds, the node,
-// and what admission has to say, which is asked by a dry run. All that it finds is in one error.
-func (p *Pod) preflight(ctx context.Context) error {
+// and what admission has to say, which is asked by a dry run. All that it finds is in one error. So many pods alike are to be made.
+func (p *Pod) preflight(ctx context.Context, alike int) error {
 	missing, err := p.cluster.missing(ctx, p.needs())
 	if err != nil {
 		return err
@@ -25,11 +25,7 @@ func (p *Pod) preflight(ctx context.Context) error {
 	if len(missing) > 0 {
 		return lacking(p.Name(), p.cluster.namespace, missing)
 	}
-	refused := []error{p.cluster.lacksNamespace(ctx), p.lacksNode(ctx)}
-	for _, check := range []func(context.Context) error{p.lacksClass, p.lacksClaim} {
-		refused = append(refused, check(ctx))
-	}
-	if err := errors.Join(refused...); err != nil {
+	if err := errors.Join(p.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, alike), p.lacksClaim(ctx)); err != nil {
 		return err
 	}
 	return p.rehearse(ctx)
@@ -139,7 +135,8 @@ func hardTaint(node object) string {
 // The annotation that marks the class which is taken where none is named, and the provisioner of classes whose volumes people make.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-func (p *Pod) lacksClass(ctx context.Context) error {
+// lacksClass looks at the class of a volume that is to be made, and notes how it binds. One that makes no volumes must have as many free as there will be pods.
+func (p *Pod) lacksClass(ctx context.Context, alike int) error {
 	v := p.options.Volume
 	if v.Kind != Claimed && v.Kind != Ephemeral {
 		return nil
@@ -161,13 +158,21 @@ func (p *Pod) lacksClass(ctx context.Context) error {
 		return nil // as above
 	}
 	mode := map[bool]string{true: "Block", false: "Filesystem"}[v.Block]
+	free := 0
 	for _, pv := range list.Items {
 		if fits(pv.Object, v.Of, mode, v.Size) {
-			return nil
+			free++
 		}
 	}
-	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("StorageClass %s makes no volumes (%s), and none of mode %s with %s is free", v.Of, noProvisioner, mode, v.Size), Target: p.Name(),
+	if free >= alike {
+		return nil
+	}
+	e := &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("StorageClass %s makes no volumes (%s), and none of mode %s with %s is free", v.Of, noProvisioner, mode, v.Size), Target: p.Name(),
 		Hints: []string{"kubectl get pv shows the volumes there are; take a smaller size=, the other mode=, or make one", "a volume that is Released holds what was on it, and is not given out again"}}
+	if free > 0 {
+		e.What = fmt.Sprintf("StorageClass %s makes no volumes (%s), and of mode %s with %s there are %d free for %d pods", v.Of, noProvisioner, mode, v.Size, free, alike)
+	}
+	return e
 }
 
 // fits says whether a volume is free, of a class, of a mode and large enough.

@@ -53,8 +53,12 @@ func OpenSet(ctx context.Context, o Options, members []string, on Host) (*Set, e
 	if err := s.describe(ctx, o, members); err != nil {
 		return nil, err
 	}
+	alike := len(s.Pods)
+	if o.Nodes { // one without a volume is left out
+		alike = 1
+	}
 	// What is asked for one is the same for all but for the node.
-	if err := s.Pods[0].preflight(ctx); err != nil {
+	if err := s.Pods[0].preflight(ctx, alike); err != nil {
 		return nil, err
 	}
 	if s.notes, err = c.newNotes(on.Records, o, s.Pods[0].session); err != nil {
