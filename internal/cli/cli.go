@@ -8,6 +8,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"headroom/internal/store"
 	"headroom/internal/target"
 	"headroom/internal/target/qemu"
+	"headroom/internal/visible"
 )
 
 // Surroundings are everything outside the process that the program touches besides files.
@@ -39,22 +41,27 @@ type Surroundings struct {
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, s Surroundings) int {
 	giveBackProgram() // libraries that most commands never use set themselves up when a program starts
-	p := &program{Surroundings: s}
+	p := &program{Surroundings: s, key: visible.NewKey(), unshown: s.Stdout}
+	out, said := p.key.Writer(s.Stdout), p.key.Writer(s.Stderr)
+	p.Stdout, p.Stderr = over(out, s.Stdout), over(said, s.Stderr)
 	root := p.rootCommand()
 	if s.asPlugin() {
 		p.naming = pluginNaming(root)
 		p.naming.tree(root)
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginWords}
 		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes by another way
-		p.Stderr = p.naming.to(s.Stderr)
+		p.Stderr = p.naming.to(p.Stderr)
 	}
 	root.SetArgs(s.words())
 	root.SetIn(s.Stdin)
-	root.SetOut(s.Stdout)
+	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	err := root.ExecuteContext(ctx)
 	if err != nil && err.Error() != "" {
 		p.printError(err)
+	}
+	if flushed := errors.Join(out.Flush(), said.Flush()); err == nil {
+		err = flushed
 	}
 	return exitCode(err)
 }
@@ -64,6 +71,10 @@ type program struct {
 	Surroundings
 	storeDir string
 	json     bool
+	// key marks the program's own control characters on Stdout and Stderr, which show all others; unshown is the standard output that
+	// sends what it gets.
+	key     visible.Key
+	unshown io.Writer
 	// naming is how the commands in what is said are called.
 	naming naming
 	// links connect the guests that a command starts.
@@ -212,7 +223,7 @@ func columns(w io.Writer) int {
 		return 0
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
+	if err != nil || width == 0 { // a serial line does not tell
 		return 80
 	}
 	return width
@@ -225,13 +236,16 @@ func lines(w io.Writer) int {
 		return 0
 	}
 	_, height, err := term.GetSize(int(f.Fd()))
-	if err != nil {
+	if err != nil || height == 0 {
 		return 24
 	}
 	return height
 }
 
-// colour says whether to colour what goes to w.
-func (p *program) colour(w io.Writer) bool {
-	return columns(w) > 0 && p.Env("NO_COLOR") == "" && p.Env("TERM") != "dumb"
+// colour makes escape sequences that w sends; it is nil where what goes to w has no colour.
+func (p *program) colour(w io.Writer) func(sequence string) string {
+	if columns(w) == 0 || p.Env("NO_COLOR") != "" || p.Env("TERM") == "dumb" {
+		return nil
+	}
+	return p.key.Own
 }

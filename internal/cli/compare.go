@@ -250,7 +250,10 @@ func (o compareOptions) format(json bool) (string, error) {
 
 func (p *program) writeComparison(d compare.Document, format string, o compareOptions) error {
 	var b bytes.Buffer
-	options := report.Options{Width: columns(p.Stdout), Colour: o.output == "" && p.colour(p.Stdout), Serials: o.serials, Again: o.again()}
+	options := report.Options{Width: columns(p.Stdout), Serials: o.serials, Again: o.again()}
+	if o.output == "" {
+		options.Colour = p.colour(p.Stdout)
+	}
 	options.ShortID = p.typed(o)
 	if format == "json" {
 		if o.output == "" {

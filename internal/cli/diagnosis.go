@@ -194,8 +194,8 @@ func (w *wrapper) head(f rule.Finding) {
 	head := severityWord(f.Severity)
 	title := wrap(f.Title, w.columns()-len(head)-len(f.Rule)-2)
 	gap := max(2, w.columns()-len(head)-len([]rune(title[0]))-len(f.Rule))
-	if w.colour && f.Severity == "high" {
-		head = "\x1b[1;31mHIGH\x1b[0m  "
+	if w.colour != nil && f.Severity == "high" {
+		head = w.colour("\x1b[1;31m") + "HIGH" + w.colour("\x1b[0m") + "  "
 	}
 	fmt.Fprintf(w.out, "%s%s%s%s\n", head, title[0], strings.Repeat(" ", gap), f.Rule)
 	for _, l := range title[1:] {

@@ -68,10 +68,10 @@ func (p *program) printError(err error) {
 		}
 		return
 	}
-	fmt.Fprintln(p.Stderr, "headroom: "+err.Error())
+	fmt.Fprintln(p.Stderr, "headroom: "+strings.ReplaceAll(err.Error(), "\n", "\n  ")) // a name in it may have lines; they are none of ours
 	if e, ok := errors.AsType[*lab.Error](err); ok {
 		for _, line := range e.Details() {
-			fmt.Fprintln(p.Stderr, "  "+line)
+			fmt.Fprintln(p.Stderr, "  "+strings.ReplaceAll(line, "\n", "\n  "))
 		}
 	}
 }

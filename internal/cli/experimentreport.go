@@ -27,16 +27,18 @@ func (p *program) reportExperiment(ref, kind string, o experimentOptions) error 
 	if err != nil {
 		return err
 	}
-	options, err := p.reportOptions(report.Options{})
-	if err != nil {
-		return err
+	write := func(w io.Writer) error {
+		options, err := p.reportOptions(w, report.Options{})
+		if err != nil {
+			return err
+		}
+		return p.writeExperiment(b, format, w, options)
 	}
 	if o.output == "" {
-		return p.writeExperiment(b, format, p.Stdout, options)
+		return write(p.Stdout)
 	}
-	options.Colour = false
 	var page bytes.Buffer
-	if err := p.writeExperiment(b, format, &page, options); err != nil {
+	if err := write(&page); err != nil {
 		return err
 	}
 	return p.writeFile(o.output, page.Bytes())

@@ -71,7 +71,7 @@ func (p *program) exportRun(bundles []*store.Bundle, output string, serials bool
 		if columns(p.Stdout) > 0 {
 			return usage("a run is not for a terminal", "name a file: -o FILE.headroom")
 		}
-		return write(p.Stdout)
+		return write(p.unshown)
 	}
 	f, err := os.Create(output)
 	if err != nil {

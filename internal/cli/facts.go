@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/visible"
 )
 
 type factsOptions struct {
@@ -141,17 +142,17 @@ func writeRows(w io.Writer, rows []facts.Row, o factsOptions, width int) {
 	const widest = 40 // cpu's vulnerability.indirect_target_selection
 	longest := 0
 	for _, r := range rows {
-		longest = max(longest, min(len(r.Name), widest))
+		longest = max(longest, min(len(visible.Line(r.Name)), widest))
 	}
 	index := facts.NewIndex()
 	for _, r := range rows {
-		name, value := fmt.Sprintf("  %-*s  ", longest, r.Name), index.Show(r.Fact)
+		name, value := fmt.Sprintf("  %-*s  ", longest, visible.Line(r.Name)), index.Show(r.Fact)
 		if o.sources && r.Fact.Source != "" {
 			value += "   [" + r.Fact.Source + "]"
 		}
 		switch {
 		case width == 0:
-			fmt.Fprintln(w, strings.TrimRight(name+value, " "))
+			fmt.Fprintln(w, visible.Line(strings.TrimRight(name+value, " ")))
 		case len(o.only) > 0:
 			(&wrapper{out: w, width: width}).line(name, value)
 		default:

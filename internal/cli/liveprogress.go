@@ -61,7 +61,7 @@ func (s *liveProgress) tell(arm string, e runner.Event) {
 			line += "  " + changeText(m.Change)
 		}
 	}
-	fmt.Fprint(s.Stderr, "\r\x1b[K"+fit(line, s.width-1))
+	fmt.Fprint(s.Stderr, s.key.Own("\r\x1b[K")+fit(line, s.width-1))
 }
 
 func (s *liveProgress) count() string {
@@ -103,7 +103,7 @@ func (s *liveProgress) measured(r plan.Repetition) {
 // end clears the line.
 func (s *liveProgress) end() {
 	if s.width > 0 {
-		fmt.Fprint(s.Stderr, "\r\x1b[K")
+		fmt.Fprint(s.Stderr, s.key.Own("\r\x1b[K"))
 	}
 }
 

@@ -414,7 +414,7 @@ func (x *nfsStages) report() error {
 	if err != nil {
 		return err
 	}
-	options, err := x.reportOptions(report.Options{})
+	options, err := x.reportOptions(x.Stdout, report.Options{})
 	if err != nil {
 		return err
 	}

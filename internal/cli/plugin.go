@@ -66,14 +66,24 @@ func (n naming) to(w io.Writer) io.Writer {
 	if n.commands == nil {
 		return w
 	}
-	if f, ok := w.(descriptor); ok {
-		return namedTerminal{namedWriter{n, w}, f}
-	}
-	return namedWriter{n, w}
+	return over(namedWriter{n, w}, w)
 }
 
 // descriptor is what a terminal is asked about by.
 type descriptor interface{ Fd() uintptr }
+
+// over is w with the descriptor of what it writes to, where that has one.
+func over(w, to io.Writer) io.Writer {
+	if f, ok := to.(descriptor); ok {
+		return describedWriter{w, f}
+	}
+	return w
+}
+
+type describedWriter struct {
+	io.Writer
+	descriptor
+}
 
 type namedWriter struct {
 	naming
@@ -85,9 +95,4 @@ func (w namedWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
-}
-
-type namedTerminal struct {
-	namedWriter
-	descriptor
 }

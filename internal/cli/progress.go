@@ -10,6 +10,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/unit"
+	"headroom/internal/visible"
 )
 
 // schedule knows how far a run has come.
@@ -30,13 +31,14 @@ type progress struct {
 	schedule
 	started       time.Time
 	out           io.Writer
-	width, height int // 0 when out is no terminal
-	drawn         int // lines above the last one
+	key           visible.Key // of out
+	width, height int         // 0 when out is no terminal
+	drawn         int         // lines above the last one
 	tabled        bool
 }
 
 func (p *program) newProgress(s schedule) *progress {
-	return &progress{schedule: s, started: time.Now(), out: p.Stderr, width: columns(p.Stderr), height: lines(p.Stderr)}
+	return &progress{schedule: s, started: time.Now(), out: p.Stderr, key: p.key, width: columns(p.Stderr), height: lines(p.Stderr)}
 }
 
 func (s *progress) tell(e runner.Event) {
@@ -60,9 +62,9 @@ func (s *progress) tell(e runner.Event) {
 // back goes to where the drawing began and clears it.
 func (s *progress) back() string {
 	if s.drawn == 0 {
-		return "\r\x1b[J"
+		return s.key.Own("\r\x1b[J")
 	}
-	return fmt.Sprintf("\r\x1b[%dA\x1b[J", s.drawn)
+	return s.key.Own(fmt.Sprintf("\r\x1b[%dA\x1b[J", s.drawn))
 }
 
 // plain writes a line when something has ended, or when something begins of which nobody knows how long it takes.
@@ -170,6 +172,7 @@ func bar(share float64, width int) string {
 
 // fit cuts a line to a number of columns; every character that is used here is one column wide.
 func fit(line string, width int) string {
+	line = visible.Line(line)
 	r := []rune(line)
 	if len(r) <= width {
 		return line

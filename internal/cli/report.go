@@ -15,6 +15,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/visible"
 )
 
 // write writes runs in a format that report knows.
@@ -24,7 +25,7 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 	if i < 0 {
 		return usage(fmt.Sprintf("there is no format %q", format), "the formats are "+strings.Join(formatNames(), ", "))
 	}
-	o, err := p.reportOptions(o)
+	o, err := p.reportOptions(w, o)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (p *program) present(format string, bundles []*store.Bundle, w io.Writer, o
 			}
 			continue
 		}
-		options, err := p.reportOptions(o)
+		options, err := p.reportOptions(w, o)
 		if err != nil {
 			return err
 		}
@@ -75,13 +76,13 @@ func (p *program) present(format string, bundles []*store.Bundle, w io.Writer, o
 
 func isExperiment(b *store.Bundle) bool { return b.Run.Experiment != nil }
 
-// reportOptions are options with what the terminal and the store add to them.
-func (p *program) reportOptions(o report.Options) (report.Options, error) {
+// reportOptions are options with what the terminal and the store add to them; w is where the report goes.
+func (p *program) reportOptions(w io.Writer, o report.Options) (report.Options, error) {
 	s, err := p.openStore()
 	if err != nil {
 		return o, err
 	}
-	o.Width, o.Colour, o.ShortID = columns(p.Stdout), p.colour(p.Stdout), s.ShortID
+	o.Width, o.Colour, o.ShortID = columns(p.Stdout), p.colour(w), s.ShortID
 	return o, nil
 }
 
@@ -175,6 +176,7 @@ func (p *program) writeTo(output, format string, write writer, bundles []*store.
 }
 
 func (p *program) writeFile(output string, data []byte) error {
+	data = []byte(visible.Text(string(data))) // some day somebody shows the file on a terminal
 	tmp, err := os.CreateTemp(filepath.Dir(output), "."+filepath.Base(output)+".*")
 	if err != nil {
 		return &lab.Error{What: "can't write " + output, Err: err}

@@ -171,7 +171,7 @@ func (s *roundsProgress) tell(arm string, e runner.Event) {
 		if e.Left > 0 {
 			line += " (" + unit.Duration(e.Left.Round(time.Second)) + " left)"
 		}
-		fmt.Fprint(s.Stderr, "\r\x1b[K"+fit(line, s.width-1))
+		fmt.Fprint(s.Stderr, s.key.Own("\r\x1b[K")+fit(line, s.width-1))
 	case e.Ended != nil:
 		fmt.Fprintf(s.Stderr, "%s  %s\n", line, outcomeOf(e.Cell, *e.Ended))
 	case e.Begins && e.Left == 0:
@@ -183,7 +183,7 @@ func (s *roundsProgress) measured(plan.Repetition) {}
 
 func (s *roundsProgress) end() {
 	if s.width > 0 {
-		fmt.Fprint(s.Stderr, "\r\x1b[K")
+		fmt.Fprint(s.Stderr, s.key.Own("\r\x1b[K"))
 	}
 }
 

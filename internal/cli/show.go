@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/report"
 	"headroom/internal/store"
+	"headroom/internal/visible"
 )
 
 func (p *program) showCommand() *cobra.Command {
@@ -34,20 +35,25 @@ arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --
 			return p.presenter(cells)(format, bundles, p.Stdout, report.Options{Names: format == "table"})
 		},
 	}
-	c.Flags().BoolVar(&raw, "raw", false, "print what the load generator printed")
+	c.Flags().BoolVar(&raw, "raw", false, "print what the load generator printed; on a terminal control characters are shown, \\u001b, elsewhere left as they are")
 	cellsFlag(c, &cells)
 	p.jsonFlag(c)
 	return c
 }
 
+// printRaw prints what load generators printed: to the byte, but for a terminal, which would carry out the control characters in it.
 func (p *program) printRaw(bundles []*store.Bundle) error {
+	w := p.unshown
+	if columns(w) > 0 {
+		w = p.Stdout
+	}
 	for _, b := range bundles {
 		for f, err := range b.Raw() {
 			if err != nil {
 				return err
 			}
 			if len(f.Data) > 0 {
-				fmt.Fprintf(p.Stdout, "==> %s <==\n%s\n", f.Name, f.Data)
+				fmt.Fprintf(w, "==> %s <==\n%s\n", visible.Line(f.Name), f.Data)
 			}
 		}
 	}

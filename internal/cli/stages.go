@@ -58,7 +58,7 @@ whose runs stands for all.`,
 			if p.json {
 				return p.printJSON(d)
 			}
-			options, err := p.reportOptions(report.Options{})
+			options, err := p.reportOptions(p.Stdout, report.Options{})
 			if err != nil {
 				return err
 			}

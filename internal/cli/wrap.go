@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"headroom/internal/visible"
 )
 
 // wrapper prints paragraphs no wider than the terminal, or 100 columns where there is none.
 type wrapper struct {
-	out    io.Writer
-	width  int
-	colour bool
+	out   io.Writer
+	width int
+	// colour makes an escape sequence for out; nil for none.
+	colour func(sequence string) string
 }
 
 const plainWidth = 100
@@ -35,7 +38,7 @@ func (w *wrapper) line(prefix, text string) {
 func wrap(text string, width int) []string {
 	var lines []string
 	current := ""
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(visible.Text(text)) {
 		switch {
 		case current == "":
 			current = word

@@ -88,7 +88,7 @@ func newAblationPage(t ablationText) (ablationPage, error) {
 			if p == nil {
 				continue
 			}
-			row := ablationPageRow{Class: string(p.Verdict), Name: names[s.Number], Verdict: string(p.Verdict), Visible: visibleText(visible(p)), Cost: costWord(s.Cost)}
+			row := ablationPageRow{Class: string(p.Verdict), Name: names[s.Number], Verdict: string(p.Verdict), Visible: visibleText(detectable(p)), Cost: costWord(s.Cost)}
 			row.Alone, row.AloneBounds = estimateTexts(p.Alone)
 			row.Set, row.SetBounds = estimateTexts(p.Removed)
 			number.Rows = append(number.Rows, row)

@@ -83,7 +83,7 @@ func (p *paragraphs) prices(t ablationText, n ablationNumber) {
 		change, bounds = estimateTexts(c.Removed)
 		set.cells, setBounds.cells = append(set.cells, change), append(setBounds.cells, bounds)
 		verdict.cells = append(verdict.cells, string(c.Verdict))
-		seen.cells = append(seen.cells, visibleText(visible(c)))
+		seen.cells = append(seen.cells, visibleText(detectable(c)))
 		cost.cells = append(cost.cells, costWord(s.Cost))
 	}
 	lay := func() grid {

@@ -127,7 +127,7 @@ func (t ablationText) headline() string {
 			continue
 		}
 		for _, p := range s.Cells {
-			most = max(most, visible(&p))
+			most = max(most, detectable(&p))
 		}
 	}
 	text := strings.Join(parts, "; ")
@@ -237,9 +237,9 @@ func estimateTexts(e *ablation.Estimate) (change, bounds string) {
 
 func joined(e *ablation.Estimate) string { return joinNonEmpty(estimateTexts(e)) }
 
-// visible is the smallest difference, as a share, that would have been seen of a setting about which nothing is decided: alone or in the set,
+// detectable is the smallest difference, as a share, that would have been seen of a setting about which nothing is decided: alone or in the set,
 // whichever shows it first. 0 where something is decided or nothing can be said.
-func visible(p *ablation.Price) float64 {
+func detectable(p *ablation.Price) float64 {
 	least := 0.0
 	for _, e := range []*ablation.Estimate{p.Alone, p.Removed} {
 		if p.Verdict == ablation.Undecided && e != nil && e.Detectable != nil && (least == 0 || *e.Detectable < least) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"headroom/internal/visible"
 )
 
 // column of a table for the terminal.
@@ -35,6 +37,7 @@ const shortestName = 12
 // the names are shortened. Ranks are unique among the columns.
 func fit(all []column, width int) (g grid, left []string) {
 	for _, c := range all {
+		c.title, c.cells = visible.Line(c.title), lines(c.cells)
 		if c.figures {
 			c.cells = alignUnits(c.cells)
 		}
@@ -69,6 +72,15 @@ func fit(all []column, width int) (g grid, left []string) {
 		}
 	}
 	return g, left
+}
+
+// lines are texts without what would leave their line.
+func lines(texts []string) []string {
+	shown := make([]string, len(texts))
+	for i, text := range texts {
+		shown[i] = visible.Line(text)
+	}
+	return shown
 }
 
 func (c column) width() int {
@@ -148,6 +160,7 @@ func alignUnits(cells []string) []string {
 
 // shorten cuts a text to a width and says so with a dot.
 func shorten(text string, width int) string {
+	text = visible.Line(text)
 	runes := []rune(text)
 	if len(runes) <= width {
 		return text

@@ -20,6 +20,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/golden"
 	"headroom/internal/lab"
+	"headroom/internal/visible"
 )
 
 // comparedRun makes a run of the jobs given, eight repetitions each, that differ from each other as much as the job's noise says.
@@ -197,7 +198,7 @@ func TestCompareFitsTheTerminal(t *testing.T) {
 // Colour adds nothing that the text does not say.
 func TestCompareColourIsASecondSignal(t *testing.T) {
 	d := comparison(t)
-	coloured := writtenComparison(t, d, "table", Options{Width: 120, Colour: true})
+	coloured := writtenComparison(t, d, "table", Options{Width: 120, Colour: visible.Key("").Own})
 	if !strings.Contains(coloured, "\x1b[31mslower\x1b[0m") {
 		t.Error("slower is not red")
 	}

@@ -25,8 +25,8 @@ type Options struct {
 	ShortID func(id string) string
 	// Again are the flags of a comparison, for the command that is said next.
 	Again string
-	// Colour repeats with escape sequences what the text already says.
-	Colour bool
+	// Colour makes escape sequences that the writer sends, which repeat what the text already says; nil for none.
+	Colour func(sequence string) string
 	// Serials prints serial numbers and world wide names. Without it they are hidden wherever they stand.
 	Serials bool
 	// Names shows what targets are called by which a run tells them apart, also without Serials: for whoever measured them.

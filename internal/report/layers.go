@@ -31,7 +31,7 @@ func WriteLayers(w io.Writer, d layers.Document, o Options) error {
 		writeMark(out.out, m, false, out.width, o)
 	}
 	for _, n := range d.Notes {
-		out.wrapped(plain, alarm.paint("!", o)+" "+n, 2)
+		out.marked("! ", n, 2)
 	}
 	out.wrapped(faint, fmt.Sprintf("Each interval holds with %s by itself. Differences are taken within a pass, so that what drifts meets all layers alike. "+
 		"CPU is that of the load's own process: threads of the kernel are not in it.", confidenceDigits(d.Confidence)), 0)

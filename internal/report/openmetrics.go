@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"headroom/internal/lab"
+	"headroom/internal/visible"
 )
 
 // writeOpenMetrics writes text that is OpenMetrics and the older Prometheus text format at once, because node_exporter's
@@ -152,9 +153,10 @@ func labelText(labels []label) string {
 	return "{" + strings.Join(words, ",") + "}"
 }
 
-// escapeLabel knows the three characters that the formats escape. Bytes that are no UTF-8 make a reader refuse the file.
+// escapeLabel knows the three characters that the formats escape. Bytes that are no UTF-8 make a reader refuse the file, as would the
+// escapes of control characters, were they made later.
 func escapeLabel(v string) string {
-	v = strings.ToValidUTF8(v, "�")
+	v = visible.Text(strings.ToValidUTF8(v, "�"))
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(v)
 }
 

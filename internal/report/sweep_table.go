@@ -202,25 +202,18 @@ func (p *paragraphs) sweepCells(d *sweep.Document, all []mark) {
 		reached.cells = append(reached.cells, share)
 	}
 	g, left := fit([]column{name, metric, value, signs, best, enough, between, gain, interval, stops, reference, bounds, reached}, p.width)
-	for _, l := range g.lines(p.o) {
-		p.line(shorten(l, p.width+escapes(l)))
+	bare := p.o
+	bare.Colour = nil
+	coloured := g.lines(p.o)
+	for i, l := range g.lines(bare) {
+		if columns(l) > p.width {
+			p.line(shorten(l, p.width))
+			continue
+		}
+		p.line(coloured[i])
 	}
 	if len(left) > 0 {
 		p.wrapped(faint, "Left out for want of room: "+sentence(left)+".", 0)
-	}
-}
-
-// escapes is how many characters of a line are colour.
-func escapes(line string) int {
-	n := 0
-	for rest := line; ; {
-		i := strings.Index(rest, "\x1b[")
-		if i < 0 {
-			return n
-		}
-		end := strings.IndexByte(rest[i:], 'm')
-		n += end + 1
-		rest = rest[i+end+1:]
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/lab"
+	"headroom/internal/visible"
 )
 
 // defaultWidth is that of a terminal which does not tell.
@@ -255,15 +256,16 @@ const (
 )
 
 func (s style) paint(text string, o Options) string {
-	if !o.Colour || s == plain || strings.TrimSpace(text) == "" {
+	if o.Colour == nil || s == plain || strings.TrimSpace(text) == "" {
 		return text
 	}
-	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+	return o.Colour("\x1b["+string(s)+"m") + text + o.Colour("\x1b[0m")
 }
 
 // wrap breaks a text at spaces into lines of at most width columns; the lines after the first begin with an indent. A word
 // that is longer than a line is broken.
 func wrap(text string, width, indent int) []string {
+	text = visible.Text(text) // before it is measured
 	var lines []string
 	lead := text[:len(text)-len(strings.TrimLeft(text, " "))]
 	line, empty := lead, true

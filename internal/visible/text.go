@@ -1,0 +1,83 @@
+// Package visible keeps what others have named or printed from acting on a terminal: characters that a terminal obeys rather
+// than prints, and those that turn the order of what is read, are written as \u001b and \u202e.
+//
+// JSON strings know the same notation, so that a document means the same after it. A byte that is no UTF-8 becomes \xff.
+package visible
+
+import (
+	"bytes"
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text shows a text of several lines: line ends and tabs stay.
+func Text(s string) string { return string(whole([]byte(s), false)) }
+
+// Line shows what has to stay within a line, such as a name: line ends and tabs are characters like the others.
+func Line(s string) string { return string(whole([]byte(s), true)) }
+
+// whole shows data to which nothing is added.
+func whole(data []byte, line bool) []byte {
+	out, rest := show(data, "", line)
+	if len(rest) == 0 {
+		return out
+	}
+	return append(out[:len(out):len(out)], cut(rest)...)
+}
+
+// acts says whether a terminal would do something else with a character than print it.
+func acts(r rune) bool {
+	// U+2028 and U+2029 end lines, U+009B begins a sequence as ESC [ does.
+	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// show replaces what must not be sent. What follows the key goes as it is. The rest is the end of the data, which the next piece may complete.
+func show(data []byte, key Key, line bool) (out, rest []byte) {
+	start := 0 // of what is not in out yet
+	replace := func(from, to int, with []byte) {
+		out = append(append(out, data[start:from]...), with...)
+		start = to
+	}
+	for i := 0; i < len(data); {
+		c := data[i]
+		switch {
+		case ' ' <= c && c < 0x7f || !line && (c == '\n' || c == '\t'):
+			i++
+			continue
+		case c == escape && key != "":
+			after := data[i:]
+			if len(after) <= len(key) && bytes.HasPrefix([]byte(key), after) {
+				return append(out, data[start:i]...), after
+			}
+			if bytes.HasPrefix(after, []byte(key)) {
+				replace(i, i+len(key)+1, after[len(key):len(key)+1])
+				i = start
+				continue
+			}
+		case c >= utf8.RuneSelf && !utf8.FullRune(data[i:]):
+			return append(out, data[start:i]...), data[i:]
+		}
+		r, size := utf8.DecodeRune(data[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			replace(i, i+size, cut(data[i:i+size]))
+		case acts(r):
+			replace(i, i+size, fmt.Appendf(nil, "\\u%04x", r))
+		}
+		i += size
+	}
+	if start == 0 {
+		return data, nil // nothing to show, which is nearly always so
+	}
+	return append(out, data[start:]...), nil
+}
+
+// cut shows the bytes of a character that is not whole.
+func cut(rest []byte) []byte {
+	var out []byte
+	for _, b := range rest {
+		out = fmt.Appendf(out, "\\x%02x", b)
+	}
+	return out
+}
