@@ -14,8 +14,8 @@ import (
 var ablationPageText string
 
 type ablationPage struct {
-	Title, Headline     string
-	Style, CompareStyle template.CSS
+	Head            pageHead
+	Title, Headline string
 	// Broken are the controls that failed; they stand by the answer.
 	Broken []string
 	// Heads and Beside are the loads side by side, where there are several.
@@ -51,15 +51,11 @@ func writeAblationPage(w io.Writer, d ablation.Document, _ Options) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.New("ablation").Parse(ablationPageText)
-	if err != nil {
-		return err
-	}
-	return t.Execute(w, page)
+	return writeHTML(w, ablationPageText, page)
 }
 
 func newAblationPage(t ablationText) (ablationPage, error) {
-	page := ablationPage{Title: "ablation", Headline: t.headline(), Style: template.CSS(pageStyle), CompareStyle: template.CSS(comparePageStyle),
+	page := ablationPage{Head: newPageHead(t.headline(), "", comparePageStyle), Title: "ablation", Headline: t.headline(),
 		Costs: t.costs(), Sums: t.sums(), Marks: warningTexts(t.marks), Reading: t.reading()}
 	controls, broken := t.controls()
 	if broken {

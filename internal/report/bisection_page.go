@@ -2,7 +2,6 @@ package report
 
 import (
 	_ "embed"
-	"html/template"
 	"io"
 
 	"headroom/internal/bisection"
@@ -12,8 +11,8 @@ import (
 var bisectionPageText string
 
 type bisectionPage struct {
+	Head                       pageHead
 	Headline, Ends, ValueTitle string
-	Style, CompareStyle        template.CSS
 	Answer                     []string
 	Before                     []string
 	Steps                      []bisectionPageStep
@@ -35,8 +34,8 @@ type bisectionPageCandidate struct{ Name, Good, Probability string }
 func writeBisectionPage(w io.Writer, d bisection.Document, _ Options) error {
 	t := newBisectionText(d)
 	answer := t.answer()
-	page := bisectionPage{Headline: answer[0], Answer: answer[1:], Ends: t.ends(), Before: t.before(), ValueTitle: t.valueTitle(), Style: template.CSS(pageStyle),
-		CompareStyle: template.CSS(comparePageStyle), Left: t.left(), Marks: warningTexts(t.marks), Reading: t.reading()}
+	page := bisectionPage{Headline: answer[0], Answer: answer[1:], Ends: t.ends(), Before: t.before(), ValueTitle: t.valueTitle(),
+		Head: newPageHead(answer[0], "", comparePageStyle), Left: t.left(), Marks: warningTexts(t.marks), Reading: t.reading()}
 	for _, s := range t.Steps {
 		page.Steps = append(page.Steps, bisectionPageStep{s.Number, s.Purpose, t.tried(s), t.value(s.Value), t.likeliest(s, 3)})
 	}
@@ -47,9 +46,5 @@ func writeBisectionPage(w io.Writer, d bisection.Document, _ Options) error {
 		}
 		page.Candidates = append(page.Candidates, row)
 	}
-	parsed, err := template.New("bisection").Parse(bisectionPageText)
-	if err != nil {
-		return err
-	}
-	return parsed.Execute(w, page)
+	return writeHTML(w, bisectionPageText, page)
 }

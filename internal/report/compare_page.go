@@ -21,8 +21,7 @@ var (
 const mostListed = 100
 
 type comparePage struct {
-	Title               string
-	Style, CompareStyle template.CSS
+	Head pageHead
 	// BaseWord and NewWord name the sides where a narrow screen has no columns.
 	BaseWord, NewWord string
 	Parts             []comparePart
@@ -61,11 +60,7 @@ type comparePageDifference struct{ Name, Base, New, Why string }
 
 // writeComparePage writes one page with a part for each new run.
 func writeComparePage(w io.Writer, d *compare.Document, _ Options) error {
-	t, err := template.New("compare").Parse(comparePageText)
-	if err != nil {
-		return err
-	}
-	page := comparePage{Style: template.CSS(pageStyle), CompareStyle: template.CSS(comparePageStyle), BaseWord: "base", NewWord: "new"}
+	page := comparePage{BaseWord: "base", NewWord: "new"}
 	var titles []string
 	for i := range d.New {
 		part, err := newComparePart(d, &d.New[i])
@@ -75,8 +70,8 @@ func writeComparePage(w io.Writer, d *compare.Document, _ Options) error {
 		page.Parts = append(page.Parts, part)
 		titles = append(titles, part.Headline)
 	}
-	page.Title = strings.Join(titles, "; ")
-	return t.Execute(w, page)
+	page.Head = newPageHead(strings.Join(titles, "; "), "", comparePageStyle)
+	return writeHTML(w, comparePageText, page)
 }
 
 func newComparePart(d *compare.Document, n *compare.Next) (comparePart, error) {

@@ -2,7 +2,6 @@ package report
 
 import (
 	_ "embed"
-	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -10,17 +9,17 @@ import (
 	"headroom/internal/history"
 )
 
-//go:embed history.html.tmpl
-var historyPageText string
+var (
+	//go:embed history.html.tmpl
+	historyPageText string
+	//go:embed history.css
+	historyPageStyle string
+)
 
 // WriteHistoryPage writes the history as one page that needs nothing else: the answer, a picture of each cell's runs with their
 // intervals and the levels between its changes, and what else changed at each.
 func WriteHistoryPage(w io.Writer, d history.Document, o Options) error {
-	t, err := template.New("history").Parse(historyPageText)
-	if err != nil {
-		return err
-	}
-	p := historyPage{Title: "History of " + d.Suite, Style: template.CSS(pageStyle)}
+	p := historyPage{Head: newPageHead("History of "+d.Suite, "", historyPageStyle)}
 	for i := range d.Series {
 		h := historyText{Document: &d, s: &d.Series[i], o: o}
 		s := historySeries{Title: h.title(), Answer: h.answer(), Reading: append(h.reading(), h.next()...)}
@@ -32,12 +31,11 @@ func WriteHistoryPage(w io.Writer, d history.Document, o Options) error {
 		}
 		p.Series = append(p.Series, s)
 	}
-	return t.Execute(w, p)
+	return writeHTML(w, historyPageText, p)
 }
 
 type historyPage struct {
-	Title  string
-	Style  template.CSS
+	Head   pageHead
 	Series []historySeries
 }
 

@@ -32,12 +32,12 @@ func writeSection(out *bufio.Writer, s *Summary, section int) {
 	}
 	fmt.Fprintf(out, "## %s\n\n%s\n\n", notes(escapeMarkdown(title(s, all))), notes(escapeMarkdown(verdict(s, all))))
 	for _, c := range conditions(s) {
-		fmt.Fprintf(out, "- %s: %s\n", c.Name, escapeMarkdown(c.Text))
+		fmt.Fprintf(out, "- %s: %s\n", escapeMarkdown(c.Name), escapeMarkdown(c.Text))
 	}
 	numbers := tableNumbers(needsMean(rows(s)), rows(s))
 	out.WriteString("\n| job | |")
 	for _, n := range numbers {
-		out.WriteString(" " + n.title + " |")
+		out.WriteString(" " + escapeMarkdown(n.title) + " |")
 	}
 	out.WriteString("\n| --- | --- |" + strings.Repeat(" ---: |", len(numbers)) + "\n")
 	for _, r := range rows(s) {
@@ -51,7 +51,7 @@ func writeSection(out *bufio.Writer, s *Summary, section int) {
 			metric, m := n.of(r)
 			text := ""
 			if m != nil {
-				text = joinNonEmpty(n.text(m), spreadText(m), notes(of(metric)))
+				text = joinNonEmpty(escapeMarkdown(n.text(m)), spreadText(m), notes(of(metric)))
 			}
 			out.WriteString(" " + text + " |")
 		}
@@ -116,7 +116,7 @@ func escapeMarkdown(text string) string {
 		switch {
 		case r == '\n' || r == '\r':
 			b.WriteByte(' ')
-		case strings.ContainsRune("\\`*_[]<>|~#", r):
+		case strings.ContainsRune("\\`*_[]<>|~#&", r):
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		default:

@@ -13,12 +13,9 @@ import (
 	"headroom/internal/unit"
 )
 
-// The page is one file without anything from elsewhere: style and script are in it, fonts are the reader's own.
 var (
 	//go:embed page.html.tmpl
 	pageText string
-	//go:embed page.css
-	pageStyle string
 	//go:embed page.js
 	pageScript string
 )
@@ -29,23 +26,18 @@ const mostPictured = 40
 
 // writePage writes one page with a part a run.
 func writePage(w io.Writer, runs []Summary, _ Options) error {
-	t, err := template.New("page").Parse(pageText)
-	if err != nil {
-		return err
-	}
-	p := page{Style: template.CSS(pageStyle), Script: template.JS(pageScript)}
+	p := page{Script: template.JS(pageScript)}
 	var titles []string
 	for i := range runs {
 		p.Runs = append(p.Runs, newPageRun(&runs[i], i+1))
 		titles = append(titles, title(&runs[i], nil))
 	}
-	p.Title = strings.Join(titles, "; ")
-	return t.Execute(w, p)
+	p.Head = newPageHead(strings.Join(titles, "; "), pageScript, heatStyle())
+	return writeHTML(w, pageText, p)
 }
 
 type page struct {
-	Title  string
-	Style  template.CSS
+	Head   pageHead
 	Script template.JS
 	Runs   []pageRun
 }

@@ -17,12 +17,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"headroom/internal/lab"
 )
 
 // checker is put into the page under test. It writes down what it finds as an attribute, which --dump-dom shows.
 const checker = `<script>
 const found = [];
 addEventListener("error", (e) => found.push("error: " + e.message));
+addEventListener("securitypolicyviolation", (e) => found.push("forbidden: " + e.effectiveDirective + " " + e.blockedURI));
 addEventListener("load", () => {
   const wide = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth > wide) found.push("the page is " + document.documentElement.scrollWidth + " wide in " + wide);
@@ -58,6 +61,92 @@ func TestComparePageInChromium(t *testing.T) {
 func TestSweepPageInChromium(t *testing.T) {
 	lookAt(t, writtenSweep(t, bySuite(10), "html", Options{}))
 	lookAt(t, writtenSweep(t, byKernel(), "html", Options{}))
+}
+
+// watcher goes before the policy, which is then not for it. It writes down what the policy forbids, and tries the page's own script.
+const watcher = `<script>
+const forbidden = [];
+addEventListener("securitypolicyviolation", (e) => forbidden.push(e.effectiveDirective));
+addEventListener("load", () => setTimeout(() => {
+  const drawing = document.querySelector("figure:not(.forest) .drawing");
+  if (drawing) drawing.dispatchEvent(new PointerEvent("pointermove", {clientX: drawing.getBoundingClientRect().left + 5, bubbles: true}));
+  document.documentElement.dataset.tip = document.querySelector(".tip") !== null;
+  document.documentElement.dataset.font = getComputedStyle(document.body).fontFamily;
+  document.documentElement.dataset.forbidden = [...new Set(forbidden)].sort().join(" ");
+}, 200));
+</script>`
+
+// attack is what a name could be, were there a place where it is not escaped.
+const attack = `<script>document.documentElement.dataset.owned = "script"</script><img src="data:," onerror="document.documentElement.dataset.owned = 'handler'">
+<style>body { font-family: cursive !important; }</style><iframe srcdoc="<script>parent.document.documentElement.dataset.owned = 'frame'</script>"></iframe>`
+
+// A browser carries out the page's own script and no other: not from a name, and not where a name would get into the page as it is.
+func TestPolicyInChromium(t *testing.T) {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not installed: apt-get install chromium")
+	}
+	watched := func(t *testing.T, page string) func(name string) string {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "page.html")
+		if err := os.WriteFile(file, []byte(strings.Replace(page, "<head>", "<head>"+watcher, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		attributes := regexp.MustCompile(`(?s)<html[^>]*>`).FindString(chrome(t, chromium, "--dump-dom", "--virtual-time-budget=5000", "file://"+file))
+		if !strings.Contains(attributes, "data-forbidden=") {
+			t.Fatalf("the page's checks did not run: %s", attributes)
+		}
+		return func(name string) string {
+			m := regexp.MustCompile(`data-` + name + `="([^"]*)"`).FindStringSubmatch(attributes)
+			if m == nil {
+				return ""
+			}
+			return html.UnescapeString(m[1])
+		}
+	}
+	kinds := pages(t)
+	named := fixtures(t)
+	for i := range named {
+		named[i].Label, named[i].Suite = attack, attack
+		for j := range named[i].Cells {
+			named[i].Cells[j].Job = attack
+			named[i].Cells[j].Warnings = append(named[i].Cells[j].Warnings, Warning{Warning: lab.Warning{Code: attack, Text: attack, Taints: []string{"*"}}})
+		}
+	}
+	kinds["attack by name"] = written(t, "html", named, Options{})
+	for name, page := range kinds {
+		t.Run(name, func(t *testing.T) {
+			seen := watched(t, page)
+			if seen("forbidden") != "" || seen("owned") != "" {
+				t.Errorf("forbidden: %q, carried out: %q", seen("forbidden"), seen("owned"))
+			}
+			if own := strings.Contains(page, "pointermove"); seen("tip") != fmt.Sprint(own) {
+				t.Errorf("its script is %v, and ran: %s", own, seen("tip"))
+			}
+			if !strings.HasPrefix(seen("font"), "system-ui") {
+				t.Errorf("its style does not apply: %s", seen("font"))
+			}
+		})
+	}
+	for _, name := range []string{"run", "history"} {
+		t.Run("a hole in "+name, func(t *testing.T) {
+			holed := strings.Replace(kinds[name], "</body>", attack+"</body>", 1)
+			seen := watched(t, holed)
+			if seen("owned") != "" || !strings.HasPrefix(seen("font"), "system-ui") {
+				t.Errorf("carried out: %q, applied: %s", seen("owned"), seen("font"))
+			}
+			for _, part := range []string{"script-src-elem", "script-src-attr", "style-src-elem"} {
+				if !strings.Contains(seen("forbidden"), part) {
+					t.Errorf("%s is not forbidden: %s", part, seen("forbidden"))
+				}
+			}
+			// Without the policy the attack works, or it would show nothing.
+			bare := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).ReplaceAllString(holed, "")
+			if seen = watched(t, bare); seen("owned") == "" || seen("forbidden") != "" || seen("font") != "cursive" {
+				t.Errorf("without the policy: carried out %q, forbidden %q, applied %s", seen("owned"), seen("forbidden"), seen("font"))
+			}
+		})
+	}
 }
 
 func lookAt(t *testing.T, page string) {

@@ -93,7 +93,7 @@ func markdownMatrix(out *bufio.Writer, title string, m *sweepMatrix, of func(*sw
 
 func markdownCurves(out *bufio.Writer, d *sweep.Document) {
 	for _, c := range d.Curves {
-		fmt.Fprintf(out, "\n**%s, %s**\n\n| %s | reached | mean | %s |\n| --- | ---: | ---: | ---: |\n", escapeMarkdown(c.Title), c.Direction, escapeMarkdown(d.Factor), c.Quantile)
+		fmt.Fprintf(out, "\n**%s, %s**\n\n| %s | reached | mean | %s |\n| --- | ---: | ---: | ---: |\n", escapeMarkdown(c.Title), escapeMarkdown(c.Direction), escapeMarkdown(d.Factor), escapeMarkdown(c.Quantile))
 		for _, p := range c.Points {
 			var cells []string
 			for _, one := range []struct {

@@ -3,7 +3,6 @@ package report
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -13,8 +12,12 @@ import (
 	"headroom/internal/unit"
 )
 
-//go:embed sweep.html.tmpl
-var sweepPageText string
+var (
+	//go:embed sweep.html.tmpl
+	sweepPageText string
+	//go:embed sweep.css
+	sweepPageStyle string
+)
 
 // mostHeat is how many loads the heat map shows at once.
 const mostHeat = 24
@@ -23,8 +26,8 @@ const mostHeat = 24
 const mostLines = 12
 
 type sweepPage struct {
+	Head     pageHead
 	Title    string
-	Style    template.CSS
 	Factor   string
 	Answer   []string
 	Share    string
@@ -106,11 +109,8 @@ type sweepLine struct {
 
 // writeSweepPage writes one page that needs nothing else.
 func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
-	t, err := template.New("sweep").Parse(sweepPageText)
-	if err != nil {
-		return err
-	}
-	p := sweepPage{Title: "Sweep over " + d.Factor, Style: template.CSS(pageStyle), Factor: d.Factor, Answer: sweepAnswer(d), Share: roundPercent(d.Share),
+	title := "Sweep over " + d.Factor
+	p := sweepPage{Head: newPageHead(title, "", sweepPageStyle, heatStyle()), Title: title, Factor: d.Factor, Answer: sweepAnswer(d), Share: roundPercent(d.Share),
 		Baseline: d.Baseline, Harm: harmTexts(d), Notes: d.Notes, Reading: slices.Concat(costsText(d), sweepReading(d))}
 	if m := matrixOf(d); m != nil {
 		p.Tables = []sweepPageTable{
@@ -157,7 +157,7 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 			p.Marks = append(p.Marks, sweepPageMark{m.sign(), m.code, text.text, text.about(3)})
 		}
 	}
-	return t.Execute(w, p)
+	return writeHTML(w, sweepPageText, p)
 }
 
 // page is a matrix as a table with its heads.

@@ -1,0 +1,67 @@
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+)
+
+// The head of every page. A page is one file without anything from elsewhere: style and script are in it, fonts are the reader's own.
+var (
+	//go:embed head.html.tmpl
+	headText string
+	//go:embed page.css
+	pageStyle string
+)
+
+type pageHead struct {
+	Title, Policy string
+	Style         template.CSS
+}
+
+// newPageHead is the head of a page with a script, or none, and styles of its own behind those of all pages.
+func newPageHead(title, script string, styles ...string) pageHead {
+	style := pageStyle + strings.Join(styles, "")
+	return pageHead{Title: title, Policy: policy(style, script), Style: template.CSS(style)}
+}
+
+// policy has a browser carry out and apply what headroom put into the page and nothing that came with a name; nothing is fetched, and no form is sent.
+// img-src is for the empty icon, which spares the server a request.
+func policy(style, script string) string {
+	p := "default-src 'none'; img-src data:; style-src " + sourceHash(style)
+	if script != "" {
+		p += "; script-src " + sourceHash(script)
+	}
+	return p + "; base-uri 'none'; form-action 'none'"
+}
+
+// sourceHash is how a policy names the text of an element: https://www.w3.org/TR/CSP3/#grammardef-hash-source
+func sourceHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// heatStyle has a class for each tint of a map: a policy without inline styles leaves no other way to give a cell its own.
+func heatStyle() string {
+	var b strings.Builder
+	for percent := range 101 {
+		fmt.Fprintf(&b, ".map .h%d{--heat:%d%%}", percent, percent)
+	}
+	return b.String()
+}
+
+// writeHTML fills in a page whose template begins with the head.
+func writeHTML(w io.Writer, text string, page any) error {
+	t, err := template.New("head").Parse(headText)
+	if err == nil {
+		t, err = t.New("page").Parse(text)
+	}
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, page)
+}

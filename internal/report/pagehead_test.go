@@ -1,0 +1,99 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+
+	"headroom/internal/history"
+)
+
+// pages are one of each kind, and of those whose content depends on what was measured, several.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	var remembered history.Document
+	if err := json.Unmarshal([]byte(`{"schema": "headroom/history/v1", "suite": "nvme", "alpha": 0.05, "margin": 0.03, "verdict": "none",
+ "series": [{"host": "h1", "target": "local", "place": {"kind": "device", "path": "/dev/nvme1n1"}, "verdict": "none", "fewest_after": 5,
+   "runs": [{"id": "7KQ4M2X9TD", "created": "2026-10-03T03:00:00Z", "complete": true}, {"id": "2JYYXZC13Z", "created": "2026-10-04T03:00:00Z", "complete": true}],
+   "cells": [{"job": "randread", "params": {"bs": "4k"}, "levels": {}, "name": "randread 4k", "metric": "read.iops", "unit": "1/s", "better": "higher",
+     "points": [{"run": "7KQ4M2X9TD", "center": 1580000, "lo": 1578000, "hi": 1583000, "n": 3}, {"run": "2JYYXZC13Z", "center": 1570000, "n": 3}],
+     "changes": [], "newest": {"run": "2JYYXZC13Z", "against": 1, "verdict": "none", "why": "as before"}}]}]}`), &remembered); err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]string{
+		"run": written(t, "html", fixtures(t), Options{}), "compare": writtenComparison(t, comparison(t), "html", Options{}),
+	}
+	for name, d := range sweeps() {
+		written["sweep "+name] = writtenSweep(t, d, "html", Options{})
+	}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"ablation":  func(b *bytes.Buffer) error { return writeAblationPage(b, hardened(twoCells(), costly), Options{}) },
+		"bisection": func(b *bytes.Buffer) error { return writeBisectionPage(b, hunted(), Options{}) },
+		"history":   func(b *bytes.Buffer) error { return WriteHistoryPage(b, remembered, Options{}) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		written[name] = b.String()
+	}
+	return written
+}
+
+// Every page forbids all but its own script and its own style, by their hashes, and has nothing that the policy would forbid.
+func TestPagesAllowOnlyTheirOwnScript(t *testing.T) {
+	meta := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy" content="([^"]*)">`)
+	forbidden := regexp.MustCompile(`(?i)<[^<>]*\s(on[a-z]+|style|srcdoc|action|formaction)\s*=|javascript:|<(iframe|object|embed|base|form)\b|@import|url\(`)
+	scripts := 0
+	for name, page := range pages(t) {
+		found := meta.FindAllStringSubmatchIndex(page, -1)
+		if len(found) != 1 {
+			t.Errorf("%s: %d policies", name, len(found))
+			continue
+		}
+		policy := html.UnescapeString(page[found[0][2]:found[0][3]])
+		want := "default-src 'none'; img-src data:"
+		for _, element := range []string{"style", "script"} {
+			parts := regexp.MustCompile(`(?s)<`+element+`\b([^>]*)>(.*?)</`+element+`>`).FindAllStringSubmatch(page, -1)
+			if len(parts) > 1 || element == "style" && len(parts) == 0 {
+				t.Errorf("%s: %d elements %s", name, len(parts), element)
+			}
+			if len(parts) == 0 {
+				continue
+			}
+			if parts[0][1] != "" {
+				t.Errorf("%s: the %s has attributes: %s", name, element, parts[0][1])
+			}
+			if strings.Index(page, parts[0][0]) < found[0][1] {
+				t.Errorf("%s: the %s stands before the policy, which is not for it then", name, element)
+			}
+			want += "; " + element + "-src " + sourceHash(parts[0][2])
+			if element == "script" {
+				scripts++
+			}
+		}
+		if want += "; base-uri 'none'; form-action 'none'"; policy != want {
+			t.Errorf("%s: the policy is\n%s\nnot\n%s", name, policy, want)
+		}
+		bare := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>`).ReplaceAllString(page, "")
+		if bad := forbidden.FindString(bare); bad != "" {
+			t.Errorf("%s: the policy forbids %s", name, bad)
+		}
+		if strings.Contains(page, "ZgotmplZ") {
+			t.Errorf("%s: the template has refused something", name)
+		}
+	}
+	if scripts == 0 {
+		t.Error("no page has a script")
+	}
+}
+
+// A hash is of the text as the browser reads it: https://www.w3.org/TR/CSP3/#example-hash has this one.
+func TestSourceHash(t *testing.T) {
+	if got, want := sourceHash("alert('Hello, world.');"), "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
