@@ -28,6 +28,7 @@ type compareOptions struct {
 	alpha   float64
 	anyway  bool
 	output  string
+	raw     bool
 	failOn  string
 	serials bool
 
@@ -96,6 +97,7 @@ target or on several.`,
 	f.BoolVar(&o.all, "all", false, "compare all metrics that both sides have")
 	f.BoolVar(&o.anyway, "anyway", false, "compare what is incomparable nevertheless")
 	f.StringVarP(&o.output, "output", "o", "", "file to write: .html, .md, .csv or .json (default: a table)")
+	rawCellsFlag(c, &o.raw)
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 where something is slower, or different; with 5 where that is undecided")
 	f.BoolVar(&o.serials, "serials", false, "show serial numbers in files")
 	live.flags(c)
@@ -250,7 +252,7 @@ func (o compareOptions) format(json bool) (string, error) {
 
 func (p *program) writeComparison(d compare.Document, format string, o compareOptions) error {
 	var b bytes.Buffer
-	options := report.Options{Width: columns(p.Stdout), Serials: o.serials, Again: o.again()}
+	options := report.Options{Width: columns(p.Stdout), Serials: o.serials, RawCells: o.raw, Again: o.again()}
 	if o.output == "" {
 		options.Colour = p.colour(p.Stdout)
 	}

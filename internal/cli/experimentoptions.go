@@ -63,6 +63,7 @@ type experimentOptions struct {
 	bootWay   string
 	bootLimit time.Duration
 	output    string
+	rawCells  bool
 }
 
 // flag is the name of the flag that says what is varied.
@@ -142,6 +143,7 @@ func (o *experimentOptions) commonFlags(c *cobra.Command) {
 	f.StringVar(&o.show, "show", "", "show a saved run again, and measure nothing")
 	f.BoolVar(&o.dryRun, "dry-run", false, "list every setting and command in order, and do nothing")
 	f.StringVarP(&o.output, "output", "o", "", "write the report to a file: .html, .md, .csv or .json")
+	rawCellsFlag(c, &o.rawCells)
 }
 
 // check refuses flags that would do nothing beside --resume or --show.

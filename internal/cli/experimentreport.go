@@ -28,7 +28,7 @@ func (p *program) reportExperiment(ref, kind string, o experimentOptions) error 
 		return err
 	}
 	write := func(w io.Writer) error {
-		options, err := p.reportOptions(w, report.Options{})
+		options, err := p.reportOptions(w, report.Options{RawCells: o.rawCells})
 		if err != nil {
 			return err
 		}

@@ -45,6 +45,7 @@ serial numbers, addresses, host and user names hidden, in what the load generato
 	f.StringVar(&format, "format", "json", strings.Join(formatNames(), ", "))
 	f.StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
 	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "1,5 and semicolons in csv and sheet")
+	rawCellsFlag(c, &o.RawCells)
 	f.BoolVar(&o.NoHeader, "no-header", false, "no line of titles in csv and sheet")
 	f.BoolVar(&o.Serials, "serials", false, "show serial numbers, addresses, host and user names")
 	return c

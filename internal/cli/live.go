@@ -64,7 +64,7 @@ func (o *liveOptions) flags(c *cobra.Command) {
 func (o *liveOptions) check(c *cobra.Command) error {
 	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume"}
 	onlyLive := []string{"set-base", "set-new", "destroy", "confirm"}
-	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "fail-on", "serials"}
+	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "fail-on", "serials", "raw-cells"}
 	var idle []string
 	why := "without --live or --layers"
 	switch {

@@ -160,6 +160,10 @@ func cellsFlag(c *cobra.Command, cells *bool) {
 	c.Flags().BoolVar(cells, "cells", false, "of a sweep or an ablation, show each load in each arm")
 }
 
+func rawCellsFlag(c *cobra.Command, raw *bool) {
+	c.Flags().BoolVar(raw, "raw-cells", false, "in csv and sheet, texts as they are: not '=x where a spreadsheet would take =x for a formula")
+}
+
 // writeTo writes runs to a file, which appears whole or not at all, or to standard output.
 func (p *program) writeTo(output, format string, write writer, bundles []*store.Bundle, o report.Options) error {
 	if output == "" || output == "-" {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 
@@ -9,8 +8,8 @@ import (
 )
 
 // writeAblationCSV writes one line a ratio: settings alone and removed, interactions, what is unexplained, the controls.
-func writeAblationCSV(w io.Writer, d ablation.Document, _ Options) error {
-	out := csv.NewWriter(w)
+func writeAblationCSV(w io.Writer, d ablation.Document, o Options) error {
+	out := newTable(w, o)
 	rows := [][]string{{"what", "settings", "cell", "metric", "unit", "better", "ratio", "lo", "hi", "confidence", "blocks", "verdict", "detectable", "cost"}}
 	add := func(what, settings, cell, metric, unit, better string, e *ablation.Estimate, cost string) {
 		if e != nil {
@@ -45,5 +44,5 @@ func writeAblationCSV(w io.Writer, d ablation.Document, _ Options) error {
 	for _, c := range d.Controls {
 		add("control", "", c.Cell, c.Metric, "", "", &c.Estimate, "")
 	}
-	return out.WriteAll(rows)
+	return out.writeAll(rows)
 }

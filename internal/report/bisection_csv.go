@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 
@@ -10,8 +9,8 @@ import (
 
 // writeBisectionCSV writes one line a measurement, with a column for each setting: 1 where it was as in the slow state, 0 where it was as in
 // the fast one.
-func writeBisectionCSV(w io.Writer, d bisection.Document, _ Options) error {
-	out := csv.NewWriter(w)
+func writeBisectionCSV(w io.Writer, d bisection.Document, o Options) error {
+	out := newTable(w, o)
 	head := []string{"number", "arm", "purpose", "metric", "unit", "value"}
 	for _, c := range d.Candidates {
 		head = append(head, c.Factor+"="+c.Bad)
@@ -28,5 +27,5 @@ func writeBisectionCSV(w io.Writer, d bisection.Document, _ Options) error {
 		}
 		rows = append(rows, append(row, applied...))
 	}
-	return out.WriteAll(rows)
+	return out.writeAll(rows)
 }

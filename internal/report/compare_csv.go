@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 	"strings"
@@ -10,8 +9,8 @@ import (
 )
 
 // writeCompareCSV writes one line a number.
-func writeCompareCSV(w io.Writer, d *compare.Document, _ Options) error {
-	out := csv.NewWriter(w)
+func writeCompareCSV(w io.Writer, d *compare.Document, o Options) error {
+	out := newTable(w, o)
 	rows := [][]string{{"base", "new", "job", "params", "levels", "metric", "unit", "better", "base_center", "base_lo", "base_hi", "base_n",
 		"new_center", "new_lo", "new_hi", "new_n", "ratio", "lo", "hi", "confidence", "per", "n", "margin", "verdict", "why"}}
 	names := map[string]string{}
@@ -32,7 +31,7 @@ func writeCompareCSV(w io.Writer, d *compare.Document, _ Options) error {
 		}
 		rows = append(rows, append(row, number(c.Margin), string(c.Verdict), c.Why))
 	}
-	return out.WriteAll(rows)
+	return out.writeAll(rows)
 }
 
 func optional(v *float64) string {

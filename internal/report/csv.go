@@ -124,11 +124,12 @@ func timeText(t time.Time) string {
 type sheetTable struct {
 	w     *csv.Writer
 	comma bool
+	raw   bool
 	err   error
 }
 
 func newTable(w io.Writer, o Options) *sheetTable {
-	t := &sheetTable{w: csv.NewWriter(w), comma: o.DecimalComma}
+	t := &sheetTable{w: csv.NewWriter(w), comma: o.DecimalComma, raw: o.RawCells}
 	if o.DecimalComma {
 		t.w.Comma = ';'
 	}
@@ -136,9 +137,22 @@ func newTable(w io.Writer, o Options) *sheetTable {
 }
 
 func (t *sheetTable) write(fields []string) {
+	if !t.raw {
+		fields = slices.Clone(fields)
+		for i := range fields {
+			fields[i] = withoutFormula(fields[i])
+		}
+	}
 	if t.err == nil {
 		t.err = t.w.Write(fields)
 	}
+}
+
+func (t *sheetTable) writeAll(rows [][]string) error {
+	for _, fields := range rows {
+		t.write(fields)
+	}
+	return t.flush()
 }
 
 func (t *sheetTable) flush() error {

@@ -38,6 +38,8 @@ type Options struct {
 	// DecimalComma writes 1,5 rather than 1.5 in csv and sheet, with semicolons between the fields: what a
 	// spreadsheet with a German, Russian or Italian locale reads.
 	DecimalComma bool
+	// RawCells leaves texts in what spreadsheets read as they are, also those that a spreadsheet takes for formulas.
+	RawCells bool
 }
 
 // Formats in the order in which help lists them.
