@@ -174,7 +174,10 @@ func (x *experiment) openBuilds(ctx context.Context) error {
 
 // buildTerms say how what was started for a build is found and ended.
 func buildTerms(t target.Target, owner string) commits.Terms {
-	return commits.Terms{Mark: runner.Marked(owner), End: func(ctx context.Context, folder string) error { return runner.EndProcesses(ctx, t, owner, folder) }}
+	mark := runner.Marked(owner)
+	return commits.Terms{Mark: mark, End: func(ctx context.Context, folder string) error {
+		return runner.EndProcesses(ctx, t, target.Started{Mark: mark, Folder: folder})
+	}}
 }
 
 // closeBuilds keeps what was built for a search that may go on, and removes it otherwise.

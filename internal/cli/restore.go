@@ -141,22 +141,23 @@ func (p *program) clearTarget(ctx context.Context, s *store.Store, run lab.Run, 
 	defer p.closeTarget(t)
 	level := mountOfRun(run)
 	if level == "" || len(left.Scratch) == 0 {
-		return p.clearThere(ctx, t, id, left)
+		return p.clearThere(ctx, t, s, run, left)
 	}
 	folder := filepath.Dir(left.Scratch[0])
 	if _, err := facts.PathsOfNFS(ctx, t, folder); err == nil {
-		return p.clearThere(ctx, t, id, left)
+		return p.clearThere(ctx, t, s, run, left)
 	}
 	var did []string
 	err = p.mountedOn(ctx, s, t, folder, level, func() error {
-		did, err = p.clearThere(ctx, t, id, left)
+		did, err = p.clearThere(ctx, t, s, run, left)
 		return err
 	})
 	return did, err
 }
 
 // clearThere removes what a run left on a target that can be reached.
-func (p *program) clearThere(ctx context.Context, t target.Target, id string, left lab.Leftovers) ([]string, error) {
+func (p *program) clearThere(ctx context.Context, t target.Target, s *store.Store, run lab.Run, left lab.Leftovers) ([]string, error) {
+	id := s.ShortID(run.ID)
 	kept, ok := t.(target.Leftovers)
 	if !ok {
 		return nil, &lab.Error{What: "what run " + id + " left can't be found", Target: t.Name()}
@@ -189,7 +190,11 @@ func (p *program) clearThere(ctx context.Context, t target.Target, id string, le
 		}
 	}
 	for _, folder := range left.Folders {
-		removed, err := runner.RemoveFolder(ctx, t, left.Jobs, folder)
+		started, err := runner.StartedBy(ctx, t, run.Cells, left.Jobs, folder)
+		if err != nil {
+			return nil, err
+		}
+		removed, err := runner.RemoveFolder(ctx, t, started)
 		if err != nil {
 			return nil, err
 		}

@@ -23,6 +23,8 @@ type commands struct {
 	tools Toolbox
 	// folder that holds those of the cells; empty without a directory.
 	folder string
+	// started is what they start.
+	started target.Started
 	// begun is the cell whose preparation has begun and whose clean-up has not.
 	begun string
 }
@@ -43,8 +45,15 @@ func (s *Session) openCommands(ctx context.Context) error {
 		return &lab.Error{Kind: lab.Usage, What: "{tree} is a folder of this machine, where commits are built", Target: s.elsewhere(),
 			Hints: []string{"give the suite a parameter of that name, and set it: --set tree=/srv/src"}}
 	}
-	if s.commands.tools, err = FindTools(ctx, s.Target, cells); err != nil || s.Place.Kind != lab.Directory {
+	if s.commands.tools, err = FindTools(ctx, s.Target, cells); err != nil {
 		return err
+	}
+	if s.commands.started, err = StartedBy(ctx, s.Target, cells, s.owner(), ""); err != nil {
+		return err
+	}
+	s.commands.started.Own = true
+	if s.Place.Kind != lab.Directory {
+		return nil
 	}
 	// The kernel tells working directories without links.
 	argv := []string{"readlink", "-f", "--", s.Place.Path}
@@ -53,6 +62,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 		err = &lab.Error{What: "can't find " + s.Place.Path, Target: s.elsewhere(), Command: argv, Output: string(out.Stderr)}
 	}
 	s.commands.folder = WorkFolder(strings.TrimSuffix(string(out.Stdout), "\n"), s.owner())
+	s.commands.started.Folder = s.commands.folder
 	return err
 }
 
@@ -183,7 +193,7 @@ func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 		warn(failed)
 		warn(err)
 	}
-	warn(EndProcesses(ctx, s.Target, s.owner(), s.commands.folder))
+	warn(s.endStarted(ctx))
 	if folder := s.folderOf(cell); folder != "" {
 		warn(removeTree(ctx, s.Target, folder))
 	}

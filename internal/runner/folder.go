@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"headroom/internal/lab"
@@ -19,8 +20,7 @@ func WorkFolder(dir, runID string) string { return filepath.Join(dir, "headroom-
 // mark is the variable in the environment of everything that a command starts.
 const mark = "HEADROOM_RUN"
 
-// Marked is the mark of a run, or of one of its targets. The id comes last, so that no mark is the start of another: it is looked for in
-// environments, where a text is found but not its end.
+// Marked is the mark of a run, or of one of its targets. The id comes last, so that no mark is the start of another.
 func Marked(owner string) string {
 	id, role, several := strings.Cut(owner, "-")
 	if !several {
@@ -58,15 +58,40 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 }
 
 // RemoveFolder ends what still runs for a run's commands, deletes the folder that they worked in, and says whether there was one.
-func RemoveFolder(ctx context.Context, t target.Target, owner, folder string) (bool, error) {
-	if err := EndProcesses(ctx, t, owner, folder); err != nil {
+func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool, error) {
+	if err := EndProcesses(ctx, t, of); err != nil {
 		return false, err
 	}
-	out, err := t.Run(ctx, "test", "-d", folder)
+	out, err := t.Run(ctx, "test", "-d", of.Folder)
 	if err != nil || out.ExitCode != 0 {
 		return false, err
 	}
-	return true, removeTree(ctx, t, folder)
+	return true, removeTree(ctx, t, of.Folder)
+}
+
+// StartedBy is what the commands of some cells have started on a target.
+func StartedBy(ctx context.Context, t target.Target, cells []lab.Cell, owner, folder string) (target.Started, error) {
+	of := target.Started{Mark: Marked(owner), Folder: folder}
+	var names []string
+	for _, c := range cells {
+		if c.Command == nil || c.Command.User == "" || slices.Contains(names, c.Command.User) {
+			continue
+		}
+		names = append(names, c.Command.User)
+		out, err := t.Run(ctx, "id", "-u", c.Command.User)
+		if err != nil {
+			return of, err
+		}
+		if out.ExitCode == 0 { // nobody runs anything as a user who is not there
+			of.Users = append(of.Users, strings.TrimSpace(string(out.Stdout)))
+		}
+	}
+	return of, nil
+}
+
+// endStarted ends what the session's commands have started.
+func (s *Session) endStarted(ctx context.Context) error {
+	return EndProcesses(ctx, s.Target, s.commands.started)
 }
 
 // removeTree deletes a folder of ours. A command may have mounted something in it, which is not ours to delete.
@@ -110,9 +135,6 @@ func mountedBelow(table, folder string) string {
 	return ""
 }
 
-// findProcesses lists the working directories of all processes, and the environments that hold the text $1.
-const findProcesses = `ls -l /proc/[0-9]*/cwd 2>/dev/null; grep -lsF -e "$1" /proc/[0-9]*/environ; exit 0`
-
 // The times that processes are given to end by themselves, and to be gone when they were killed.
 const (
 	grace   = 5 * time.Second
@@ -121,67 +143,29 @@ const (
 
 // EndProcesses ends everything that a run's commands have started: what carries the run's mark in its environment, and what works
 // below their folder, since some programs overwrite their environment. First they are asked to end.
-func EndProcesses(ctx context.Context, t target.Target, owner, folder string) error {
-	started := time.Now()
-	signal, asked := "-TERM", map[string]bool{}
+func EndProcesses(ctx context.Context, t target.Target, of target.Started) error {
+	began := time.Now()
+	signal, asked := syscall.SIGTERM, []string(nil)
 	for {
-		out, err := t.Run(ctx, "sh", "-c", findProcesses, "sh", Marked(owner))
-		if err != nil {
+		found, err := target.SignalStarted(ctx, t, of, signal, asked)
+		if err != nil || len(found) == 0 {
 			return err
 		}
-		found := processesIn(string(out.Stdout), folder)
-		if len(found) == 0 {
-			return nil
-		}
-		if time.Since(started) > grace {
-			signal, asked = "-KILL", map[string]bool{}
-		}
-		if time.Since(started) > tooLong {
+		if time.Since(began) > tooLong {
 			return &lab.Error{What: "processes that the run's commands started can't be ended: " + strings.Join(found, " "), Target: t.Name(),
 				Hints: []string{"they are likely waiting for a device; end them, then: headroom restore"}}
 		}
-		found = slices.DeleteFunc(found, func(pid string) bool { return asked[pid] })
-		for _, pid := range found {
-			asked[pid] = true
-		}
-		if len(found) > 0 {
-			if _, err := t.Run(ctx, slices.Concat([]string{"kill", signal, "--"}, found)...); err != nil { // some may be gone: its exit status says nothing
-				return err
-			}
+		if asked = found; time.Since(began) > grace {
+			signal, asked = syscall.SIGKILL, nil
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// processesIn reads the process IDs from what findProcesses prints: those that work in a folder or below it, and those whose
-// environment was found.
-//
-//	lrwxrwxrwx 1 root root 0 Nov 21 22:13 /proc/1/cwd -> /
-//	lrwxrwxrwx 1 postgres postgres 0 Nov 21 22:13 /proc/4711/cwd -> /srv/headroom-7KQ4M2X9TD.work/tpcb/data
-//	/proc/4712/environ
-func processesIn(text, folder string) []string {
-	var pids []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		at := strings.Index(line, "/proc/")
-		if at < 0 {
-			continue
-		}
-		pid, rest, _ := strings.Cut(line[at+len("/proc/"):], "/")
-		cwd, isCwd := strings.CutPrefix(rest, "cwd -> ")
-		cwd = strings.TrimSuffix(cwd, " (deleted)")
-		inside := isCwd && folder != "" && (cwd == folder || strings.HasPrefix(cwd, folder+"/"))
-		if (inside || rest == "environ") && strings.Trim(pid, "0123456789") == "" && pid != "" && !slices.Contains(pids, pid) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
 // kill ends a load. A command's processes may work anywhere, so those are looked for first.
 func (s *Session) kill(ctx context.Context, job target.Job, l load) error {
 	if _, isCommand := l.engine.(execEngine); isCommand {
-		if err := EndProcesses(ctx, s.Target, s.owner(), s.commands.folder); err != nil {
+		if err := s.endStarted(ctx); err != nil {
 			return err
 		}
 	}

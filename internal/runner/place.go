@@ -190,7 +190,7 @@ func (s *Session) cleanUp() error {
 		errs = append(errs, err)
 	}
 	if s.commands.folder != "" {
-		_, err := RemoveFolder(context.Background(), s.Target, s.owner(), s.commands.folder)
+		_, err := RemoveFolder(context.Background(), s.Target, s.commands.started)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

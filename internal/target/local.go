@@ -10,7 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -73,10 +73,16 @@ func (l *Local) ReadFiles(_ context.Context, paths ...string) (map[string]File, 
 // Start begins a detached job in a session of its own, so that a Ctrl-C at the terminal reaches headroom
 // alone, which then decides what becomes of the job.
 func (l *Local) Start(_ context.Context, spec JobSpec) (Job, error) {
-	dir := filepath.Join(l.jobs, spec.ID)
 	if err := PrivateFolder(l.jobs); err != nil {
 		return nil, err
 	}
+	switch same, err := l.folders(spec.ID); {
+	case err != nil:
+		return nil, err
+	case len(same) > 0:
+		return nil, &lab.Error{What: "there is a job " + spec.ID + " already", Err: fs.ErrExist}
+	}
+	dir := filepath.Join(l.jobs, folderName(spec.ID, newToken()))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -217,71 +223,61 @@ func (j *localJob) Remove(context.Context) error { return os.RemoveAll(j.dir) }
 
 // ClearJob ends whatever a crashed headroom left running under a job's ID, and deletes its folder.
 func (l *Local) ClearJob(_ context.Context, id string) error {
-	dir := filepath.Join(l.jobs, id)
-	if err := KillBelow(dir); err != nil {
-		return err
+	folders, err := l.folders(id)
+	for _, dir := range folders {
+		if err := KillBelow(dir); err != nil {
+			return err
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
 	}
-	return os.RemoveAll(dir)
+	return err
 }
 
 // JobsBelow lists the IDs of the jobs whose folders are still there and begin with prefix.
 func (l *Local) JobsBelow(_ context.Context, prefix string) ([]string, error) {
-	entries, err := os.ReadDir(l.jobs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	names, err := l.names()
 	var ids []string
-	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), prefix) {
-			ids = append(ids, e.Name())
+	for _, name := range names {
+		if id := jobOf(name); strings.HasPrefix(id, prefix) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
 	return ids, err
 }
 
-// KillBelow kills every process whose working directory is dir or below it. A job's processes are found this
-// way and not by a recorded process ID because the record could not be written before the process exists, and
-// because IDs are used again. It looks again until none is found: a process may be forking meanwhile.
-func KillBelow(dir string) error {
-	for range 50 {
-		pids, err := processesBelow(dir)
-		if err != nil {
-			return err
+// folders are those of a job.
+func (l *Local) folders(id string) ([]string, error) {
+	names, err := l.names()
+	var all []string
+	for _, name := range names {
+		if jobOf(name) == id {
+			all = append(all, filepath.Join(l.jobs, name))
 		}
-		if len(pids) == 0 {
-			return nil
-		}
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
-	return fmt.Errorf("processes working in %s can't be killed", dir)
+	return all, err
 }
 
-func processesBelow(dir string) ([]int, error) {
-	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = resolved
+// names are those of the folders of all jobs.
+func (l *Local) names() ([]string, error) {
+	entries, err := os.ReadDir(l.jobs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	entries, err := os.ReadDir("/proc")
+	if err == nil {
+		err = PrivateFolder(l.jobs) // what others have made is not to be ended and removed
+	}
 	if err != nil {
 		return nil, err
 	}
-	var pids []int
+	var names []string
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		cwd, err := os.Readlink(filepath.Join("/proc", e.Name(), "cwd"))
-		if err != nil {
-			continue // gone, or another user's
-		}
-		if cwd == dir || cwd == dir+" (deleted)" || strings.HasPrefix(cwd, dir+"/") {
-			pids = append(pids, pid)
+		if e.IsDir() {
+			names = append(names, e.Name())
 		}
 	}
-	return pids, nil
+	return names, nil
 }
 
 func tail(s string, n int) string {

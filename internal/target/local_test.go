@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -116,8 +117,9 @@ func TestKillEndsEverythingThatTheJobStarted(t *testing.T) {
 	if state := await(t, job); state.Signal == "" {
 		t.Errorf("%+v", state)
 	}
-	if pids, err := processesBelow(job.Dir()); err != nil || len(pids) != 0 {
-		t.Errorf("still there: %v, %v", pids, err)
+	left, err := signalEach(func(pid int) bool { return worksBelow(pid, job.Dir()) }, syscall.SIGKILL, nil)
+	if err != nil || len(left) != 0 {
+		t.Errorf("still there: %v, %v", left, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,7 +41,7 @@ func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, erro
 	// An interruption meanwhile would leave a folder that nobody knows of. Whoever called hears of the interruption at the next step.
 	made, cancel := outlasting(ctx, folderLinger)
 	defer cancel()
-	out, err := s.script(made, "can't make a folder", script, append([]string{strconv.Itoa(l.uid), id, randomHex(8)}, bases...)...)
+	out, err := s.script(made, "can't make a folder", script, append([]string{strconv.Itoa(l.uid), id, newToken()}, bases...)...)
 	if err != nil {
 		return "", err
 	}
@@ -54,6 +55,28 @@ func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, erro
 		return "", &lab.Error{What: "there is a job " + id + " already", Target: s.Name(), Err: fs.ErrExist}
 	}
 	return "", &lab.Error{What: "no folder can be written to for what a command leaves", Target: s.Name(), Hints: []string{"tried: " + strings.Join(bases, ", ")}}
+}
+
+// tokenBytes is the length of what makes the name of a job's folder one that nobody can know beforehand.
+const tokenBytes = 8
+
+func newToken() string { return randomHex(tokenBytes) }
+
+// folderName is that of the folder of a job.
+func folderName(id, token string) string { return id + "." + token }
+
+// jobOf is the ID of the job whose folder has a name. Folders of files that were copied there have no token.
+//
+//	7KQ4M2X9TD-1.5f0c7c1be3d94a26
+func jobOf(name string) string {
+	at := len(name) - 2*tokenBytes - 1
+	if at < 0 || name[at] != '.' {
+		return name
+	}
+	if _, err := hex.DecodeString(name[at+1:]); err != nil {
+		return name
+	}
+	return name[:at]
 }
 
 // folderLinger is how long the making of a folder, a round trip, may go on after an interruption.
@@ -506,7 +529,7 @@ func (s *Shell) JobsBelow(ctx context.Context, prefix string) ([]string, error) 
 	folders, err := s.jobFolders(ctx)
 	var ids []string
 	for _, dir := range folders {
-		if id := path.Base(dir); strings.HasPrefix(id, prefix) && !slices.Contains(ids, id) {
+		if id := jobOf(path.Base(dir)); strings.HasPrefix(id, prefix) && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -544,7 +567,7 @@ func (s *Shell) ClearJob(ctx context.Context, id string) error {
 		return err
 	}
 	for _, dir := range folders {
-		if path.Base(dir) != id {
+		if jobOf(path.Base(dir)) != id {
 			continue
 		}
 		if err := s.kill(ctx, dir, 0, 0); err != nil {

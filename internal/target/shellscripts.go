@@ -5,16 +5,18 @@ package target
 
 // makeScript makes the folder of a job: USER-NUMBER ID TOKEN BASE..., in the first base that can be written to. A base lies where every user may
 // create names, so one that is there already must be a real folder of this user's own, or another user could read and
-// steer the jobs. The token tells a folder that an earlier try of this call has made. It prints a word and a path.
+// steer the jobs. The token is in the folder's name, so that nobody knows it beforehand; it tells a folder that an earlier try of this call has made, too.
+// It prints a word and a path.
 const makeScript = `uid=$1; id=$2; token=$3; shift 3
 mine() { case $1 in drwx------*) [ "$3" = "$uid" ];; *) false;; esac; }
 for base; do
 	mkdir -m 700 "$base" 2>/dev/null
 	said=$(ls -ldn "$base" 2>/dev/null) || continue
 	if ! mine $said; then echo "foreign $base"; exit; fi
-	if mkdir -m 700 "$base/$id" 2>/dev/null; then echo "$token" >"$base/$id/headroom.token"; echo "made $base/$id"; exit; fi
-	if [ "$(cat "$base/$id/headroom.token" 2>/dev/null)" = "$token" ]; then echo "made $base/$id"; exit; fi
-	if [ -d "$base/$id" ]; then echo "exists $base/$id"; exit; fi
+	dir=$base/$id.$token
+	if [ -d "$dir" ]; then echo "made $dir"; exit; fi
+	for other in "$base/$id" "$base/$id".*; do if [ -d "$other" ]; then echo "exists $other"; exit; fi; done
+	if mkdir -m 700 "$dir" 2>/dev/null; then echo "made $dir"; exit; fi
 	rmdir "$base" 2>/dev/null
 done
 echo "nowhere -"`
@@ -51,15 +53,43 @@ trap '' HUP INT TERM
 read -r up rest </proc/uptime
 { printf '%s %s\n' "$code" "$up"; times; } >headroom.ending && mv headroom.ending headroom.end`
 
-// belowScript defines found, which prints the processes whose working directory is $dir or below it. They are found so because a
-// record of a process ID can't be written before the process exists, and because IDs are used again.
-const belowScript = `dir=$1; cd "$dir" 2>/dev/null && dir=$(pwd -P); cd /
-found() {
+// worksScript defines works, which says whether the working directory of process $1 is $dir or below it, and listed, which prints the
+// processes of which that may be so. They are found so because a record of a process ID can't be written before the process exists,
+// and because IDs are used again. All that are listed at once tell what may be so and no more: a folder whose name has a newline
+// makes lines that look like those of other processes. So each is asked for by itself. Of the answer everything behind the
+// first "/proc/PID/cwd -> " is the path, to the last byte: the x keeps newlines at its end.
+const worksScript = `works() {
+	at=$(ls -ld "/proc/$1/cwd" 2>/dev/null; echo x); at=${at%??}
+	case ${at#*"/proc/$1/cwd -> "} in "$dir"|"$dir/"*|"$dir (deleted)") ;; *) false ;; esac
+}
+listed() {
 	ls -ln /proc/[0-9]*/cwd 2>/dev/null | while IFS= read -r line; do
-		case ${line#* -> } in "$dir"|"$dir/"*|"$dir (deleted)") line=${line#*/proc/}; echo "${line%%/*}" ;; esac
+		case ${line#* -> } in "$dir"|"$dir/"*|"$dir (deleted)") line=${line#*/proc/}; line=${line%%/*} ;; *) continue ;; esac
+		case $line in ''|*[!0-9]*) ;; *) echo "$line" ;; esac
 	done
 }
 `
+
+// belowScript defines found, which prints the processes whose working directory is $dir or below it.
+const belowScript = worksScript + `dir=$1; cd "$dir" 2>/dev/null && dir=$(pwd -P); cd /
+found() { for f in $(listed); do if works "$f"; then echo "$f"; fi; done; }
+`
+
+// startedScript sends a signal to the processes that a run's commands have started, and prints their IDs: SIGNAL MARK FOLDER USERS ASKED,
+// see Started; those that were asked get no signal. It needs grep and tr besides. In the environment of a process, NUL ends each variable;
+// made lines, and the newlines in values something else, a variable is a whole line.
+const startedScript = worksScript + `signal=$1; mark=$2; dir=$3; users=$4; asked=$5
+owner() { while read -r key real rest; do [ "$key" = Uid: ] && return; done <"/proc/$1/status"; real=none; }
+marked() { tr '\000\012' '\012\001' <"/proc/$1/environ" | grep -qxF -e "$mark"; }
+inside() { [ -n "$dir" ] && works "$1" && owner "$1" && case " $users " in *" $real "*) ;; *) false ;; esac; }
+owner $$; users="$users $real"
+for p in $([ -z "$dir" ] || listed; grep -lsF -e "$mark" /proc/[0-9]*/environ | tr -cd '0123456789\n'); do
+	[ "$p" != $$ ] && [ "$p" != "$PPID" ] && { marked "$p" || inside "$p"; } || continue
+	case " $asked " in *" $p "*) ;; *) kill "-$signal" "$p" ;; esac
+	case " $seen " in *" $p "*) ;; *) echo "$p" ;; esac
+	seen="$seen $p"; asked="$asked $p"
+done 2>/dev/null
+exit 0`
 
 // killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until nothing is found: a process
 // may be forking meanwhile. The wrapper comes last, when it had time to record the end, for which it starts mv. One that waits for a device ends

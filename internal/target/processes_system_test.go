@@ -1,0 +1,148 @@
+//go:build system
+
+package target_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"headroom/internal/target"
+	"headroom/internal/target/sshtest"
+)
+
+const nobody = 65534
+
+// asUser starts a shell script as another user, in a folder; it is ended with the test.
+func asUser(t *testing.T, uid uint32, dir, script string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
+	return cmd
+}
+
+// hostile starts processes of another user, whose working directories spell what is said of processes of root. Some sit there, others
+// enter and leave without end. It returns the processes of root, one for each.
+func hostile(t *testing.T, n int, folder string) (victims []*exec.Cmd) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("other users' processes need root")
+	}
+	base, err := os.MkdirTemp("", "headroom-hostile-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(base) })
+	if err := os.Chmod(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		victim := asUser(t, 0, "/", "exec sleep 1000")
+		victims = append(victims, victim)
+		pid := strconv.Itoa(victim.Process.Pid)
+		dir := filepath.Join(base, strconv.Itoa(i), []string{
+			"x\n/proc/" + pid + "/environ",
+			"x\nlrwxrwxrwx 1 0 0 0 Nov 21 22:13 /proc/" + pid + "/cwd -> " + folder,
+			"y\nz /proc/" + pid + "/cwd -> " + folder + "/below",
+			"x\n" + pid + "\n/proc/" + pid + "/cwd -> " + folder + " (deleted)",
+		}[i%4])
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		script := `exec sleep 1000`
+		if i%3 == 0 {
+			script = `here=$PWD; while :; do cd /; cd "$here" || exit; done`
+		}
+		asUser(t, nobody, dir, script)
+	}
+	return victims
+}
+
+// alive says that nobody has ended any of them.
+func alive(t *testing.T, when string, victims []*exec.Cmd) {
+	t.Helper()
+	for i, v := range victims {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", v.Process.Pid))
+		if err != nil || strings.Contains(string(state), ") Z ") {
+			t.Fatalf("%s: victim %d was killed: %s, %v", when, i, state, err)
+		}
+	}
+}
+
+// No user can have the process of another killed, whatever folder he sits in: each of 50 looks comes upon 20 that try.
+func TestForgedFoldersKillNobody(t *testing.T) {
+	server := sshtest.Start(t)
+	folder := "/srv/headroom-7KQ4M2X9TD.work"
+	victims := hostile(t, 20, folder)
+	of := target.Started{Mark: "HEADROOM_RUN=7KQ4M2X9TD", Folder: folder}
+	for name, tg := range map[string]target.Target{"here": target.NewLocal(t.TempDir()), "ssh": opened(t, server.Options(""))} {
+		for i := range 50 {
+			found, err := target.SignalStarted(t.Context(), tg, of, syscall.SIGKILL, nil)
+			if err != nil || len(found) > 0 {
+				t.Fatalf("%s, look %d: found %v, %v", name, i, found, err)
+			}
+		}
+		alive(t, name, victims)
+	}
+}
+
+// Neither does ending a job, of which the folder is known.
+func TestForgedFoldersOfJobsKillNobody(t *testing.T) {
+	server := sshtest.Start(t)
+	for name, tg := range map[string]target.Target{"here": target.NewLocal(filepath.Join(t.TempDir(), "jobs")), "ssh": opened(t, server.Options(""))} {
+		id := fmt.Sprintf("FORGED-%d", os.Getpid())
+		job, err := tg.Start(t.Context(), target.JobSpec{ID: id, Argv: []string{"sleep", "1000"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		victims := hostile(t, 20, job.Dir())
+		for range 5 { // each looks several times
+			if err := job.Kill(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+		}
+		alive(t, name, victims)
+		if err := tg.(target.Leftovers).ClearJob(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+		alive(t, name, victims)
+	}
+}
+
+// Who works in a folder of the run's commands, and is not one of those that they are run as, goes on.
+func TestOthersInTheFolderOfCommandsGoOn(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("other users' processes need root")
+	}
+	server := sshtest.Start(t)
+	folder := t.TempDir()
+	for _, dir := range []string{folder, filepath.Dir(folder)} {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tg := range map[string]target.Target{"here": target.NewLocal(t.TempDir()), "ssh": opened(t, server.Options(""))} {
+		other := asUser(t, nobody, folder, "exec sleep 1000")
+		of := target.Started{Mark: "HEADROOM_RUN=7KQ4M2X9TD", Folder: folder}
+		found, err := target.SignalStarted(t.Context(), tg, of, syscall.SIGKILL, nil)
+		if err != nil || len(found) > 0 {
+			t.Errorf("%s: found %v, %v", name, found, err)
+		}
+		alive(t, name, []*exec.Cmd{other})
+		of.Users = []string{strconv.Itoa(nobody)}
+		found, err = target.SignalStarted(t.Context(), tg, of, syscall.SIGKILL, nil)
+		if err != nil || len(found) != 1 || found[0] != strconv.Itoa(other.Process.Pid) {
+			t.Errorf("%s: found %v and not %d, %v", name, found, other.Process.Pid, err)
+		}
+	}
+}
