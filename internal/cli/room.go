@@ -124,6 +124,9 @@ func (m *measurement) secure(ctx context.Context) error {
 		}
 	case lab.NoPlace:
 	}
+	if err == nil {
+		err = runner.CheckPlace(ctx, m.target, m.place(), m.run.Cells)
+	}
 	if err != nil {
 		return err
 	}

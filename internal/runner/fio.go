@@ -29,14 +29,17 @@ const (
 	logPrefix  = "series"
 )
 
-func (f fioEngine) load(_ context.Context, s *Session, cell Cell) (load, error) {
+func (f fioEngine) load(ctx context.Context, s *Session, cell Cell) (load, error) {
 	if s.Place.Kind == lab.Device && !fio.OnlyReads(cell.Params) {
 		if err := s.mayWrite(); err != nil {
 			return load{}, err
 		}
 	}
+	if err := errors.Join(s.makeScratch(ctx), s.stillThere()); err != nil {
+		return load{}, err
+	}
 	l := fioLoad(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
-		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: f.step})
+		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: f.step}, s.handed())
 	l.spec.Env, l.argv = cell.Environment, typed(cell.Cell, l.argv)
 	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell
 	if l.expected > 0 {
@@ -45,19 +48,12 @@ func (f fioEngine) load(_ context.Context, s *Session, cell Cell) (load, error) 
 	return l, nil
 }
 
-// fioLoad is a job of fio's that works on what the options say.
-func fioLoad(name string, params map[string]string, opt fio.Options) load {
+// fioLoad is a job of fio's that works on what the options say, which it is handed by another name.
+func fioLoad(name string, params map[string]string, opt fio.Options, handed string) load {
 	opt.Output, opt.Logs, opt.Progress = outputName, logPrefix, true
 	argv := fio.Argv(name, params, opt)
-	return load{engine: fioEngine{}, argv: argv, spec: target.JobSpec{Argv: argv}}
-}
-
-// filename is what the load is pointed at: the scratch file, the device, or nothing.
-func (s *Session) filename() string {
-	if s.Place.Kind == lab.Device {
-		return s.Place.Resolved
-	}
-	return s.scratch
+	opt.Filename = handed
+	return load{engine: fioEngine{}, argv: argv, spec: target.JobSpec{Argv: fio.Argv(name, params, opt)}}
 }
 
 // LoadParams are a cell's parameters, with the size of the scratch file where the cell names none: it makes the command line whole, so

@@ -2,7 +2,9 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/safepath"
 	"headroom/internal/target"
 )
 
@@ -31,19 +34,21 @@ func Marked(owner string) string {
 
 // makeFolder makes a new folder for the commands of a cell, which a user must be able to write to.
 func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
-	steps := [][]string{{"mkdir", "-p", "-m", "0755", "--", filepath.Dir(folder)}, {"mkdir", "-m", "0700", "--", folder}}
 	behind := s.commands.tools.behind(user)
+	owner := ""
 	if len(behind) > 0 {
-		steps = append(steps, []string{"chown", "--", user, folder})
+		owner = user
 	}
-	for _, argv := range steps {
-		out, err := s.Target.Run(ctx, argv...)
-		if err == nil && out.ExitCode != 0 {
-			err = &lab.Error{What: "can't make the folder " + folder, Target: s.elsewhere(), Command: argv, Output: string(out.Stderr)}
+	if _, here := s.Target.(*target.Local); here {
+		id, err := s.commands.tools.number(owner)
+		if err == nil {
+			err = makeHere(folder, id)
 		}
 		if err != nil {
-			return err
+			return &lab.Error{What: "can't make the folder " + folder, Err: err}
 		}
+	} else if err := s.makeElsewhere(ctx, folder, owner); err != nil {
+		return err
 	}
 	if len(behind) == 0 {
 		return nil
@@ -57,6 +62,57 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 	return err
 }
 
+// nobody is the number of no user: the one for whom chown changes nothing.
+const nobody = -1
+
+// makeHere makes a folder of this machine for a user, each step in what the one before it has opened.
+func makeHere(folder string, user int) error {
+	outer := filepath.Dir(folder)
+	return inFolder(filepath.Dir(outer), func(place *safepath.Folder) error {
+		work, err := place.Mkdir(filepath.Base(outer), 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			work, err = place.Own(filepath.Base(outer))
+		}
+		if err != nil {
+			return err
+		}
+		defer work.Close()
+		made, err := work.Mkdir(filepath.Base(folder), 0o700)
+		if err != nil {
+			return err
+		}
+		defer made.Close()
+		return made.Give(user)
+	})
+}
+
+// makeElsewhere makes a folder of another machine for a user; empty for none. Root has none made where others can change the way.
+func (s *Session) makeElsewhere(ctx context.Context, folder, user string) error {
+	steps := [][]string{{"mkdir", "-p", "-m", "0755", "--", filepath.Dir(folder)}, {"mkdir", "-m", "0700", "--", folder}}
+	if user != "" {
+		steps = append(steps, []string{"chown", "-h", "--", user, folder})
+	}
+	for _, argv := range steps {
+		out, err := s.Target.Run(ctx, argv...)
+		if err == nil && out.ExitCode != 0 {
+			err = &lab.Error{What: "can't make the folder " + folder, Target: s.elsewhere(), Command: argv, Output: string(out.Stderr)}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inFolder does something in a folder of this machine that is held open meanwhile. One that is not there has nothing in it to be removed.
+func inFolder(name string, do func(*safepath.Folder) error) error {
+	f, err := safepath.OpenFolder(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(f), f.Close())
+}
+
 // RemoveFolder ends what still runs for a run's commands, deletes the folder that they worked in, and says whether there was one.
 func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool, error) {
 	if err := EndProcesses(ctx, t, of); err != nil {
@@ -64,6 +120,13 @@ func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool
 	}
 	out, err := t.Run(ctx, "test", "-d", of.Folder)
 	if err != nil || out.ExitCode != 0 {
+		return false, err
+	}
+	g, err := survey(ctx, t, filepath.Dir(of.Folder))
+	if err == nil && g.root && g.unsafe != nil {
+		err = refused(t, of.Folder+" is not removed as root", g.unsafe)
+	}
+	if err != nil {
 		return false, err
 	}
 	return true, removeTree(ctx, t, of.Folder)
@@ -107,6 +170,13 @@ func removeTree(ctx context.Context, t target.Target, folder string) error {
 	if point := mountedBelow(string(files[table].Data), folder); point != "" {
 		return &lab.Error{What: "can't remove " + folder + ": something is mounted on " + point, Target: t.Name(),
 			Hints: []string{"unmount it, then: headroom restore"}}
+	}
+	if _, here := t.(*target.Local); here {
+		err := inFolder(filepath.Dir(folder), func(f *safepath.Folder) error { return f.RemoveAll(filepath.Base(folder)) })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &lab.Error{What: "can't remove " + folder, Err: err, Hints: []string{"remove it by hand"}}
+		}
+		return nil
 	}
 	argv := []string{"rm", "-rf", "--", folder}
 	out, err := t.Run(ctx, argv...)

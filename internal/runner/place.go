@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
+	"headroom/internal/safepath"
 	"headroom/internal/suite"
 	"headroom/internal/target"
 	"headroom/internal/unit"
@@ -47,7 +49,11 @@ func (s *Session) prepare(ctx context.Context, cell Cell) error {
 		}
 		return nil
 	}
-	for _, step := range cell.Steps {
+	steps := cell.Steps
+	if s.ground.shared && cell.Params["ioengine"] != "null" && !slices.Contains(steps, lab.Layout) {
+		steps = slices.Concat([]lab.Step{lab.Layout}, steps) // fio is not to make the file
+	}
+	for _, step := range steps {
 		var err error
 		switch step {
 		case lab.Layout:
@@ -72,8 +78,11 @@ func (s *Session) layOut(ctx context.Context) error {
 	if s.layout.Kind == written {
 		return nil
 	}
+	if err := s.makeScratch(ctx); err != nil {
+		return err
+	}
 	doing := "laying out " + unit.Bytes(float64(s.Scratch))
-	if err := s.writeAll(ctx, doing, lab.Layout, s.scratch); err != nil {
+	if err := s.writeAll(ctx, doing, lab.Layout); err != nil {
 		return err
 	}
 	s.laidOut(written, s.Scratch)
@@ -110,7 +119,7 @@ func (s *Session) fill(ctx context.Context) error {
 		return err
 	}
 	doing := "filling " + s.Place.Path + " (" + unit.Capacity(float64(s.Place.Size)) + ")"
-	if err := s.writeAll(ctx, doing, lab.Fill, s.Place.Resolved); err != nil {
+	if err := s.writeAll(ctx, doing, lab.Fill); err != nil {
 		return err
 	}
 	s.laidOut(filled, s.Place.Size)
@@ -130,12 +139,13 @@ func (s *Session) laidOut(kind string, bytes int64) {
 	s.layout = lab.LayoutState{Kind: kind, ID: fmt.Sprint(s.layouts), Written: time.Now(), Bytes: bytes}
 }
 
-// writeAll has fio write to a file or device from end to end.
-func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step, path string) error {
+// writeAll has fio write to the scratch file or the device from end to end.
+func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) error {
+	path := s.filename()
 	params := WriteAllParams(step, s.Scratch)
 	began := time.Now()
 	defer func() { s.once += time.Since(began) }()
-	l := fioLoad(string(step), params, fio.Options{Program: s.Program, Filename: path})
+	l := fioLoad(string(step), params, fio.Options{Program: s.Program, Filename: path}, s.handed())
 	l.doing = doing
 	done, err := s.run(ctx, l)
 	if err != nil {
@@ -184,11 +194,7 @@ func (s *Session) cleanUp() error {
 		s.outcome.Stuck = true // what is left there, if it did not go with the target, is for the next start, too
 		return nil
 	}
-	var errs []error
-	if s.scratch != "" && s.Laid == nil {
-		_, err := RemoveScratch(context.Background(), s.Target, s.scratch)
-		errs = append(errs, err)
-	}
+	errs := []error{s.removeScratch(context.Background())}
 	if s.commands.folder != "" {
 		_, err := RemoveFolder(context.Background(), s.Target, s.commands.started)
 		errs = append(errs, err)
@@ -198,6 +204,20 @@ func (s *Session) cleanUp() error {
 
 // RemoveScratch deletes a scratch file and says whether there was one.
 func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, error) {
+	if _, here := t.(*target.Local); here {
+		removed := false
+		err := inFolder(filepath.Dir(path), func(f *safepath.Folder) (err error) {
+			removed, err = f.Remove(filepath.Base(path))
+			return err
+		})
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			err = &lab.Error{What: "can't remove the scratch file " + path, Err: err, Hints: []string{"look at what it is, and remove it by hand"}}
+		}
+		return removed, err
+	}
 	argv := []string{"rm", "-fv", "--", path}
 	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {

@@ -43,7 +43,13 @@ type Session struct {
 	// lastLook are the counters at the last look at the load that goes on.
 	lastLook validity.Counters
 
-	scratch  string // path of the scratch file, once it is announced
+	scratch string // path of the scratch file, once it is announced
+	// made says that it was made before the first load, because others can make names in the directory; ground is what else they can do.
+	made   bool
+	ground ground
+	// held is the file where it is held open, and inode its number where it was.
+	held     *held
+	inode    uint64
 	layout   lab.LayoutState
 	layouts  int
 	previous string // the cell that ran last
@@ -79,7 +85,16 @@ func Open(ctx context.Context, e Experiment, saver Saver) (*Session, error) {
 	if err := s.openCommands(ctx); err != nil {
 		return nil, err
 	}
+	if s.Place.Kind == lab.Directory {
+		var err error
+		if s.ground, err = survey(ctx, s.Target, s.Place.Path); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.announceLeftovers(); err != nil {
+		return nil, err
+	}
+	if _, err := s.takeHold(); err != nil {
 		return nil, err
 	}
 	if err := s.openMates(ctx); err != nil {

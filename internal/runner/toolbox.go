@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -129,6 +130,14 @@ func (b Toolbox) behind(user string) []string {
 		return nil
 	}
 	return []string{"setpriv", "--reuid=" + ids[0], "--regid=" + ids[1], "--clear-groups", "--"}
+}
+
+// number is that of a user whom commands run as; of an empty name, of none.
+func (b Toolbox) number(user string) (int, error) {
+	if user == "" {
+		return nobody, nil
+	}
+	return strconv.Atoi(b.users[user][0])
 }
 
 // path is what is added to the PATH of a command.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -33,6 +34,9 @@ func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition
 		return nil
 	}
 	s.visit = visited{}
+	if err := s.letGo(); err != nil {
+		return err
+	}
 	in, err := s.Enter(ctx, cell.Arm)
 	if err != nil {
 		return err
@@ -42,6 +46,9 @@ func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition
 		err = s.afterBoot(ctx)
 	} else if in.Mounted {
 		err = s.lookForScratch(ctx)
+	}
+	if same, lost := s.takeHold(); err == nil && (lost != nil || !same) {
+		err = errors.Join(s.replaced(), lost)
 	}
 	if err != nil {
 		return err
@@ -72,6 +79,7 @@ func (s *Session) lookForScratch(ctx context.Context) error {
 	}
 	if strings.TrimSpace(string(out.Stdout)) != strconv.FormatInt(s.Scratch, 10) {
 		s.layout = lab.LayoutState{}
+		return s.forgetScratch(ctx)
 	}
 	return nil
 }

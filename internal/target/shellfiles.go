@@ -149,6 +149,14 @@ type device struct {
 
 func (d device) Sys() any { return d.stat }
 
+// owned is what Lstat knows of a file: in a *syscall.Stat_t its owner and its group, and nothing else.
+type owned struct {
+	fs.FileInfo
+	stat *syscall.Stat_t
+}
+
+func (o owned) Sys() any { return o.stat }
+
 func (f shellFS) Lstat(name string) (fs.FileInfo, error) {
 	return asked(f, "lstat", name, remoteFiles.lstat)
 }

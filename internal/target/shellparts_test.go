@@ -134,8 +134,8 @@ func TestFramesOfFiles(t *testing.T) {
 }
 
 func TestStatusAndDate(t *testing.T) {
-	info, err := parseStatus("x", "61b0 12 1763763960\n")
-	if err != nil || info.Mode() != fs.ModeDevice|0o660 || info.Size() != 12 || info.ModTime().Unix() != 1763763960 {
+	info, err := parseStatus("x", "61b0 12 1763763960 7 6\n")
+	if err != nil || info.Mode() != fs.ModeDevice|0o660 || info.Size() != 12 || info.ModTime().Unix() != 1763763960 || info.user != 7 || info.group != 6 {
 		t.Errorf("%v, %v", info, err)
 	}
 	at, step, err := parseDate("1763763960.000000500\n")
@@ -168,7 +168,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte("137 8343.90\n0m0.00s 0m0.00s\n1m1.02s 0m0.11s\n"))
 	f.Add([]byte("a\n\nM 0 \n"))
 	f.Add([]byte("\nM 12\ntext\nM 3\n"))
-	f.Add([]byte("81a4 4096 1763763960"))
+	f.Add([]byte("81a4 4096 1763763960 0 0"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if s, err := parseStart(data); err == nil && (s.wrapper < 1 || s.ticks == "") {
 			t.Errorf("%+v", s)

@@ -97,39 +97,45 @@ func (f *shellFiles) readLink(name string) (string, error) {
 	return string(to), err
 }
 
-// statScript prints the type and permissions as stat(2) has them in hexadecimal, the size and the time of change.
+// statScript prints the type and permissions as stat(2) has them in hexadecimal, the size, the time of change, the owner and the group.
 const (
-	statScript  = `stat -L -c '%f %s %Y' -- "$1"`
-	lstatScript = `stat -c '%f %s %Y' -- "$1"`
+	statScript  = `stat -L -c '%f %s %Y %u %g' -- "$1"`
+	lstatScript = `stat -c '%f %s %Y %u %g' -- "$1"`
 )
 
-func (f *shellFiles) stat(name string) (fs.FileInfo, error)  { return f.statWith(statScript, name) }
-func (f *shellFiles) lstat(name string) (fs.FileInfo, error) { return f.statWith(lstatScript, name) }
+func (f *shellFiles) stat(name string) (fs.FileInfo, error) { return f.statWith(statScript, name) }
 
-func (f *shellFiles) statWith(script, name string) (fs.FileInfo, error) {
+func (f *shellFiles) lstat(name string) (fs.FileInfo, error) {
+	info, err := f.statWith(lstatScript, name)
+	return owned{info, &syscall.Stat_t{Uid: info.user, Gid: info.group}}, err
+}
+
+func (f *shellFiles) statWith(script, name string) (status, error) {
 	text, err := f.tell(script, name)
 	if err != nil {
-		return nil, err
+		return status{}, err
 	}
 	return parseStatus(base(name), string(text))
 }
 
 // parseStatus reads what statScript prints.
 //
-//	81a4 4096 1763763960
-//	61b0 0 1763763960
-func parseStatus(name, text string) (fs.FileInfo, error) {
+//	81a4 4096 1763763960 0 0
+//	61b0 0 1763763960 0 6
+func parseStatus(name, text string) (status, error) {
 	fields := strings.Fields(text)
-	if len(fields) != 3 {
-		return nil, fmt.Errorf("stat printed %q, where three numbers are due", text)
+	if len(fields) != 5 {
+		return status{}, fmt.Errorf("stat printed %q, where five numbers are due", text)
 	}
 	mode, err1 := strconv.ParseUint(fields[0], 16, 32)
 	size, err2 := strconv.ParseInt(fields[1], 10, 64)
 	changed, err3 := strconv.ParseInt(fields[2], 10, 64)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
+	user, err4 := strconv.ParseUint(fields[3], 10, 32)
+	group, err5 := strconv.ParseUint(fields[4], 10, 32)
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		return status{}, err
 	}
-	return status{name, size, modeOf(uint32(mode)), time.Unix(changed, 0)}, nil
+	return status{name, size, modeOf(uint32(mode)), time.Unix(changed, 0), uint32(user), uint32(group)}, nil
 }
 
 // modeOf turns the mode of stat(2) into Go's.
@@ -162,6 +168,8 @@ type status struct {
 	size    int64
 	mode    fs.FileMode
 	changed time.Time
+	// user and group that own it.
+	user, group uint32
 }
 
 func (s status) Name() string       { return s.name }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/pkg/sftp"
@@ -240,7 +241,11 @@ func (f *sftpFiles) lstat(name string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, trouble(err)
 	}
-	return named{info, base(name)}, nil
+	known, ok := info.Sys().(*sftp.FileStat)
+	if !ok {
+		return named{info, base(name)}, nil
+	}
+	return owned{named{info, base(name)}, &syscall.Stat_t{Uid: known.UID, Gid: known.GID}}, nil
 }
 
 func (f *sftpFiles) readLink(name string) (string, error) {

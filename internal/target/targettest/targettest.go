@@ -12,12 +12,14 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/safepath"
 	"headroom/internal/target"
 )
 
@@ -347,6 +349,18 @@ func fileSystem(t *testing.T, tg target.Target) {
 	}
 	if info, err := fs.Lstat(tree, "broken"); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link itself: %v, %v", info, err)
+	}
+	run(t, tg, "chmod", "1773", path.Join(dir, "empty"))
+	id := func(what string) int {
+		n, err := strconv.Atoi(strings.TrimSpace(run(t, tg, "id", what)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	owned := safepath.Info{Owner: id("-u"), Group: id("-g"), Mode: fs.ModeDir | fs.ModeSticky | 0o773}
+	if got, err := target.Owners(t.Context(), tg).Lstat(path.Join(dir, "empty")); err != nil || got != owned {
+		t.Errorf("a folder's owner and mode: %+v, %v, want %+v", got, err, owned)
 	}
 	if info, err := fs.Stat(tree, "sub/large"); err != nil || info.Size() != 100000 || info.IsDir() {
 		t.Errorf("a file of 100000 bytes: %v, %v", info, err)

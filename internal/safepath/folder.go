@@ -1,0 +1,236 @@
+package safepath
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Folder is a folder of this machine that is held open: what is done in it is done there, wherever its path leads meanwhile.
+// Names in it have one part, and no link is followed.
+type Folder struct{ root *os.Root }
+
+// OpenFolder opens a folder. Links on the way are followed, but not by root where they belong to another user, who could have
+// put them there a moment ago.
+func OpenFolder(name string) (*Folder, error) {
+	held, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(held)
+	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", held))
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+	}
+	return &Folder{root}, nil
+}
+
+// find opens a folder one part of its path after the other, so that what was looked at is what is opened.
+func find(name string) (int, error) {
+	const folder = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
+	start := "."
+	if strings.HasPrefix(name, "/") {
+		start = "/"
+	}
+	fail := func(err error) (int, error) { return -1, &fs.PathError{Op: "open", Path: name, Err: err} }
+	at, err := unix.Open(start, folder, 0)
+	if err != nil {
+		return fail(err)
+	}
+	rest, links := strings.Split(name, "/"), 0
+	for len(rest) > 0 {
+		part := rest[0]
+		rest = rest[1:]
+		if part == "" || part == "." {
+			continue
+		}
+		next, err := unix.Openat(at, part, folder|unix.O_NOFOLLOW, 0)
+		if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+			var to string
+			if to, err = readLink(at, part); err == nil {
+				rest = append(strings.Split(to, "/"), rest...)
+				switch links++; {
+				case links > mostLinks:
+					err = unix.ELOOP
+				case strings.HasPrefix(to, "/"):
+					next, err = unix.Open("/", folder, 0)
+				default:
+					continue
+				}
+			}
+		}
+		unix.Close(at)
+		if err != nil {
+			return fail(err)
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// readLink reads a link that it has looked at: both by one descriptor.
+func readLink(at int, part string) (string, error) {
+	link, err := unix.Openat(at, part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(link)
+	var info unix.Stat_t
+	if err := unix.Fstat(link, &info); err != nil {
+		return "", err
+	}
+	if info.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return "", unix.ENOTDIR
+	}
+	if os.Geteuid() == 0 && info.Uid != 0 {
+		return "", &Unsafe{Name: part, Why: fmt.Sprintf("is a link of user %d", info.Uid)}
+	}
+	to := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(link, "", to)
+	if err != nil {
+		return "", err
+	}
+	return string(to[:n]), nil
+}
+
+// Close lets go of the folder.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// Info describes the folder itself.
+func (f *Folder) Info() (fs.FileInfo, error) { return f.root.Stat(".") }
+
+// Create makes a file that nobody else can read or write. A name that is taken is an error, whatever has it.
+func (f *Folder) Create(name string) (*os.File, error) {
+	return f.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// Open opens a regular file that has no other name: one with several could be anybody's.
+func (f *Folder) Open(name string) (*os.File, error) {
+	file, err := f.root.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && (!info.Mode().IsRegular() || info.Sys().(*syscall.Stat_t).Nlink != 1) {
+		err = &Unsafe{Name: name, Why: "is no regular file, or has other names"}
+	}
+	if err == nil && !f.Holds(name, info) {
+		err = &Unsafe{Name: name, Why: "is a link"}
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// Holds says whether a name is that of a file.
+func (f *Folder) Holds(name string, file fs.FileInfo) bool {
+	info, err := f.root.Lstat(name)
+	return err == nil && os.SameFile(info, file)
+}
+
+// Remove deletes a regular file and says whether there was one. What is something else is left alone, with an error.
+func (f *Folder) Remove(name string) (bool, error) {
+	info, err := f.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = &Unsafe{Name: name, Why: "is no regular file"}
+	}
+	if err == nil {
+		err = f.root.Remove(name)
+	}
+	return err == nil, err
+}
+
+// RemoveAll deletes a folder with all that is in it.
+func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
+
+// Mkdir makes a folder and opens it.
+func (f *Folder) Mkdir(name string, mode fs.FileMode) (*Folder, error) {
+	if err := f.root.Mkdir(name, 0o700); err != nil {
+		return nil, err
+	}
+	made, err := f.Own(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := made.with(func(d *os.File) error { return d.Chmod(mode) }); err != nil {
+		return nil, errors.Join(err, made.Close())
+	}
+	return made, nil
+}
+
+// Own opens a folder of the user's own, in which nobody else can make or remove names.
+func (f *Folder) Own(name string) (*Folder, error) {
+	root, err := f.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	own := &Folder{root}
+	info, err := own.Info()
+	switch {
+	case err != nil:
+	case !f.Holds(name, info):
+		err = &Unsafe{Name: name, Why: "is a link"}
+	case InfoOf(info).Owner != os.Geteuid():
+		err = &Unsafe{Name: name, Why: fmt.Sprintf("belongs to user %d", InfoOf(info).Owner)}
+	case info.Mode()&0o022 != 0:
+		err = &Unsafe{Name: name, Why: "can be written to by others"}
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return own, nil
+}
+
+// Give makes a user the folder's owner.
+func (f *Folder) Give(user int) error {
+	return f.with(func(d *os.File) error { return d.Chown(user, -1) })
+}
+
+func (f *Folder) with(do func(*os.File) error) error {
+	d, err := f.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(d), d.Close())
+}
+
+// Write puts a file under a name, whole or not at all. What has the name before is replaced, be it a link; of a file that is
+// replaced the permissions are kept.
+func (f *Folder) Write(name string, write func(io.Writer) error) error {
+	mode := fs.FileMode(0o644)
+	if was, err := f.root.Lstat(name); err == nil && was.Mode().IsRegular() {
+		mode = was.Mode().Perm()
+	}
+	building := "." + name + "." + rand.Text()[:8]
+	file, err := f.Create(building)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(file), file.Chmod(mode), file.Close())
+	if err == nil {
+		err = f.root.Rename(building, name)
+	}
+	if err != nil {
+		return errors.Join(err, f.root.Remove(building))
+	}
+	return nil
+}
+
+// cause takes off a path that an error names already.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,139 @@
+// Package safepath says whether other users of a machine can change what a path leads to, as sshd does before it trusts a
+// file of keys (StrictModes in sshd_config(5), safe_path in OpenSSH's misc.c).
+//
+// A program that runs as root and acts on what it reads (a journal of settings to put back, a list of folders to remove)
+// does what the owner of those files wants. So they must belong to its own user or to root, and so must every folder on
+// the way to them, and nobody else may write to any of those.
+package safepath
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// System looks at the files of one machine.
+type System interface {
+	// Lstat describes a file; of a symbolic link, the link itself.
+	Lstat(name string) (Info, error)
+	// Readlink is where a symbolic link leads.
+	Readlink(name string) (string, error)
+	// PrivateGroup says whether a group has no member but this user, as distributions make one for each user, and clusters for a
+	// container's.
+	PrivateGroup(group, user int) bool
+}
+
+// Info is what matters of a file.
+type Info struct {
+	Owner, Group int
+	// Mode with the kind of file and the sticky bit.
+	Mode fs.FileMode
+}
+
+// Unsafe is the error of a path that others can change.
+type Unsafe struct {
+	// Name is the folder, file or link at fault: the path itself or one on the way to it.
+	Name string
+	// Why finishes a sentence that begins with the name: "belongs to user 1000".
+	Why string
+	// Remedy is the command that takes the fault away, where there is one: "chmod go-w NAME".
+	Remedy []string
+}
+
+func (u *Unsafe) Error() string { return u.Name + " " + u.Why }
+
+// Check returns an Unsafe error when anybody but root and the user can change the file or folder at an absolute path, or
+// what the path leads to. Symbolic links are followed, each of them checked. What is not there is safe when the folder
+// that would hold it is.
+func Check(s System, name string, user int) error { return walk(s, name, user, false) }
+
+// CheckFolder is Check for a folder in which the user makes new files: it may also be one like /tmp, where everybody can
+// write and nobody can rename or remove what another has made (sticky). A name there can be taken before the user comes:
+// make the file with O_EXCL.
+func CheckFolder(s System, name string, user int) error { return walk(s, name, user, true) }
+
+// mostLinks is the kernel's own limit (MAXSYMLINKS).
+const mostLinks = 40
+
+func walk(s System, name string, user int, shared bool) error {
+	if !path.IsAbs(name) {
+		return fmt.Errorf("%s is not an absolute path", name)
+	}
+	at, rest := "/", strings.Split(name, "/")
+	if err := check(s, at, user, true); err != nil {
+		return err
+	}
+	for links := 0; len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, part)
+		info, err := s.Lstat(next)
+		if errors.Is(err, fs.ErrNotExist) {
+			return check(s, at, user, shared) // what is made here must stay
+		}
+		if err != nil {
+			return err
+		}
+		if info.Mode&fs.ModeSymlink == 0 {
+			last := strings.Trim(strings.Join(rest, ""), ".") == ""
+			if err := fault(s, next, info, user, shared || !last); err != nil {
+				return err
+			}
+			at = next
+			continue
+		}
+		// Who may write to a link's folder can replace it; in a sticky one, its owner.
+		if info.Owner != 0 && info.Owner != user {
+			return &Unsafe{Name: next, Why: fmt.Sprintf("is a link of user %d", info.Owner)}
+		}
+		if links++; links > mostLinks {
+			return fmt.Errorf("%s: too many symbolic links", name)
+		}
+		to, err := s.Readlink(next)
+		if err != nil {
+			return err
+		}
+		if path.IsAbs(to) {
+			at = "/"
+		}
+		rest = append(strings.Split(to, "/"), rest...)
+	}
+	return check(s, at, user, shared)
+}
+
+func check(s System, name string, user int, shared bool) error {
+	info, err := s.Lstat(name)
+	if err != nil {
+		return err
+	}
+	return fault(s, name, info, user, shared)
+}
+
+// fault says what is wrong with one file or folder. In a shared folder everybody may make files, but not replace others'.
+func fault(s System, name string, info Info, user int, shared bool) error {
+	if info.Owner != 0 && info.Owner != user {
+		return &Unsafe{name, fmt.Sprintf("belongs to user %d", info.Owner), []string{"chown", strconv.Itoa(user), name}}
+	}
+	if shared && info.Mode.IsDir() && info.Mode&fs.ModeSticky != 0 {
+		return nil
+	}
+	const group, others = 0o020, 0o002
+	if info.Mode&others != 0 {
+		return &Unsafe{name, "can be written to by everybody", []string{"chmod", "go-w", name}}
+	}
+	// Of a file with an access control list these bits are its mask: they are set where the list lets anybody write (acl(5)).
+	if info.Mode&group != 0 && !s.PrivateGroup(info.Group, info.Owner) && (info.Owner == user || !s.PrivateGroup(info.Group, user)) {
+		return &Unsafe{name, fmt.Sprintf("can be written to by group %d", info.Group), []string{"chmod", "g-w", name}}
+	}
+	return nil
+}
