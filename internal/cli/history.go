@@ -117,6 +117,9 @@ func (p *program) showHistory(suite string, o historyOptions) error {
 		return err
 	}
 	bundles, damaged := measuredRuns(s, suite)
+	if len(bundles) == 0 && damaged != nil && len(suitesIn(s)) == 0 {
+		return damaged // there may well be some
+	}
 	if len(bundles) == 0 {
 		return errors.Join(p.noHistory(s, suite), damaged)
 	}

@@ -41,6 +41,9 @@ func (p *program) listCommand() *cobra.Command {
 				}
 				return errors.Join(p.printJSON(runsDocument{runsSchema, rows}), err)
 			}
+			if len(rows) == 0 && err != nil { // there may well be some
+				return err
+			}
 			return errors.Join(p.printRows(s, rows), err)
 		},
 	}

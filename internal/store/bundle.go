@@ -19,7 +19,11 @@ import (
 	"headroom/internal/lab"
 )
 
-const activeName = "active.json"
+// Files of a bundle.
+const (
+	headerName = "run.json"
+	activeName = "active.json"
+)
 
 // folders are the folders of a bundle. Bundles made before snapshots were kept apart have no "facts".
 func folders() []string { return []string{"facts", "repetitions", "raw"} }

@@ -48,13 +48,10 @@ func (s *Store) List() ([]Row, error) {
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	db, err := s.openIndex()
-	if err != nil {
-		return nil, err
+	rows, damaged, err := s.readIndex(ids, s.openIndex)
+	if err != nil { // a device that is full, a folder that can't be written to: the runs can still be shown
+		rows, damaged, err = s.readIndex(ids, openInMemory)
 	}
-	defer db.Close()
-	damaged := s.refresh(db, ids)
-	rows, err := query(db)
 	for i := range rows {
 		if rows[i].Status == lab.Running && !locked(filepath.Join(s.runs(), rows[i].ID, activeName)) {
 			rows[i].Status = lab.Interrupted
@@ -62,6 +59,23 @@ func (s *Store) List() ([]Row, error) {
 	}
 	return rows, errors.Join(damaged, err)
 }
+
+// readIndex brings an index up to date and reads it. Damaged are the runs that could not be read.
+func (s *Store) readIndex(ids []string, open func() (*sql.DB, error)) (rows []Row, damaged, err error) {
+	db, err := open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer db.Close()
+	if damaged, err = s.refresh(db, ids); err != nil {
+		return nil, nil, err
+	}
+	rows, err = query(db)
+	return rows, damaged, err
+}
+
+// openInMemory opens an index that is of use once.
+func openInMemory() (*sql.DB, error) { return openDatabase(":memory:") }
 
 func (s *Store) openIndex() (*sql.DB, error) {
 	name := filepath.Join(s.dir, "index.sqlite")
@@ -106,39 +120,43 @@ func openDatabase(name string) (*sql.DB, error) {
 	}
 }
 
-// refresh makes the index agree with the bundles, in one transaction.
-func (s *Store) refresh(db *sql.DB, ids []string) error {
+// refresh makes the index agree with the bundles, in one transaction. Damaged are the runs that could not be read.
+func (s *Store) refresh(db *sql.DB, ids []string) (damaged, err error) {
 	known, err := stamps(db)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tx, err := db.Begin()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
-	var damaged []error
+	var unread []error
 	for _, id := range ids {
 		stamp, err := stampOf(filepath.Join(s.runs(), id))
 		if err == nil && known[id] == stamp {
 			delete(known, id)
 			continue
 		}
+		var row Row
 		if err == nil {
-			err = s.insert(tx, id, stamp)
+			row, err = s.read(id)
 		}
 		if err != nil {
-			damaged = append(damaged, err)
+			unread = append(unread, err)
 			continue
+		}
+		if err := insert(tx, row, stamp); err != nil {
+			return nil, err
 		}
 		delete(known, id)
 	}
 	for id := range known {
 		if _, err := tx.Exec("DELETE FROM runs WHERE id = ?", id); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return errors.Join(append(damaged, tx.Commit())...)
+	return errors.Join(unread...), tx.Commit()
 }
 
 func stamps(db *sql.DB) (map[string]string, error) {
@@ -160,8 +178,12 @@ func stamps(db *sql.DB) (map[string]string, error) {
 
 // stampOf changes whenever a bundle does: every change ends in a rename in one of the two folders.
 func stampOf(dir string) (string, error) {
-	header, err := os.Stat(filepath.Join(dir, "run.json"))
+	head, err := openHead(filepath.Join(dir, headerName)) // of one that can't be read the index must not hide it
 	if err != nil {
+		return "", unreadableRun(dir, err)
+	}
+	header, err := head.Stat()
+	if err := errors.Join(err, head.Close()); err != nil {
 		return "", err
 	}
 	records, err := os.Stat(filepath.Join(dir, "repetitions"))
@@ -171,27 +193,29 @@ func stampOf(dir string) (string, error) {
 	return fmt.Sprintf("%d %d %d", header.ModTime().UnixNano(), header.Size(), records.ModTime().UnixNano()), nil
 }
 
-func (s *Store) insert(tx *sql.Tx, id, stamp string) error {
+// read makes a row out of a bundle.
+func (s *Store) read(id string) (Row, error) {
 	b, err := s.bundle(id)
 	if err != nil {
-		return err
-	}
-	repetitions, err := b.countRepetitions()
-	if err != nil {
-		return err
+		return Row{}, err
 	}
 	r := b.Run
-	var target, place, experiment string
+	row := Row{ID: id, Label: r.Label, Suite: r.Suite, Created: r.Created, Status: r.Status, Source: r.Source, Format: r.Format, Cells: len(r.Cells)}
 	if r.Experiment != nil {
-		experiment = r.Experiment.Title()
+		row.Experiment = r.Experiment.Title()
 	}
 	if len(r.Targets) > 0 {
-		target, place = r.Targets[0].Target, r.Targets[0].Place.Path
+		row.Target, row.Place = r.Targets[0].Target, r.Targets[0].Place.Path
 	}
-	_, err = tx.Exec(`INSERT OR REPLACE INTO runs
+	row.Repetitions, err = b.countRepetitions()
+	return row, err
+}
+
+func insert(tx *sql.Tx, r Row, stamp string) error {
+	_, err := tx.Exec(`INSERT OR REPLACE INTO runs
 		(id, stamp, label, suite, experiment, target, place, created, status, source, format, cells, repetitions)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, stamp, r.Label, r.Suite, experiment, target, place, r.Created.UnixNano(), r.Status, r.Source, r.Format, len(r.Cells), repetitions)
+		r.ID, stamp, r.Label, r.Suite, r.Experiment, r.Target, r.Place, r.Created.UnixNano(), r.Status, r.Source, r.Format, r.Cells, r.Repetitions)
 	return err
 }
 

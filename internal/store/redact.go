@@ -61,7 +61,7 @@ func (b *Bundle) allFacts() ([]lab.Fact, error) {
 // redacted hides names in one file of a bundle, by what kind of file it is.
 func redacted(r facts.Redactor, name string, data []byte) ([]byte, error) {
 	switch {
-	case path.Base(name) == "run.json":
+	case path.Base(name) == headerName:
 		return redactedHeader(r, data)
 	case strings.HasSuffix(name, ".tar.zst"):
 		return redactedRaw(r, data)

@@ -18,11 +18,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
 )
@@ -58,7 +61,22 @@ func (s *Store) ids() ([]string, error) {
 			ids = append(ids, e.Name())
 		}
 	}
-	return ids, err
+	return ids, s.unreadable(err)
+}
+
+// unreadable is the error of a store whose runs can't be listed.
+func (s *Store) unreadable(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &lab.Error{What: "can't read the store " + s.dir, Err: err}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		e.Hints = []string{"its owner can: run headroom as that user, or name another store with --store DIR"}
+	case errors.Is(err, unix.ENOTDIR):
+		e.Hints = []string{"a store is a folder: name another with --store DIR"}
+	}
+	return e
 }
 
 // Find returns the bundle that the user means by ref: an id or a unique prefix of one, a label, "last", or the
@@ -114,6 +132,9 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 				Hints: []string{"name one of them by its id"}}
 		}
 	}
+	if damaged != nil && len(rows) == 0 {
+		return nil, damaged // it may well be there
+	}
 	return nil, errors.Join(&lab.Error{Kind: lab.Usage, What: fmt.Sprintf("no run is called %q", ref),
 		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one"}}, damaged)
 }
@@ -165,11 +186,10 @@ type header struct {
 }
 
 func readHeader(dir string) (lab.Run, error) {
-	name := filepath.Join(dir, "run.json")
-	data, err := os.ReadFile(name)
+	name := filepath.Join(dir, headerName)
+	data, err := readHead(name)
 	if err != nil {
-		return lab.Run{}, &lab.Error{What: "can't read the run in " + dir, Err: err,
-			Hints: []string{"a run is a folder with a run.json"}}
+		return lab.Run{}, unreadableRun(dir, err)
 	}
 	var h header
 	if err := json.Unmarshal(data, &h); err != nil {
@@ -184,6 +204,35 @@ func readHeader(dir string) (lab.Run, error) {
 		return lab.Run{}, &lab.Error{What: "damaged: " + name + " names no run"}
 	}
 	return h.Run, nil
+}
+
+func unreadableRun(dir string, err error) error {
+	return &lab.Error{What: "can't read the run in " + dir, Err: err, Hints: []string{"a run is a folder with a run.json"}}
+}
+
+// mostHeader is the largest header: one of ten thousand cells and a thousand targets has some tens of megabytes.
+const mostHeader = 256 << 20
+
+// openHead waits for nothing: what somebody else has put there could be a pipe.
+func openHead(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+}
+
+// readHead reads a header's file, which must be a plain one: of a bundle from elsewhere nobody knows.
+func readHead(name string) ([]byte, error) {
+	f, err := openHead(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > mostHeader) {
+		err = fmt.Errorf("it is no plain file of at most %d MiB", mostHeader>>20)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, mostHeader))
 }
 
 // describeJSONError says where in data a JSON error lies, as ":line".

@@ -185,7 +185,7 @@ func unpackFile(r io.Reader, name string) error {
 
 // bundleFile says whether rest is the name of a file that a bundle has.
 func bundleFile(rest string) bool {
-	if rest == "run.json" || factsFile.MatchString(rest) {
+	if rest == headerName || factsFile.MatchString(rest) {
 		return true
 	}
 	number := strings.TrimSuffix(strings.TrimPrefix(rest, "repetitions/"), ".jsonl")

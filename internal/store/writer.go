@@ -135,7 +135,7 @@ func (w *Writer) writeHeader() error {
 	if err != nil {
 		return err
 	}
-	return w.store.writeFile(filepath.Join(w.dir, "run.json"), append(data, '\n'))
+	return w.store.writeFile(filepath.Join(w.dir, headerName), append(data, '\n'))
 }
 
 // Leave records what would be left behind, before it is: the file is flushed when Leave returns. What it was told before of other
