@@ -120,7 +120,9 @@ func (p *program) check(ctx context.Context, terms checkTerms, args []string) er
 	if err != nil {
 		return err
 	}
-	p.tidy(ctx, s, here)
+	if err := p.tidy(ctx, s, here); err != nil {
+		return err
+	}
 	t := p.local()
 	x := &check{measurement: &measurement{program: p, options: terms.options, store: s, target: t}, most: terms.most, alpha: checkRisk}
 	defer x.release()

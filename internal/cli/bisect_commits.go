@@ -153,9 +153,6 @@ func (s *commitSeries) into(e *lab.Experiment) {
 	}
 }
 
-// builtDir is where built commits are kept, a folder a run.
-func builtDir(s *store.Store) string { return filepath.Join(s.Dir(), "built") }
-
 // openBuilds takes up the built commits of a search that has them.
 func (x *experiment) openBuilds(ctx context.Context) error {
 	terms := x.run.Experiment.Commits
@@ -168,14 +165,14 @@ func (x *experiment) openBuilds(ctx context.Context) error {
 	}
 	of := buildTerms(x.target, x.owner())
 	of.Run, of.Build, of.Kept, of.AtStep = x.run.ID, terms.Build, terms.Kept, x.AtStep
-	x.builds, err = commits.Begin(ctx, builtDir(x.store), tree, of)
+	x.builds, err = commits.Begin(ctx, x.store.Built(), tree, of)
 	return err
 }
 
 // buildTerms say how what was started for a build is found and ended.
 func buildTerms(t target.Target, owner string) commits.Terms {
 	mark := runner.Marked(owner)
-	return commits.Terms{Mark: mark, End: func(ctx context.Context, folder string) error {
+	return commits.Terms{Mark: mark, Trust: store.Trust, End: func(ctx context.Context, folder string) error {
 		return runner.EndProcesses(ctx, t, target.Started{Mark: mark, Folder: folder})
 	}}
 }
@@ -223,7 +220,7 @@ func (x *experiment) commitsText() string {
 // tidyBuilds removes the commits that a killed search was about to build, and those that were built for searches that will not go on. It
 // returns how many searches had left any.
 func (p *program) tidyBuilds(ctx context.Context, s *store.Store) (int, error) {
-	pending, err := commits.Pending(builtDir(s))
+	pending, err := commits.Pending(s.Built(), store.Trust)
 	errs := []error{err}
 	n := 0
 	for _, left := range pending {

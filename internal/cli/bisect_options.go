@@ -14,6 +14,7 @@ import (
 	"headroom/internal/kbuild"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
+	"headroom/internal/store"
 	"headroom/internal/target"
 )
 
@@ -134,6 +135,7 @@ func openTree(ctx context.Context, k lab.Kernels, terms kbuild.Terms) (*kbuild.T
 	if err != nil {
 		return nil, err
 	}
+	terms.Trust = store.Trust
 	terms.Dir, terms.Make, terms.Out = k.Tree, k.Make, filepath.Join(cache, "headroom", "built-kernels")
 	return kbuild.Open(ctx, terms)
 }

@@ -88,7 +88,7 @@ func (x *experiment) openJournals(ctx context.Context) error {
 			id += "-" + m.role
 		}
 		var err error
-		if m.journal, err = factor.Create(changesDir(x.store), id, m.where.Target); err != nil {
+		if m.journal, err = factor.Create(x.store.Changes(), id, m.where.Target); err != nil {
 			return errors.Join(err, x.putBack(ctx))
 		}
 		if err := m.journal.Keep(ctx, m.where.Named(factor.KeptAt(x.run.Experiment.Keep, m.role))); err != nil {

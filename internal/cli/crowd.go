@@ -67,10 +67,13 @@ func (p *program) openPods(ctx context.Context, name string, members []string) (
 		return nil, nil, err
 	}
 	s, err := p.openStore()
+	if err == nil {
+		err = s.Writable()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	pods, err = kube.OpenSet(ctx, o, members, kube.Host{Records: podsDir(s), Say: func(text string) { p.say("", text) }})
+	pods, err = kube.OpenSet(ctx, o, members, kube.Host{Records: s.Pods(), Say: func(text string) { p.say("", text) }})
 	if err != nil {
 		return nil, nil, err
 	}

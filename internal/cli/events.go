@@ -289,7 +289,9 @@ func (m *measurement) openUpset(ctx context.Context, u lab.Upset, known map[stri
 	upset := runner.Upset{Upset: u, Target: known[u.Target]}
 	var err error
 	if upset.Target == nil {
-		m.tidy(ctx, m.store, u.Target)
+		if err := m.tidy(ctx, m.store, u.Target); err != nil {
+			return upset, err
+		}
 		if upset.Target, err = m.openTarget(ctx, u.Target); err != nil {
 			return upset, err
 		}
@@ -306,7 +308,7 @@ func (m *measurement) openUpset(ctx context.Context, u lab.Upset, known map[stri
 		return upset, nil
 	}
 	if journals[u.Target] == nil {
-		j, err := factor.Create(changesDir(m.store), fmt.Sprintf("%s%s%d", m.run.ID, eventJournal, i+1), upset.Target)
+		j, err := factor.Create(m.store.Changes(), fmt.Sprintf("%s%s%d", m.run.ID, eventJournal, i+1), upset.Target)
 		if err != nil {
 			return upset, err
 		}

@@ -337,7 +337,7 @@ func TestEventComesUponOneOfTwoTargets(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", load.Cell, f, h)
 		}
 	}
-	if pending, err := factor.Pending(filepath.Join(h.store, "changes")); err != nil || len(pending) != 0 {
+	if pending, err := factor.Pending(filepath.Join(h.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }
@@ -348,7 +348,7 @@ func (p twoPaths) nothingChanged() {
 	if !p.isUp() {
 		p.t.Error("the link is down")
 	}
-	if pending, err := factor.Pending(filepath.Join(p.store, "changes")); err != nil || len(pending) != 0 {
+	if pending, err := factor.Pending(filepath.Join(p.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
 		p.t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 	rows, err := store.Open(p.store).List()
@@ -544,7 +544,7 @@ func TestEventFreezesAFileSystem(t *testing.T) {
 	if f.Recovery == nil || *f.Recovery < held || *f.Recovery > held+1 {
 		t.Errorf("back after %v", f.Recovery)
 	}
-	if pending, err := factor.Pending(filepath.Join(v.store, "changes")); err != nil || len(pending) != 0 {
+	if pending, err := factor.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }
@@ -594,7 +594,7 @@ func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 	if err != nil || len(files) > 0 {
 		t.Errorf("left: %v, %v", files, err)
 	}
-	if pending, err := factor.Pending(filepath.Join(v.store, "changes")); err != nil || len(pending) != 0 {
+	if pending, err := factor.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }
@@ -643,7 +643,7 @@ func TestEventSetsAFactor(t *testing.T) {
 	if f := s.Events.Loads[0].Findings[0]; f.Unknown != "" || f.Stall > 0.5 {
 		t.Errorf("%+v", f)
 	}
-	if pending, err := factor.Pending(filepath.Join(v.store, "changes")); err != nil || len(pending) != 0 {
+	if pending, err := factor.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }

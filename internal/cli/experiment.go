@@ -200,7 +200,9 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 func (x *experiment) reach(ctx context.Context, names []string, others ...string) error {
 	if !x.options.dryRun {
 		all := slices.DeleteFunc(slices.Concat(names, others), func(name string) bool { return name == "" }) // that would be everywhere
-		x.tidy(ctx, x.store, all...)
+		if err := x.tidy(ctx, x.store, all...); err != nil {
+			return err
+		}
 	}
 	opened, err := x.openAtOnce(ctx, names)
 	if err == nil {

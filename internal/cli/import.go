@@ -51,7 +51,9 @@ headroom stages RUN sets them beside each other.`,
 			if err != nil {
 				return err
 			}
-			p.tidy(c.Context(), s, here)
+			if err := p.tidy(c.Context(), s, here); err != nil {
+				return err
+			}
 			defer rarelyCollected()()
 			b, err := p.importFiles(c.Context(), s, sources, order, label)
 			if err != nil {

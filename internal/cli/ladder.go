@@ -188,7 +188,9 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 		return err
 	}
 	if !o.dryRun {
-		s.tidyAll(ctx)
+		if err := s.tidyAll(ctx); err != nil {
+			return err
+		}
 	}
 	s.images, s.openGuest = os.TempDir(), s.startGuest
 	defer s.release()

@@ -39,7 +39,7 @@ func checkGuests(names []string) error {
 }
 
 // tidyAll mends what killed runs have left on this machine and in the guests that are meant.
-func (s *ascent) tidyAll(ctx context.Context) {
+func (s *ascent) tidyAll(ctx context.Context) error {
 	names := append([]string{here}, s.options.guests...)
 	for _, on := range s.options.on {
 		_, name := roleOf(on)
@@ -48,7 +48,7 @@ func (s *ascent) tidyAll(ctx context.Context) {
 	if s.options.resume != "" {
 		names = append(names, s.targetsBefore(s.options.resume)...)
 	}
-	s.tidy(ctx, s.store, names...)
+	return s.tidy(ctx, s.store, names...)
 }
 
 // guestRungs are the disks of the guests: of each those without storage behind them, then the others. The guests are started when the

@@ -52,7 +52,9 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 		if len(args) > 0 {
 			return usage("--resume takes the layers from the runs", "headroom compare --layers --resume "+o.resume)
 		}
-		p.tidy(ctx, st, s.targetsBefore(o.resume)...)
+		if err := p.tidy(ctx, st, s.targetsBefore(o.resume)...); err != nil {
+			return err
+		}
 		err = s.takeUp(ctx, o.resume, o.writes)
 	} else {
 		err = s.draw(ctx, args)
@@ -119,7 +121,9 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 	for _, side := range sides {
 		targets = append(targets, side.target)
 	}
-	s.tidy(ctx, s.store, targets...)
+	if err := s.tidy(ctx, s.store, targets...); err != nil {
+		return err
+	}
 	s.arms = map[string]*measurement{}
 	var beside *measurement
 	for i, side := range sides {

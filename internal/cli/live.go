@@ -168,7 +168,9 @@ func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args
 	if err != nil {
 		return nil, err
 	}
-	p.tidy(ctx, s, names...)
+	if err := p.tidy(ctx, s, names...); err != nil {
+		return nil, err
+	}
 	defer c.closeTargets()
 	if err := c.openTargets(ctx, names); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (x *experiment) mountLevels() []string {
 
 // mountedOn does something while a level of NFS is mounted on a folder, with a journal of its own.
 func (p *program) mountedOn(ctx context.Context, s *store.Store, t target.Target, folder, level string, do func() error) (err error) {
-	journal, err := factor.Create(changesDir(s), store.NewID(), t)
+	journal, err := factor.Create(s.Changes(), store.NewID(), t)
 	if err != nil {
 		return err
 	}

@@ -266,7 +266,9 @@ func (n *network) open(ctx context.Context) error {
 		for _, e := range n.ends {
 			names = append(names, e.name)
 		}
-		n.tidy(ctx, n.store, names...)
+		if err := n.tidy(ctx, n.store, names...); err != nil {
+			return err
+		}
 	}
 	for _, e := range n.ends {
 		key := e.name

@@ -23,6 +23,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/outage"
 	"headroom/internal/report"
+	"headroom/internal/store"
 )
 
 // trunk are two guests, of which one can mount a directory of the other over two links at once. The server sends no more than so much by each, so that one of
@@ -291,7 +292,7 @@ jobs:
 	if err != nil || !strings.Contains(string(out), "50% should be left") || !strings.Contains(string(out), "while others went on") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if pending, err := factor.Pending(filepath.Join(k.store, "changes")); err != nil || len(pending) != 0 {
+	if pending, err := factor.Pending(filepath.Join(k.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }
@@ -390,7 +391,7 @@ func TestNFSStagesHaveEvents(t *testing.T) {
 	if n := strings.Count(strings.Join(strings.Fields(string(out)), " "), "50% should be left"); n != 1 {
 		t.Errorf("what should be left is said %d times, and known of one event of the stage with two paths\n%s", n, out)
 	}
-	if pending, err := factor.Pending(filepath.Join(k.store, "changes")); err != nil || len(pending) != 0 {
+	if pending, err := factor.Pending(filepath.Join(k.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
 		t.Errorf("still to undo: %+v, %v", pending, err)
 	}
 }

@@ -46,7 +46,9 @@ func (s nfsStage) addresses() int {
 func (x *nfsStages) open(ctx context.Context) error {
 	names := slices.DeleteFunc([]string{x.options.Server, x.options.Client, x.options.Guest}, func(name string) bool { return name == "" })
 	if !x.options.dryRun {
-		x.tidy(ctx, x.store, names...)
+		if err := x.tidy(ctx, x.store, names...); err != nil {
+			return err
+		}
 	}
 	for _, name := range names {
 		t, err := x.openTarget(ctx, name)
@@ -142,7 +144,7 @@ func (x *nfsStages) lacksRDMA(ctx context.Context) (string, error) {
 
 // carryOut measures all stages. One that can't be had does not keep the others from being measured.
 func (x *nfsStages) carryOut(ctx context.Context, stages []nfsStage) (err error) {
-	if x.journal, err = factor.Create(changesDir(x.store), x.id, x.opened[x.options.Client]); err != nil {
+	if x.journal, err = factor.Create(x.store.Changes(), x.id, x.opened[x.options.Client]); err != nil {
 		return err
 	}
 	if x.AtStep != nil {

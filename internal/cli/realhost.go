@@ -12,6 +12,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
+	"headroom/internal/store"
 	"headroom/internal/target"
 	"headroom/internal/target/bootloader"
 	"headroom/internal/target/kube"
@@ -136,7 +137,9 @@ func (x *experiment) openHost(ctx context.Context, name string) error {
 	t := x.target
 	if !x.bootsHere() {
 		if !x.options.dryRun {
-			x.tidy(ctx, x.store, name)
+			if err := x.tidy(ctx, x.store, name); err != nil {
+				return err
+			}
 		}
 		var err error
 		if t, err = x.openTarget(ctx, name); err != nil {
@@ -145,7 +148,7 @@ func (x *experiment) openHost(ctx context.Context, name string) error {
 		h.opened = t
 	}
 	x.host = h
-	left, err := bootloader.Pending(changesDir(x.store))
+	left, err := bootloader.Pending(x.store.Changes(), store.Trust)
 	if err != nil {
 		return err
 	}
@@ -195,7 +198,7 @@ func unfinished(l bootloader.Left) error {
 // keepBoot has on disk what is about to be put on the host.
 func (x *experiment) keepBoot(r bootloader.Record) error {
 	if x.host.kept == nil {
-		x.host.kept = bootloader.NewKept(changesDir(x.store), x.run.ID)
+		x.host.kept = bootloader.NewKept(x.store.Changes(), x.run.ID)
 		if x.AtStep != nil {
 			x.host.kept.AtStep(x.AtStep)
 		}

@@ -44,13 +44,21 @@ func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted f
 }
 
 // tidy recovers what can be recovered on this machine and on targets, one that is empty for all of them, and says what can't: that is no
-// reason not to go on. Every command that adds a run does this first. It does not keep anybody waiting for a machine that has nothing to
-// do with the command.
-func (p *program) tidy(ctx context.Context, s *store.Store, on ...string) {
+// reason not to go on. What can't be trusted is one. Every command that adds a run does this first. It does not keep anybody waiting for a machine
+// that has nothing to do with the command.
+func (p *program) tidy(ctx context.Context, s *store.Store, on ...string) error {
+	if err := s.Writable(); err != nil {
+		return err
+	}
 	wanted := func(name string) bool { return name == here || slices.Contains(on, "") || slices.Contains(on, name) }
-	if _, err := p.recoverAbandoned(ctx, s, wanted, nil, factor.Report); err != nil {
+	_, err := p.recoverAbandoned(ctx, s, wanted, nil, factor.Report)
+	if _, untrusted := errors.AsType[*store.Untrusted](err); untrusted {
+		return err
+	}
+	if err != nil {
 		p.printError(err)
 	}
+	return nil
 }
 
 // clear removes what a run left on those of its targets that are wanted. The run counts as cleared when nothing is left on any.
@@ -208,12 +216,9 @@ func (p *program) clearThere(ctx context.Context, t target.Target, s *store.Stor
 	return did, nil
 }
 
-// changesDir is where the journals of changed settings are kept.
-func changesDir(s *store.Store) string { return filepath.Join(s.Dir(), "changes") }
-
 // undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended, of those journals that are which.
 func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, foreign factor.Foreign, which func(factor.Left) bool) (int, error) {
-	pending, err := factor.Pending(changesDir(s))
+	pending, err := factor.Pending(s.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(left factor.Left) bool { return !which(left) })
 	errs := []error{err}
 	for _, left := range pending {

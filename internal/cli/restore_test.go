@@ -18,7 +18,7 @@ import (
 // The command that puts settings back is killed at each of its steps; the one after it does the rest.
 func TestRestoreKilledAtEachStep(t *testing.T) {
 	dir := t.TempDir()
-	changes := changesDir(store.Open(dir))
+	changes := store.Open(dir).Changes()
 	if err := os.MkdirAll(changes, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 				t.Errorf("step %d: %s is %q, %v", n, s, got, err)
 			}
 		}
-		if left, err := factor.Pending(changes); err != nil || len(left) != 0 {
+		if left, err := factor.Pending(changes, store.Trust); err != nil || len(left) != 0 {
 			t.Errorf("step %d: %v, %v", n, left, err)
 		}
 		if ended {

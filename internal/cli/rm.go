@@ -22,7 +22,9 @@ func (p *program) rmCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.tidy(c.Context(), s, "") // a killed run is the only record of what it left
+			if err := p.tidy(c.Context(), s, ""); err != nil { // a killed run is the only record of what it left
+				return err
+			}
 			// All names are looked up before any run is deleted: with "last" twice, the second is the same run.
 			var found []*store.Bundle
 			var errs []error

@@ -148,7 +148,9 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 		return err
 	}
 	if !o.dryRun {
-		p.tidy(ctx, s, name)
+		if err := p.tidy(ctx, s, name); err != nil {
+			return err
+		}
 	}
 	t, err := p.openTarget(ctx, name)
 	if err != nil {

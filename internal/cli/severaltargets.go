@@ -111,7 +111,9 @@ func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions,
 		for _, n := range named {
 			names = append(names, n.name)
 		}
-		p.tidy(ctx, s, names...)
+		if err := p.tidy(ctx, s, names...); err != nil {
+			return err
+		}
 	}
 	t := &together{program: p, options: o, store: s}
 	defer t.closeTargets()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,9 +78,6 @@ func (p *program) openGuestWith(ctx context.Context, name, images string) (targe
 	return g, nil
 }
 
-// podsDir is where it is written down what was made in clusters.
-func podsDir(s *store.Store) string { return filepath.Join(s.Dir(), "pods") }
-
 func openPod(ctx context.Context, p *program, name string) (target.Target, error) {
 	o, err := p.podOptions(name)
 	if err != nil {
@@ -91,10 +87,13 @@ func openPod(ctx context.Context, p *program, name string) (target.Target, error
 		return nil, usage(name+" stands for several pods, which headroom run measures and headroom doctor diagnoses", "for one node: "+name+"&node=NAME")
 	}
 	s, err := p.openStore()
+	if err == nil {
+		err = s.Writable()
+	}
 	if err != nil {
 		return nil, err
 	}
-	on := kube.Host{Records: podsDir(s), Say: func(text string) { p.say("", text) }}
+	on := kube.Host{Records: s.Pods(), Say: func(text string) { p.say("", text) }}
 	if o.Machine != nil {
 		return p.openMachine(ctx, o, on)
 	}

@@ -31,6 +31,8 @@ type Terms struct {
 	Mark string
 	// End ends what was started with that mark or works in this folder.
 	End func(ctx context.Context, folder string) error
+	// Trust says whether what is in a folder may be used, or others can have put it there.
+	Trust func(name string) error
 	// AtStep is called before each step that leaves something behind, with its name. It exists so that a test can end the process there.
 	AtStep func(step string)
 }
@@ -71,6 +73,11 @@ func Begin(ctx context.Context, root string, tree Tree, terms Terms) (*Builds, e
 	dir, err := filepath.EvalSymlinks(dir) // as git lists worktrees
 	if err != nil {
 		return nil, err
+	}
+	if terms.Trust != nil {
+		if err := terms.Trust(dir); err != nil {
+			return nil, err
+		}
 	}
 	b, err := take(dir, tree, terms)
 	if err != nil {
@@ -160,6 +167,11 @@ func exists(path string) bool {
 func (b *Builds) Enter(ctx context.Context, hash string) error {
 	if !b.Has(hash) {
 		if err := b.make(ctx, hash); err != nil {
+			return err
+		}
+	}
+	if b.Trust != nil {
+		if err := b.Trust(b.path(hash)); err != nil {
 			return err
 		}
 	}

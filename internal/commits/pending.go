@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"headroom/internal/safepath"
 	"headroom/internal/target"
 )
 
@@ -19,8 +20,9 @@ type Left struct {
 	dir             string
 }
 
-// Pending lists the folders below root that nobody works on.
-func Pending(root string) ([]Left, error) {
+// Pending lists the folders below root that nobody works on. Trust says whether the record of one may be acted on; any other is left alone,
+// unread, with that error.
+func Pending(root string, trust func(name string) error) ([]Left, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -29,6 +31,12 @@ func Pending(root string) ([]Left, error) {
 	var found []Left
 	for _, e := range entries {
 		dir := filepath.Join(root, e.Name())
+		if err := trust(filepath.Join(dir, record)); err != nil {
+			if !safepath.Locked(dir) { // else it is that of somebody who is at work
+				errs = append(errs, err)
+			}
+			continue
+		}
 		data, err := os.ReadFile(filepath.Join(dir, record))
 		if errors.Is(err, fs.ErrNotExist) {
 			_ = os.Remove(dir) // it was about to be made; one that holds anything has a record

@@ -138,7 +138,7 @@ func (p plan) command(t *testing.T) *exec.Cmd {
 func (p plan) restore(t *testing.T, where string) {
 	t.Helper()
 	dir := filepath.Join(p.Dir, "changes")
-	left, err := Pending(dir)
+	left, err := Pending(dir, anyFile)
 	if err != nil || len(left) > 1 {
 		t.Fatalf("%s: %v, %v", where, left, err)
 	}
@@ -230,3 +230,6 @@ func TestKilledAtEachStepOfChangingFiles(t *testing.T) {
 		return ""
 	})
 }
+
+// anyFile is trusted: who may write to it is tested where that is decided.
+func anyFile(string) error { return nil }

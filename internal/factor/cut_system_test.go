@@ -107,7 +107,7 @@ func TestConnectionCut(t *testing.T) {
 // restoreOver undoes what is pending on a host.
 func restoreOver(t *testing.T, dir string, options target.SSHOptions) {
 	t.Helper()
-	pending, err := Pending(dir)
+	pending, err := Pending(dir, anyFile)
 	if err != nil {
 		t.Fatal(err)
 	}

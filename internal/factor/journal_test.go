@@ -74,7 +74,7 @@ func (b bench) must(err error) {
 // reload is what the next process finds.
 func (b bench) reload() *Journal {
 	b.t.Helper()
-	left, err := Pending(filepath.Join(b.dir, "changes"))
+	left, err := Pending(filepath.Join(b.dir, "changes"), anyFile)
 	if err != nil || len(left) != 1 {
 		b.t.Fatalf("%v, %v", left, err)
 	}
@@ -99,7 +99,7 @@ func TestAChangeIsUndoneAndLeavesNoJournal(t *testing.T) {
 	b.must(j.Change(t.Context(), s, "32")) // is in effect already
 	b.holds("depth", "0x20")
 	b.must(j.Change(t.Context(), s, Found))
-	if left, err := Pending(filepath.Join(b.dir, "changes")); err != nil || len(left) != 0 {
+	if left, err := Pending(filepath.Join(b.dir, "changes"), anyFile); err != nil || len(left) != 0 {
 		t.Errorf("a journal in use is called pending: %v, %v", left, err)
 	}
 	b.must(j.Undo(t.Context()))
@@ -384,7 +384,7 @@ func TestAJournalThatWasNeverFinishedIsRemoved(t *testing.T) {
 		if removed {
 			b.must(making.Close())
 		}
-		if left, err := Pending(dir); err != nil || len(left) > 0 {
+		if left, err := Pending(dir, anyFile); err != nil || len(left) > 0 {
 			t.Errorf("%v, %v", left, err)
 		}
 		if _, err := os.Stat(building); errors.Is(err, fs.ErrNotExist) != removed {
@@ -402,7 +402,7 @@ func TestAJournalIsMadeWhileOthersLook(t *testing.T) {
 	for range 2 {
 		looking.Go(func() {
 			for ctx.Err() == nil {
-				if left, err := Pending(dir); err != nil || len(left) > 0 {
+				if left, err := Pending(dir, anyFile); err != nil || len(left) > 0 {
 					t.Errorf("%v, %v", left, err)
 				}
 			}

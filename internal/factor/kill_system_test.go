@@ -102,7 +102,7 @@ func TestKilledAtRandomWhileChangingSettings(t *testing.T) {
 			t.Fatalf("it failed instead of dying:\n%s", said.String())
 		}
 		where := fmt.Sprintf("kill %d", i+1)
-		if left, err := Pending(filepath.Join(p.Dir, "changes")); err == nil && len(left) == 1 && len(left[0].Factors) > 0 {
+		if left, err := Pending(filepath.Join(p.Dir, "changes"), anyFile); err == nil && len(left) == 1 && len(left[0].Factors) > 0 {
 			changed++
 		}
 		p.restore(t, where)

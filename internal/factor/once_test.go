@@ -19,7 +19,7 @@ func TestAnnouncedIsUndone(t *testing.T) {
 	}
 	b.put("link", "down")
 	pending := filepath.Join(b.dir, "changes")
-	if left, err := Pending(pending); err != nil || len(left) != 0 {
+	if left, err := Pending(pending, anyFile); err != nil || len(left) != 0 {
 		t.Errorf("a journal in use is pending: %v, %v", left, err)
 	}
 	if err := j.UndoOf(t.Context(), "event: another"); err != nil {
@@ -48,7 +48,7 @@ func TestAnnouncedIsUndone(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	left, err := Pending(pending)
+	left, err := Pending(pending, anyFile)
 	if err != nil || len(left) != 1 || len(left[0].Factors) != 1 || left[0].Factors[0] != "event: cut" {
 		t.Fatalf("%+v, %v", left, err)
 	}
@@ -63,7 +63,7 @@ func TestAnnouncedIsUndone(t *testing.T) {
 		t.Error(err)
 	}
 	b.holds("link", "up again")
-	if left, err := Pending(pending); err != nil || len(left) != 0 {
+	if left, err := Pending(pending, anyFile); err != nil || len(left) != 0 {
 		t.Errorf("still pending: %v, %v", left, err)
 	}
 }

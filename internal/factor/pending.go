@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
+	"headroom/internal/safepath"
 	"headroom/internal/target"
 )
 
@@ -24,8 +25,9 @@ type Left struct {
 	Factors []string
 }
 
-// Pending lists the journals in a folder that nobody works on, and removes those that were never finished being made.
-func Pending(dir string) ([]Left, error) {
+// Pending lists the journals in a folder that nobody works on, and removes those that were never finished being made. Trust says whether
+// one may be acted on; any other is left alone, unread, with that error.
+func Pending(dir string, trust func(name string) error) ([]Left, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -34,10 +36,20 @@ func Pending(dir string) ([]Left, error) {
 	var found []Left
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
+		unfinished := strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".new")
+		if !unfinished && !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		if err := trust(path); err != nil {
+			if !safepath.Locked(path) { // else it is that of somebody who is at work
+				errs = append(errs, err)
+			}
+			continue
+		}
 		switch {
-		case strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".new"):
+		case unfinished:
 			errs = append(errs, removeUnfinished(path))
-		case strings.HasSuffix(e.Name(), suffix) && !inUse(path):
+		case !inUse(path):
 			j, err := read(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // its process has undone it all meanwhile
@@ -75,7 +87,7 @@ func removeUnfinished(path string) error {
 // child that it had begun to start and that has not closed its files yet; it lets go when it does.
 func inUse(path string) bool {
 	for end := time.Now().Add(lockLinger); ; time.Sleep(writersPause) {
-		if !locked(path) {
+		if !safepath.Locked(path) {
 			return false
 		}
 		j, err := read(path)
@@ -88,15 +100,6 @@ func inUse(path string) bool {
 // lockLinger is how long the lock of a dead process is waited for: much longer than it takes to start a program. Where the process
 // lives in another container it can't be seen, and its lock is believed in the end.
 const lockLinger = 5 * time.Second
-
-func locked(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
-}
 
 // Load takes up a journal that was left, to undo it on its target. A journal that another process works on is refused.
 func Load(path string, t target.Target) (*Journal, error) {

@@ -1,6 +1,7 @@
 package kbuild
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/safepath"
 	"headroom/internal/target"
 )
 
@@ -51,6 +53,41 @@ func TestLastLines(t *testing.T) {
 	}
 	if got := lastLines(strings.Repeat("é", 600)); got != "…"+strings.Repeat("é", 500) {
 		t.Errorf("%q", got)
+	}
+}
+
+// A tree of objects and kernels that others can change is not used: a kernel of theirs would be booted, and their Makefiles carried out.
+func TestOpenAsksWhetherBuiltKernelsCanBeTrusted(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	for name, text := range map[string]string{"Kconfig": "", "Makefile": "kernelversion:\n\t@echo 6.1.192\n", "scripts/kconfig/Makefile": ""} {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	terms := Terms{Dir: dir, Out: out, Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs")),
+		Trust: func(name string) error { return safepath.Check(safepath.Local{}, name, os.Geteuid()) }}
+	tree, err := Open(t.Context(), terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(tree.folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{tree.folder, out} {
+		if err := os.Chmod(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(t.Context(), terms)
+		if unsafe, is := errors.AsType[*safepath.Unsafe](err); !is || unsafe.Name != folder {
+			t.Errorf("%s can be written to by everybody: got %v", folder, err)
+		}
+		if err := os.Chmod(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

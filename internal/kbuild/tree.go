@@ -36,6 +36,8 @@ type Terms struct {
 	Mark string
 	// End ends what was started with that mark or works in this folder.
 	End func(ctx context.Context, folder string) error
+	// Trust says whether what is in a folder may be used, or others can have put it there.
+	Trust func(name string) error
 	// AtStep is called before each step that leaves something behind, with its name. It exists so that a test can end the process there.
 	AtStep func(step string)
 	// Waiting is called when another process is at work in this folder, and has to be waited for.
@@ -107,6 +109,11 @@ func Open(ctx context.Context, terms Terms) (*Tree, error) {
 		}
 	}
 	t.folder = filepath.Join(t.Out, "tree-"+digest(append([]string{t.Dir}, t.Make...)...)[:8])
+	if t.Trust != nil {
+		if err := t.Trust(t.folder); err != nil {
+			return nil, err
+		}
+	}
 	t.identity, err = t.identify(ctx)
 	return t, err
 }

@@ -14,9 +14,9 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
-	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
+	"headroom/internal/safepath"
 )
 
 // Files of a bundle.
@@ -53,12 +53,7 @@ func (b *Bundle) Dir() string { return b.dir }
 
 // Active says whether a process is working on the run now.
 func (b *Bundle) Active() bool {
-	f, err := os.Open(filepath.Join(b.dir, activeName))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+	return safepath.Locked(filepath.Join(b.dir, activeName))
 }
 
 // segments are the numbers of the committed segments, ascending.
@@ -196,6 +191,9 @@ func (s *Store) SetLabel(b *Bundle, label string) error {
 	}
 	run, err := readHeader(b.dir)
 	if err != nil {
+		return err
+	}
+	if err := rootOwns(b.dir); err != nil { // a bundle may lie in no store
 		return err
 	}
 	w := Writer{store: s, dir: b.dir, run: run}

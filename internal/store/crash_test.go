@@ -46,9 +46,9 @@ func saveAndDie(dir string, n int) {
 	w, err := s.Create(exampleRun("ABCDEFGH01"))
 	check(err)
 	fmt.Println("created")
-	check(w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01", Scratch: []string{"/srv/.headroom-ABCDEFGH01"}}))
+	check(w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01", Scratch: []string{"/srv/headroom-ABCDEFGH01.scratch"}}))
 	fmt.Println("leaving")
-	check(w.Leave(lab.Leftovers{Target: "ssh://db1", Jobs: "ABCDEFGH01", Scratch: []string{"/data/.headroom-ABCDEFGH01"}}))
+	check(w.Leave(lab.Leftovers{Target: "ssh://db1", Jobs: "ABCDEFGH01", Scratch: []string{"/data/headroom-ABCDEFGH01.scratch"}}))
 	fmt.Println("leaving there")
 	for i := 1; i <= 3; i++ {
 		check(add(w, i))

@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
+	"headroom/internal/safepath"
 )
 
 // Abandoned is a run whose process was killed, with what it left on its targets.
@@ -20,41 +23,99 @@ type Abandoned struct {
 }
 
 // Abandoned lists the runs that were cut off and not yet cleared, and removes the rests of bundles that never came to
-// be or were being deleted.
+// be or were being deleted. What can't be trusted is left alone, and named in the error.
 func (s *Store) Abandoned() ([]Abandoned, error) {
-	half, err := filepath.Glob(filepath.Join(s.runs(), ".*"))
+	entries, err := os.ReadDir(s.runs())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	errs := []error{s.unreadable(err)}
+	var found []Abandoned
+	for _, e := range entries {
+		dir := filepath.Join(s.runs(), e.Name())
+		if strings.HasPrefix(e.Name(), ".") {
+			errs = append(errs, removeHalf(dir))
+			continue
+		}
+		a, err := abandoned(dir)
+		if errs = append(errs, err); a != nil {
+			found = append(found, *a)
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// removeHalf removes a bundle that never came to be, or was being deleted.
+func removeHalf(dir string) error {
+	base := filepath.Base(dir)
+	// A bundle that another process is making right now has its lock as the last step before the rename;
+	// until then it is younger than any process that could have left it, so it is told by the clock.
+	if !strings.HasPrefix(base, ".removed-") && (!strings.HasPrefix(base, ".new-") || beingMade(dir)) {
+		return nil
+	}
+	if err := Trust(dir); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// abandoned reads what the run in a folder left; nil where it left nothing, or goes on.
+func abandoned(dir string) (*Abandoned, error) {
+	name := filepath.Join(dir, activeName)
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return nil, nil
+	}
+	if safepath.Locked(name) {
+		return nil, nil
+	}
+	for _, file := range []string{name, filepath.Join(dir, headerName)} {
+		if err := Trust(file); err != nil {
+			return nil, err
+		}
+	}
+	run, err := readHeader(dir)
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	for _, dir := range half {
-		base := filepath.Base(dir)
-		// A bundle that another process is making right now has its lock as the last step before the rename;
-		// until then it is younger than any process that could have left it, so it is told by the clock.
-		if strings.HasPrefix(base, ".removed-") || strings.HasPrefix(base, ".new-") && !beingMade(dir) {
-			errs = append(errs, os.RemoveAll(dir))
+	damaged := func(what string) error {
+		return &lab.Error{What: "damaged: " + name + " " + what, Hints: []string{"look what it is, and remove it by hand"}}
+	}
+	if run.ID != filepath.Base(dir) || !validID(run.ID) {
+		return nil, damaged(fmt.Sprintf("is beside the header of run %q", run.ID))
+	}
+	a := Abandoned{Run: run, dir: dir}
+	data, err := readHead(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // its process has ended it meanwhile
+	}
+	if err != nil || json.Unmarshal(data, &a.Left) != nil || a.Left.Jobs == "" {
+		a.Left = anywhere(run) // cut off before it was written, or in the midst
+	}
+	if strange, found := notOurs(run.ID, a.Left); found {
+		return nil, damaged(fmt.Sprintf("names %q, which is nothing that run %s could have left", strange, run.ID))
+	}
+	return &a, nil
+}
+
+// notOurs finds a name among leftovers that headroom would not have given. Jobs, scratch files and folders of a run have its id in
+// their names, and so does what it left on one of several targets: "headroom-ID.scratch", "headroom-ID-ROLE.work".
+func notOurs(id string, left lab.Leftovers) (name string, found bool) {
+	of := func(owner string) bool { return owner == id || strings.HasPrefix(owner, id+"-") }
+	for _, part := range left.Parts("") {
+		if !of(part.Jobs) || strings.ContainsAny(part.Jobs, "/\x00") {
+			return part.Jobs, true
+		}
+		for suffix, names := range map[string][]string{".scratch": part.Scratch, ".work": part.Folders} {
+			for _, name := range names {
+				owner, begins := strings.CutPrefix(filepath.Base(name), "headroom-")
+				owner, ends := strings.CutSuffix(owner, suffix)
+				if !begins || !ends || !of(owner) || !filepath.IsAbs(name) || filepath.Clean(name) != name {
+					return name, true
+				}
+			}
 		}
 	}
-	active, err := filepath.Glob(filepath.Join(s.runs(), "*", activeName))
-	errs = append(errs, err)
-	var found []Abandoned
-	for _, name := range active {
-		if locked(name) {
-			continue
-		}
-		dir := filepath.Dir(name)
-		run, err := readHeader(dir)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		a := Abandoned{Run: run, dir: dir}
-		if data, err := os.ReadFile(name); err != nil || json.Unmarshal(data, &a.Left) != nil || a.Left.Jobs == "" {
-			a.Left = anywhere(run) // cut off before it was written, or in the midst
-		}
-		found = append(found, a)
-	}
-	return found, errors.Join(errs...)
+	return "", false
 }
 
 // anywhere is what can be looked for when nobody knows what was left: the jobs of the run, on each of its targets.
@@ -86,19 +147,10 @@ func (s *Store) Clear(a Abandoned) error {
 	return os.Remove(filepath.Join(a.dir, activeName))
 }
 
-func locked(name string) bool {
-	f, err := os.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
-}
-
 // beingMade says whether a bundle under construction may still belong to a living process. Making one takes
 // milliseconds, so a minute is beyond doubt.
 func beingMade(dir string) bool {
-	if locked(filepath.Join(dir, activeName)) {
+	if safepath.Locked(filepath.Join(dir, activeName)) {
 		return true
 	}
 	var st unix.Stat_t

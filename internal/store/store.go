@@ -151,6 +151,9 @@ func (s *Store) Has(id string) bool {
 
 // Remove deletes a run.
 func (s *Store) Remove(id string) error {
+	if err := s.Writable(); err != nil {
+		return err
+	}
 	// The rename makes the bundle vanish at once; a crash while its files are deleted leaves a hidden folder
 	// that recovery removes.
 	from, to := filepath.Join(s.runs(), id), filepath.Join(s.runs(), ".removed-"+id)

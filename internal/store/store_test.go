@@ -304,7 +304,7 @@ func TestLeftoversThatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01-a", Scratch: []string{"/srv/x"}}); err != nil {
+	if err := w.Leave(lab.Leftovers{Target: "local", Jobs: "ABCDEFGH01-a", Scratch: []string{"/srv/headroom-ABCDEFGH01-a.scratch"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Abandon(func(*lab.Run) {}); err != nil {
@@ -316,7 +316,7 @@ func TestLeftoversThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for length, want := range map[int]string{
-		len(whole):     `{"target":"local","jobs":"ABCDEFGH01-a","scratch":["/srv/x"]}`,
+		len(whole):     `{"target":"local","jobs":"ABCDEFGH01-a","scratch":["/srv/headroom-ABCDEFGH01-a.scratch"]}`,
 		len(whole) / 2: `{"target":"local","jobs":"ABCDEFGH01","others":[{"target":"ssh://db1","jobs":"ABCDEFGH01"}]}`,
 		0:              `{"target":"local","jobs":"ABCDEFGH01","others":[{"target":"ssh://db1","jobs":"ABCDEFGH01"}]}`,
 	} {

@@ -70,7 +70,7 @@ func IsExport(head []byte) bool {
 
 // ImportExport puts an exported run back into a store, unchanged. The run must not be there.
 func (s *Store) ImportExport(r io.Reader) (*Bundle, error) {
-	if err := os.MkdirAll(s.runs(), 0o755); err != nil {
+	if err := s.makeRuns(); err != nil {
 		return nil, err
 	}
 	building, err := os.MkdirTemp(s.runs(), ".new-import-")

@@ -50,8 +50,8 @@ func NewID() string {
 // Create begins a bundle for run, whose ID must be new. The bundle appears in the store whole, header and lock
 // included, by one rename.
 func (s *Store) Create(run lab.Run) (*Writer, error) {
-	if err := os.MkdirAll(s.runs(), 0o755); err != nil {
-		return nil, &lab.Error{What: "can't make the store " + s.dir, Err: err, Hints: []string{"choose another with --store DIR"}}
+	if err := s.makeRuns(); err != nil {
+		return nil, err
 	}
 	building := filepath.Join(s.runs(), ".new-"+run.ID)
 	s.atStep("make " + filepath.Base(building))
@@ -78,6 +78,17 @@ func (s *Store) Create(run lab.Run) (*Writer, error) {
 	}
 	s.atStep("flush folder of bundles")
 	return w, syncDir(s.runs())
+}
+
+// makeRuns makes the folder of bundles.
+func (s *Store) makeRuns() error {
+	if err := s.Writable(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.runs(), 0o755); err != nil {
+		return cantMake(s.dir, err)
+	}
+	return nil
 }
 
 // Resume takes up a run that was interrupted. Its saved repetitions stay; the caller asks the bundle which they are.

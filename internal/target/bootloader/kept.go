@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/lab"
+	"headroom/internal/safepath"
 )
 
 // Kept is the record of one experiment on the disk of the machine that headroom runs on, flushed before anything is put on the host. A
@@ -127,8 +128,8 @@ type Left struct {
 	InUse bool
 }
 
-// Pending lists the records in a folder.
-func Pending(dir string) ([]Left, error) {
+// Pending lists the records in a folder. Trust says whether one may be acted on; any other is left alone, unread, with that error.
+func Pending(dir string, trust func(name string) error) ([]Left, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -139,6 +140,12 @@ func Pending(dir string) ([]Left, error) {
 		path := filepath.Join(dir, e.Name())
 		if !strings.HasSuffix(e.Name(), keptSuffix) {
 			continue // what was never finished being made goes with the journals of settings
+		}
+		if err := trust(path); err != nil {
+			if !safepath.Locked(path) { // else it is that of somebody who is at work
+				errs = append(errs, err)
+			}
+			continue
 		}
 		line, err := readKept(path)
 		switch {
@@ -203,22 +210,13 @@ const lockLinger = 5 * time.Second
 
 func inUse(path string, process int) bool {
 	for end := time.Now().Add(lockLinger); ; time.Sleep(20 * time.Millisecond) {
-		if !locked(path) {
+		if !safepath.Locked(path) {
 			return false
 		}
 		if time.Now().After(end) || !errors.Is(unix.Kill(process, 0), unix.ESRCH) {
 			return true
 		}
 	}
-}
-
-func locked(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
 // syncFolder makes the names in a folder survive a power cut.

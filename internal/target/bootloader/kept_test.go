@@ -26,7 +26,7 @@ func TestARecordIsKeptUntilItsHostIsBack(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	left, err := Pending(dir)
+	left, err := Pending(dir, anyFile)
 	if err != nil || len(left) != 1 || !left[0].InUse || left[0].Record.Config != "second" || left[0].ID != "RUN1" {
 		t.Fatalf("%+v, %v", left, err)
 	}
@@ -50,7 +50,7 @@ func TestARecordIsKeptUntilItsHostIsBack(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if left, err = Pending(dir); err != nil || len(left) != 1 || left[0].InUse || left[0].Record.Config != "second" {
+	if left, err = Pending(dir, anyFile); err != nil || len(left) != 1 || left[0].InUse || left[0].Record.Config != "second" {
 		t.Fatalf("%+v, %v", left, err)
 	}
 	next, err := TakeUp(left[0])
@@ -63,7 +63,7 @@ func TestARecordIsKeptUntilItsHostIsBack(t *testing.T) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || next.Held() {
 		t.Errorf("the record is still there: %v", err)
 	}
-	if left, err := Pending(dir); err != nil || len(left) != 0 {
+	if left, err := Pending(dir, anyFile); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v", left, err)
 	}
 }
@@ -74,7 +74,7 @@ func TestWhatIsNoRecordIsSaid(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "RUN1.boots"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := Pending(dir); err == nil || len(left) != 0 {
+		if left, err := Pending(dir, anyFile); err == nil || len(left) != 0 {
 			t.Errorf("%q: %v, %v", text, left, err)
 		}
 	}
@@ -88,3 +88,6 @@ func FuzzKept(f *testing.F) {
 		}
 	})
 }
+
+// anyFile is trusted: who may write to it is tested where that is decided.
+func anyFile(string) error { return nil }

@@ -194,7 +194,7 @@ func aMachineThatIsAbandoned(t *testing.T) {
 			t.Fatalf("after its deadline there is still %q", leftOfMachines(t, namespace))
 		}
 	}
-	left, err := kube.Pending(records)
+	left, err := kube.Pending(records, func(string) error { return nil })
 	if err != nil || len(left) != 1 {
 		t.Fatalf("%v, %v", left, err)
 	}

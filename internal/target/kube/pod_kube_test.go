@@ -301,11 +301,11 @@ func TestWhatAKilledOneLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := kube.Pending(records); err != nil || len(left) != 0 {
+	if left, err := kube.Pending(records, func(string) error { return nil }); err != nil || len(left) != 0 {
 		t.Fatalf("while it lives: %v, %v", left, err)
 	}
 	p.Abandon()
-	left, err := kube.Pending(records)
+	left, err := kube.Pending(records, func(string) error { return nil })
 	if err != nil || len(left) != 1 {
 		t.Fatalf("%v, %v", left, err)
 	}

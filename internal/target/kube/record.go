@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"headroom/internal/safepath"
 )
 
 // Record is what was made in a cluster, or is about to be. It is on disk before.
@@ -141,8 +143,9 @@ type Left struct {
 	file   *journal
 }
 
-// Pending takes the records of headrooms that were killed, or that could not clear up. Each must be given back: with Forget, or Keep.
-func Pending(folder string) ([]Left, error) {
+// Pending takes the records of headrooms that were killed, or that could not clear up. Each must be given back: with Forget, or Keep. Trust
+// says whether a record may be acted on; any other is left alone, unread, with that error.
+func Pending(folder string, trust func(name string) error) ([]Left, error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -155,6 +158,12 @@ func Pending(folder string) ([]Left, error) {
 	for _, e := range entries {
 		path := filepath.Join(folder, e.Name())
 		if !strings.HasSuffix(path, recordSuffix) {
+			continue
+		}
+		if err := trust(path); err != nil {
+			if !safepath.Locked(path) { // else it is that of somebody who is at work
+				errs = append(errs, err)
+			}
 			continue
 		}
 		l, err := takeUp(path)

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"headroom/internal/lab"
+	"headroom/internal/safepath"
+)
+
+// Untrusted is the reason why nothing is done that a file of a store says, or why nothing is written to a store: somebody else could have
+// written it, or could put something else in its place.
+type Untrusted struct{ *safepath.Unsafe }
+
+// Trust says whether what a file says, or a folder holds, may be acted on: it and all folders on the way to it belong to the user of
+// this process or to root, and nobody else can write to them. Whoever puts settings back, ends processes, removes folders or goes on
+// with a run by what a store holds asks first; to show it needs no trust. The error is an *Untrusted, with the way out.
+//
+// What passes can't be changed between the look at it and its use, since nobody else could.
+func Trust(name string) error {
+	return refusal("nothing is done that "+name+" says", name, safepath.Check(safepath.Local{}, name, os.Geteuid()))
+}
+
+// Changes is where journals of changed settings and of boots are kept.
+func (s *Store) Changes() string { return filepath.Join(s.dir, "changes") }
+
+// Pods is where it is written down what was made in clusters.
+func (s *Store) Pods() string { return filepath.Join(s.dir, "pods") }
+
+// Built is where built commits are kept, a folder a run.
+func (s *Store) Built() string { return filepath.Join(s.dir, "built") }
+
+// Writable says whether root may write to the store. Where others can change one of its folders, a link in place of a file would have root
+// write wherever they like, and nobody could trust the record of what a killed run left. Others than root can be led to nothing that isn't
+// theirs.
+func (s *Store) Writable() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	parts := []string{s.runs(), s.Changes(), s.Pods(), s.Built()}
+	if rootOwns(s.dir) != nil && safepath.CheckFolder(safepath.Local{}, s.dir, 0) == nil {
+		// In a folder like /tmp names must be taken before somebody else takes them.
+		for _, dir := range parts {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return cantMake(s.dir, err)
+			}
+		}
+	}
+	for _, dir := range parts {
+		if err := rootOwns(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rootOwns says whether root may write to a folder of a store.
+func rootOwns(dir string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return refusal("nothing is written to "+dir+" as root", dir, safepath.Check(safepath.Local{}, dir, 0))
+}
+
+func cantMake(dir string, err error) error {
+	return &lab.Error{What: "can't make the store " + dir, Err: err, Hints: []string{"choose another with --store DIR"}}
+}
+
+// refusal makes an error for people of what safepath says of a name.
+func refusal(what, name string, err error) error {
+	unsafe, ok := errors.AsType[*safepath.Unsafe](err)
+	if !ok {
+		return err
+	}
+	e := &lab.Error{Kind: lab.Refused, What: what, Err: &Untrusted{unsafe},
+		Hints: []string{fmt.Sprintf("whoever can write there could have headroom do anything as user %d", os.Geteuid())}}
+	// Of a folder on the way somebody else is the owner for a reason: it may be the home of a user.
+	if remedy := unsafe.Remedy; remedy != nil && (remedy[0] != "chown" || unsafe.Name == name) {
+		e.Hints = append(e.Hints, "look at what is in there; where all of it is your own: "+lab.ShellQuote(unsafe.Remedy))
+	}
+	e.Hints = append(e.Hints, "or run headroom as the owner, or keep runs elsewhere: --store DIR; headroom import takes a run there")
+	return e
+}
