@@ -40,7 +40,7 @@ ones that only act together, are found as well.`,
 			return p.bisectRun(c, o, args)
 		},
 	}
-	o.bisectFlags(c)
+	o.bisectFlags(p, c)
 	p.jsonFlag(c)
 	c.AddCommand(p.bisectArgsCommand(), p.bisectSysctlCommand(), p.bisectSettingsCommand(), p.bisectFactsCommand(), p.bisectKernelsCommand(), p.bisectStepsCommand(),
 		p.bisectCommitsCommand(), p.bisectCheckCommand(), p.bisectKconfigCommand())
@@ -142,7 +142,7 @@ func (p *program) bisectBetween(c *cobra.Command, o *experimentOptions, differen
 		}
 		return p.bisectRun(c, *o, args)
 	}
-	o.bisectFlags(c)
+	o.bisectFlags(p, c)
 	p.jsonFlag(c)
 	return c
 }

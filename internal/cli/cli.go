@@ -75,6 +75,8 @@ type program struct {
 	// sends what it gets.
 	key     visible.Key
 	unshown io.Writer
+	// trust says to go on with a run that was imported.
+	trust bool
 	// naming is how the commands in what is said are called.
 	naming naming
 	// links connect the guests that a command starts.

@@ -100,7 +100,7 @@ target or on several.`,
 	rawCellsFlag(c, &o.raw)
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 where something is slower, or different; with 5 where that is undecided")
 	f.BoolVar(&o.serials, "serials", false, "show serial numbers in files")
-	live.flags(c)
+	live.flags(p, c)
 	p.jsonFlag(c)
 	completeFlag(c, "fail-on", failOns)
 	completeFlag(c, "metrics", commonMetrics)

@@ -67,7 +67,7 @@ type experiment struct {
 
 // vary carries out an experiment, or says what it would do.
 func (p *program) vary(ctx context.Context, kind string, o experimentOptions, args []string) (*experiment, error) {
-	s, err := p.openStore()
+	s, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return nil, err
 	}

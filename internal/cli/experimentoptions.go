@@ -99,7 +99,7 @@ func defaultBlocks(kind string) int {
 func (o *experimentOptions) perVisit() int { return max(1, o.repeat) }
 
 // flags adds those that sweep and ablate have.
-func (o *experimentOptions) flags(c *cobra.Command) {
+func (o *experimentOptions) flags(p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&o.blocks, "blocks", 0, "visits of every arm at most")
 	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a visit (default 1); with 2 the report says how many are worth it")
@@ -108,11 +108,11 @@ func (o *experimentOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
 	f.StringArrayVar(&o.addresses, "address", nil, "of the server of a network, the one under test")
 	f.IntVar(&o.port, "port", 0, "that the server of a network listens on (default 5201)")
-	o.commonFlags(c)
+	o.commonFlags(p, c)
 }
 
 // bisectFlags adds those that a search for culprits has.
-func (o *experimentOptions) bisectFlags(c *cobra.Command) {
+func (o *experimentOptions) bisectFlags(p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a measurement (default 1)")
 	f.IntVar(&o.blocks, "max-boots", 0, "measurements at most, proof apart (default 150)")
@@ -121,11 +121,11 @@ func (o *experimentOptions) bisectFlags(c *cobra.Command) {
 	if !o.steps { // of which nothing is known
 		f.BoolVar(&o.noPriors, "no-priors", false, "forget what is known of settings: all are equally likely at first")
 	}
-	o.commonFlags(c)
+	o.commonFlags(p, c)
 }
 
 // commonFlags are those of all experiments.
-func (o *experimentOptions) commonFlags(c *cobra.Command) {
+func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay as it is, like cmdline:numa; may be repeated")
 	f.StringArrayVar(&o.ends, "on", nil, "where to measure: local, ssh://user@host, qemu:FILE; of a network client=TARGET and server=TARGET (default local)")
@@ -139,7 +139,7 @@ func (o *experimentOptions) commonFlags(c *cobra.Command) {
 	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
 	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
 	f.StringVar(&o.writes, "max-writes", "", "end when the disks have been written more than this, like 500g")
-	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run")
+	p.resumeFlag(c, &o.resume, "go on with an interrupted run")
 	f.StringVar(&o.show, "show", "", "show a saved run again, and measure nothing")
 	f.BoolVar(&o.dryRun, "dry-run", false, "list every setting and command in order, and do nothing")
 	f.StringVarP(&o.output, "output", "o", "", "write the report to a file: .html, .md, .csv or .json")

@@ -137,7 +137,7 @@ what the pod network (CNI) costs.`,
 	f.StringVar(&o.direction, "direction", bothDirections, "of a network, seen from the clients: send, receive or both")
 	f.StringArrayVar(&o.keep, "keep", nil, "of a network: a setting that must stay as it is, like cmdline:numa=off; may be repeated")
 	f.StringArrayVar(&o.beside, "beside", nil, "of a network: another ladder of the same ports, climbed with something changed; may be repeated")
-	f.StringVar(&o.resume, "resume", "", "go on with an interrupted ladder, named by one of its runs, or show a complete one again")
+	p.resumeFlag(c, &o.resume, "go on with an interrupted ladder, named by one of its runs, or show a complete one again")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print every command, their order and the time they take, and do nothing")
 	p.jsonFlag(c)
 	completeFlag(c, "suite", suite.Builtin)
@@ -160,7 +160,7 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 	if o.ofNetwork() {
 		return p.networkLadder(ctx, o, args)
 	}
-	st, err := p.openStore()
+	st, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return err
 	}

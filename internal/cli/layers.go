@@ -36,7 +36,7 @@ type survey struct {
 
 // compareLayers measures the layers in turns and says what each adds.
 func (p *program) compareLayers(ctx context.Context, o liveOptions, args []string) error {
-	st, err := p.openStore()
+	st, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ const (
 )
 
 // flags adds them to the command.
-func (o *liveOptions) flags(c *cobra.Command) {
+func (o *liveOptions) flags(p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.live, "live", false, "measure both sides now, in turns, until the verdict")
 	f.BoolVar(&o.layers, "layers", false, "measure the layers of a host's storage, from the bottom up, and say what each adds")
@@ -57,7 +57,7 @@ func (o *liveOptions) flags(c *cobra.Command) {
 	f.IntVar(&o.pairs, "pairs", 0, "with --live: pairs of a cell at most (default 20); with --layers: passes over the layers (default 10)")
 	f.IntVar(&o.confirm, "confirm", defaultConfirm, "with --live: pairs after a verdict, for an estimate that did not steer it; 0 for none")
 	f.DurationVar(&o.budget, "budget", 0, "with --live, --layers: begin nothing that would end later than this, like 10m; with --resume from now on")
-	f.StringVar(&o.resume, "resume", "", "with --live, --layers: go on with an interrupted comparison, named by one of its runs; with --live and --budget or --pairs also with one that ended undecided")
+	p.resumeFlag(c, &o.resume, "with --live, --layers: go on with an interrupted comparison, named by one of its runs; with --live and --budget or --pairs also with one that ended undecided")
 }
 
 // check refuses flags that would do nothing.
@@ -159,7 +159,7 @@ func (o *liveOptions) runOptions(of int, arm string, set []string) runOptions {
 
 // live measures two sides in turns until each cell has its verdict.
 func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args []string) (*contest, error) {
-	s, err := p.openStore()
+	s, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return nil, err
 	}

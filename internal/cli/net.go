@@ -95,7 +95,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
-	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run")
+	p.resumeFlag(c, &o.resume, "go on with an interrupted run")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	o.events.define(f, "where events are: client, server or a target; once for all, or for each")
 	completeFlag(c, "on", targetNames)
@@ -132,7 +132,7 @@ func (p *program) network(s *store.Store, o netOptions) network {
 }
 
 func (p *program) net(ctx context.Context, o netOptions, args []string) error {
-	s, err := p.openStore()
+	s, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 	f.StringVar(&o.size, "size", "", "of the scratch file in a directory, like 4g")
 	f.StringVar(&o.label, "label", "", "text to find the run by")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
-	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run, or show a complete one again")
+	p.resumeFlag(c, &o.resume, "go on with an interrupted run, or show a complete one again")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	completeFlag(c, "on", targetNames)
 	p.jsonFlag(c)
@@ -94,7 +94,7 @@ type interferenceStudy struct {
 }
 
 func (p *program) interference(ctx context.Context, o interferenceOptions) error {
-	st, err := p.openStore()
+	st, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return err
 	}

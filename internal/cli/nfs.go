@@ -89,7 +89,7 @@ With --event something is done on purpose while each load on a mount goes on, on
 	f.StringVar(&o.Mounted, "mounted", "", "a mount of the client that is there already, in place of headroom's own")
 	f.StringVar(&o.Guest, "guest", "", "a virtual machine whose disk lies on the mount of --mounted: "+targetForms())
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device that is measured in the guest")
-	f.StringVar(&o.resume, "resume", "", "go on with an interrupted experiment, named by one of its runs")
+	p.resumeFlag(c, &o.resume, "go on with an interrupted experiment, named by one of its runs")
 	f.StringVar(&o.label, "label", "", "text to find the runs by")
 	f.IntVar(&o.Repeat, "repeat", 0, "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
@@ -128,7 +128,7 @@ type nfsStages struct {
 }
 
 func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
-	s, err := p.openStore()
+	s, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return err
 	}

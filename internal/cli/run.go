@@ -116,7 +116,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	f.BoolVar(&o.asPublished, "as-published", false, "do what the suite's source did, faults included")
 	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
 	f.StringVar(&o.maxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
-	f.StringVar(&o.resume, "resume", "", "go on with an interrupted run; with a finished one if more is asked for")
+	p.resumeFlag(c, &o.resume, "go on with an interrupted run; with a finished one if more is asked for")
 	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+targetForms()+" (default local)")
 	f.IntVar(&o.atOnce, "at-once", 0, "with several targets: load so many at the same time, by turns; 1 is one after the other (default: all)")
 	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
@@ -133,7 +133,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 }
 
 func (p *program) run(ctx context.Context, o runOptions, args []string) error {
-	s, err := p.openStore()
+	s, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ headroom factors lists what can be varied, and how it is verified.`,
 	f.StringVar(&o.referenceOn, "reference-on", "", "where the reference is (default local)")
 	f.StringVar(&o.share, "share", "", "of the best level's result that is enough (default 90%)")
 	f.StringVar(&o.limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")
-	o.flags(c)
+	o.flags(p, c)
 	p.jsonFlag(c)
 	return c
 }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,7 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
 )
@@ -334,6 +337,97 @@ func TestTrustedStores(t *testing.T) {
 			t.Errorf("%s: %v, want that what was left is put right: %s", dir, err, out)
 		}
 		f.must(os.RemoveAll(f.ran))
+	}
+}
+
+const commandsSuite = `version: 1
+name: commands
+title: commands that leave a line in a file
+place: directory
+repetitions: 4
+jobs:
+  - {name: line, prepare: [[touch, prepared]], exec: [sh, -c, 'echo line >> %s; sleep 1'], environment: {WORD: secret}}
+`
+
+// A run that came from elsewhere has its commands shown, and carries none out before the user has said so.
+func TestResumeOfImportedRun(t *testing.T) {
+	h := newTheirs(t)
+	lines := filepath.Join(h.base, "lines")
+	name := filepath.Join(h.base, "commands.yaml")
+	h.must(os.WriteFile(name, fmt.Appendf(nil, commandsSuite, lines), 0o644))
+	count := func() int {
+		data, err := os.ReadFile(lines)
+		h.must(err)
+		return strings.Count(string(data), "line\n")
+	}
+	cmd := h.command("run", name, h.base)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	h.must(cmd.Start())
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if data, _ := os.ReadFile(lines); strings.Count(string(data), "line\n") == 2 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("nothing was run\n%s", said.String())
+		}
+	}
+	h.must(cmd.Process.Signal(os.Interrupt))
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Fatalf("%v, want exit code 130\n%s", err, said.String())
+	}
+	b, err := store.Open(h.store).Find("last")
+	h.must(err)
+	exported := filepath.Join(h.base, "run.headroom")
+	if out, err := h.command("export", "last", "--format", "run", "-o", exported).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	h.store = filepath.Join(h.base, "another")
+	if out, err := h.command("import", exported).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	before := count()
+	for _, args := range [][]string{{"run", "--resume", "last"}, {"run", "--resume", b.Run.ID, "--dry-run"}} {
+		out, err := h.command(args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "was imported") || !strings.Contains(string(out), "add --trust") ||
+			!strings.Contains(string(out), `command: sh -c 'echo line >> `+lines+`; sleep 1'`) || !strings.Contains(string(out), "prepare: touch prepared") ||
+			!strings.Contains(string(out), "environment: WORD=secret") {
+			t.Errorf("%q: %v, want all commands and the flag: %s", args, err, out)
+		}
+	}
+	// Nor by the folder of another store, which is no store of the user's.
+	if out, err := h.command("run", "--resume", b.Dir()).CombinedOutput(); err == nil || !strings.Contains(string(out), "import it first") {
+		t.Errorf("%v, want that it is to be imported: %s", err, out)
+	}
+	if now := count(); now != before {
+		t.Fatalf("%d commands were run", now-before)
+	}
+	out, err := h.command("run", "--resume", "last", "--trust").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), `command: sh -c 'echo line >> `) {
+		t.Errorf("%v, want that it shows the commands, and goes on: %s", err, out)
+	}
+	if now := count(); now <= before {
+		t.Error("it did not go on")
+	}
+	if b, err = store.Open(h.store).Find("last"); err != nil || b.Run.Status != lab.Complete {
+		t.Errorf("%v, want a complete run", err)
+	}
+}
+
+// A run whose header somebody else can change is not gone on with, whatever flags say.
+func TestResumeOfRunOfAnother(t *testing.T) {
+	f := newForgery(t)
+	dir := filepath.Join(f.base, "store")
+	for _, args := range [][]string{{"run"}, {"run", "--trust"}, {"sweep"}, {"net"}, {"ladder"}, {"nfs"}, {"compare", "--live"}, {"compare", "--layers"}, {"net", "interference"}} {
+		f.must(os.RemoveAll(dir))
+		f.in(dir, here)
+		f.must(os.RemoveAll(filepath.Join(dir, "changes")))
+		f.must(os.Remove(filepath.Join(dir, "runs", forgedID, "active.json")))
+		name := filepath.Join(dir, "runs", forgedID, "run.json")
+		f.must(os.Lchown(name, other, other))
+		out, err := f.command(append(args, "--resume", forgedID)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), name+" belongs to user 65534") {
+			t.Errorf("%q: %v, want that it is refused: %s", args, err, out)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -23,6 +24,8 @@ import (
 const (
 	headerName = "run.json"
 	activeName = "active.json"
+	// importedName marks a bundle that came from elsewhere. It does not travel.
+	importedName = "imported"
 )
 
 // folders are the folders of a bundle. Bundles made before snapshots were kept apart have no "facts".
@@ -54,6 +57,12 @@ func (b *Bundle) Dir() string { return b.dir }
 // Active says whether a process is working on the run now.
 func (b *Bundle) Active() bool {
 	return safepath.Locked(filepath.Join(b.dir, activeName))
+}
+
+// Imported says whether the run came from elsewhere, by Adopt or ImportExport: all that is in it was written by others.
+func (b *Bundle) Imported() bool {
+	_, err := os.Lstat(filepath.Join(b.dir, importedName))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // segments are the numbers of the committed segments, ascending.

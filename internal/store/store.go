@@ -8,6 +8,7 @@
 //	repetitions/000001.jsonl    a segment: one lab.Repetition a line
 //	raw/000001.tar.zst          what the load generator and the kernel printed, for the same segment
 //	active.json                 only while a run goes on: what it would leave behind if it were killed now
+//	imported                    only in a run that came from elsewhere; it is not exported
 //
 // A segment is one repetition when measuring and many when importing. Its raw archive is written first, and the
 // rename of its .jsonl is the moment when it counts: a file without that partner is the rest of a crash and
@@ -35,6 +36,9 @@ type Store struct {
 	dir string
 	// atStep is called before each step of saving; tests crash there.
 	atStep func(step string)
+
+	// accepted are imported runs with which the user wants to go on, by their ids.
+	accepted []string
 }
 
 // Open returns the store in dir, which is made when something is first saved.

@@ -25,7 +25,7 @@ func (b *Bundle) export(w io.Writer, add func(archive *tar.Writer, name, as stri
 	}
 	archive := tar.NewWriter(w)
 	err := filepath.WalkDir(b.dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") || d.Name() == activeName {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") || d.Name() == activeName || d.Name() == importedName {
 			return err
 		}
 		rel, err := filepath.Rel(b.dir, name)
@@ -68,7 +68,7 @@ func IsExport(head []byte) bool {
 	return ok && validID(id) && bundleFile(rest)
 }
 
-// ImportExport puts an exported run back into a store, unchanged. The run must not be there.
+// ImportExport puts an exported run into a store, unchanged, and marks it as one that was imported. The run must not be there.
 func (s *Store) ImportExport(r io.Reader) (*Bundle, error) {
 	if err := s.makeRuns(); err != nil {
 		return nil, err
@@ -129,6 +129,9 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 	if s.Has(id) {
 		return nil, &lab.Error{Kind: lab.Usage, What: "run " + id + " is in the store already",
 			Hints: []string{"headroom show " + id + " shows it; headroom rm " + id + " makes room"}}
+	}
+	if err := os.WriteFile(filepath.Join(dir, importedName), nil, 0o644); err != nil {
+		return nil, err
 	}
 	for _, sub := range append(folders(), ".") {
 		if err := syncDir(filepath.Join(dir, sub)); err != nil && !errors.Is(err, fs.ErrNotExist) {

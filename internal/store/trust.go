@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
@@ -82,4 +83,22 @@ func refusal(what, name string, err error) error {
 	}
 	e.Hints = append(e.Hints, "or run headroom as the owner, or keep runs elsewhere: --store DIR; headroom import takes a run there")
 	return e
+}
+
+// Accept says that the user wants to go on with a run although it was imported.
+func (s *Store) Accept(b *Bundle) { s.accepted = append(s.accepted, b.Run.ID) }
+
+// Resumable refuses to go on with a run of another store, one that others can have written, and one that came from elsewhere, unless
+// the user has accepted it: to go on with a run is to carry out the commands in its header.
+func (s *Store) Resumable(b *Bundle) error {
+	if filepath.Dir(b.dir) != s.runs() {
+		return &lab.Error{Kind: lab.Usage, What: b.dir + " is not in the store " + s.dir, Hints: []string{"import it first"}}
+	}
+	if err := Trust(filepath.Join(b.dir, headerName)); err != nil {
+		return err
+	}
+	if b.Imported() && !slices.Contains(s.accepted, b.Run.ID) {
+		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " was imported, and going on with it carries out what came with it"}
+	}
+	return nil
 }

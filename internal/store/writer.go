@@ -93,8 +93,8 @@ func (s *Store) makeRuns() error {
 
 // Resume takes up a run that was interrupted. Its saved repetitions stay; the caller asks the bundle which they are.
 func (s *Store) Resume(b *Bundle) (*Writer, error) {
-	if filepath.Dir(b.dir) != s.runs() {
-		return nil, &lab.Error{Kind: lab.Usage, What: b.dir + " is not in the store " + s.dir, Hints: []string{"import it first"}}
+	if err := s.Resumable(b); err != nil {
+		return nil, err
 	}
 	segments, err := b.segments()
 	if err != nil {

@@ -92,6 +92,9 @@ func TestBuiltin(t *testing.T) {
 					if c.NeverWritten() || c.SharesBlocks() {
 						t.Errorf("%s on a %s reads what was never written, or what another process has just read", c.ID, place)
 					}
+					if complaint := CheckParams(c.Params); c.Engine == lab.EngineFio && complaint != "" {
+						t.Errorf("%s could not be gone on with after an import: %s", c.ID, complaint)
+					}
 					if c.Engine == lab.EngineFio && c.Params["randrepeat"] != "0" {
 						t.Errorf("%s repeats the same offsets in every run", c.ID)
 					}
@@ -99,6 +102,16 @@ func TestBuiltin(t *testing.T) {
 				compareGolden(t, name+"-"+string(place)+".txt", describe(cells))
 			}
 		})
+	}
+}
+
+// A header from elsewhere has no more rights than a suite.
+func TestCheckParams(t *testing.T) {
+	for _, bad := range []map[string]string{{"exec_prerun": "touch /x"}, {"exec_pre": "touch /x"}, {"ioengine": "external:/x.so"}, {"write_iolog": "/x"}, {"--exec_prerun": "x"},
+		{"rw": "read", "filename": "/etc/shadow\nexec_prerun=x"}} {
+		if CheckParams(bad) == "" {
+			t.Errorf("%v is let through", bad)
+		}
 	}
 }
 

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/visible"
+)
+
+// resumeFlag adds --resume, and --trust beside it.
+func (p *program) resumeFlag(c *cobra.Command, resume *string, usage string) {
+	c.Flags().StringVar(resume, "resume", "", usage)
+	c.Flags().BoolVar(&p.trust, "trust", false, "with --resume: go on with a run that was imported, and carry out what came with it")
+}
+
+// openStoreFor opens the store for a command that may go on with a run. What the header of one says is carried out: commands, settings,
+// loads. So it must be the user's own, and of one that was imported it is shown, and nothing is done until the user has said --trust.
+func (p *program) openStoreFor(resume string) (*store.Store, error) {
+	s, err := p.openStore()
+	switch {
+	case err != nil:
+		return nil, err
+	case resume == "" && p.trust:
+		return nil, usage("--trust means nothing without --resume")
+	case resume == "":
+		return s, nil
+	}
+	b, err := s.Find(resume)
+	if err != nil {
+		return nil, err
+	}
+	if b.Run.Study != nil && b.Run.Status != lab.Interrupted {
+		return s, nil // it is shown
+	}
+	all := []*store.Bundle{b}
+	if b.Run.Pair != "" {
+		if all, err = (&turns{program: p, store: s}).partners(b); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range all {
+		if err := p.accept(s, b); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// accept shows what an imported run would have carried out, and refuses to without --trust.
+func (p *program) accept(s *store.Store, b *store.Bundle) error {
+	if !b.Imported() {
+		return s.Resumable(b)
+	}
+	for _, c := range b.Run.Cells {
+		if c.Command != nil || !lab.ByFio(c.Engine) {
+			continue
+		}
+		if complaint := suite.CheckParams(c.Params); complaint != "" {
+			return &lab.Error{Kind: lab.Refused,
+				What: fmt.Sprintf("run %s was imported, and no suite may have what is in its load %s: %s", b.Run.ID, c.Job, complaint)}
+		}
+	}
+	lines, err := carriedOut(b.Run)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "run %s was imported; to go on with it is to carry out what came with it:\n", s.ShortID(b.Run.ID))
+	for _, line := range lines {
+		fmt.Fprintln(p.Stderr, "  "+line)
+	}
+	if p.trust {
+		s.Accept(b)
+	}
+	err = s.Resumable(b)
+	if e, ok := err.(*lab.Error); ok && !p.trust {
+		e.Hints = append(e.Hints, "where all of the above may be done here: add --trust")
+	}
+	return err
+}
+
+// carriedOut is all that the header of a run has headroom do, a line each, commands as one would type them.
+func carriedOut(run lab.Run) ([]string, error) {
+	var lines []string
+	add := func(what string, argv []string) {
+		if line := what + " " + lab.ShellQuote(argv); len(argv) > 0 && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	command := func(c lab.Command) {
+		for _, argv := range c.Prepare {
+			add("prepare:", argv)
+		}
+		as := ""
+		if c.User != "" {
+			as = " as " + c.User
+		}
+		add("command"+as+":", c.Argv)
+		for _, argv := range c.CleanUp {
+			add("clean up:", argv)
+		}
+		add("environment:", assigned(c.Environment))
+		add("search for programs in:", c.Path)
+	}
+	for _, t := range run.Targets {
+		add("on:", slices.DeleteFunc([]string{t.Target, t.Place.Path}, func(s string) bool { return s == "" }))
+	}
+	for _, c := range run.Cells {
+		add("load "+c.Job+":", append([]string{c.Engine}, assigned(c.Params)...))
+		if c.Command != nil {
+			command(*c.Command)
+		}
+		add("environment:", c.Environment)
+		for _, end := range slices.Sorted(maps.Keys(c.Placement)) {
+			add("command that starts the load generator of the "+end+":", c.Placement[end])
+		}
+	}
+	if n := run.NFS; n != nil {
+		su, err := suite.Decode(run.Suite, []byte(run.SuiteText))
+		if err != nil {
+			return nil, err
+		}
+		for _, job := range su.Jobs {
+			if job.Exec != nil {
+				command(job.Exec.Command)
+			}
+		}
+		ends := []string{n.Client, n.Server, n.Export, n.Path, n.Mounted, n.Guest}
+		add("NFS, client and server:", slices.DeleteFunc(ends, func(s string) bool { return s == "" }))
+		add("NFS, mount options:", n.Options)
+		upsets(n.Events, add)
+	}
+	upsets(run.Upsets, add)
+	if e := run.Experiment; e != nil {
+		for _, f := range e.Factors {
+			add("setting:", append([]string{f.Factor}, f.Levels...))
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Commands)) {
+			c := e.Commands[name]
+			add(name+", apply:", c.Apply)
+			add(name+", verify:", c.Verify)
+			add(name+", undo:", c.Undo)
+		}
+		if e.BootOn != "" {
+			add("boots of:", []string{e.BootOn})
+		}
+		if e.Commits != nil {
+			add("build in a tree of "+e.Commits.Tree+":", e.Commits.Build)
+		}
+		if e.Kernels != nil {
+			add("build kernels of:", append([]string{e.Kernels.Tree}, e.Kernels.Make...))
+		}
+	}
+	for _, a := range run.Arms {
+		add("levels:", assigned(a.Levels))
+	}
+	for i := range lines {
+		lines[i] = visible.Line(lines[i])
+	}
+	return lines, nil
+}
+
+func upsets(all []lab.Upset, add func(what string, argv []string)) {
+	for _, u := range all {
+		add("event on "+u.Target+":", u.Command)
+		add("event on "+u.Target+", undo:", u.Undo)
+		if u.Factor != "" {
+			add("event on "+u.Target+", setting:", []string{u.Factor, u.Level})
+		}
+	}
+}
+
+func assigned(values map[string]string) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, name+"="+values[name])
+	}
+	return list
+}
