@@ -28,7 +28,7 @@ type Error struct {
 	Target string
 	// Command that failed, one element an argument.
 	Command []string
-	// Output of the command, shortened.
+	// Output of the command. Of what is long the two ends are shown.
 	Output string
 	// Hints are what to try, one sentence each.
 	Hints []string
@@ -59,7 +59,7 @@ func (e *Error) Details() []string {
 	if len(e.Command) > 0 {
 		lines = append(lines, "command: "+ShellQuote(e.Command))
 	}
-	if out := strings.TrimSpace(e.Output); out != "" {
+	if out := strings.TrimSpace(Shorten(e.Output, endOfOutput, endOfOutput)); out != "" {
 		lines = append(lines, "output:  "+strings.ReplaceAll(out, "\n", "\n         "))
 	}
 	for _, h := range e.Hints {

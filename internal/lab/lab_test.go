@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestTainted(t *testing.T) {
@@ -97,5 +98,21 @@ func TestLeftoversOfSeveralTargets(t *testing.T) {
 	}
 	if got := l.Parts("local"); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+// A warning is a line of a sentence, whatever it quotes; what it quotes is in the raw files.
+func TestAWarningIsASentence(t *testing.T) {
+	short := Warning{Code: "c", Text: "fio said: no space\n  left\ton it", Taints: []string{"*"}}
+	if got := short.Brief(); got.Text != "fio said: no space left on it" || got.Code != "c" || len(got.Taints) != 1 {
+		t.Errorf("%+v", got)
+	}
+	for _, unit := range []string{"x", "ä\x1b[31m\n", "\n"} {
+		long := []Warning{{Text: "fio said: " + strings.Repeat(unit, 5<<20/len(unit)) + " the end"}}
+		Brief(long)
+		text := long[0].Text
+		if len(text) > mostWarned+100 || strings.ContainsAny(text, "\n") || !strings.HasPrefix(text, "fio said:") || !strings.HasSuffix(text, "the end") || !utf8.ValidString(text) {
+			t.Errorf("%d bytes: %.100q", len(text), text)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -168,6 +169,9 @@ func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, 
 	if done.timedOut {
 		return fmt.Errorf("it was ended after its timeout of %s", unit.Duration(l.timeout)), nil
 	}
+	if flood := done.warnFlood(); flood != nil {
+		return errors.New(flood[0].Text), nil
+	}
 	_, failed = command.Values(lab.Command{Argv: argv}, outcomeOf(done))
 	return failed, nil
 }
@@ -203,12 +207,7 @@ func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 func (execEngine) raw() (output, messages string) { return "stdout", "stderr" }
 
 func (execEngine) collect(ctx context.Context, job target.Job) (printed, error) {
-	output, err := job.Fetch(ctx, "stdout")
-	if err != nil {
-		return printed{}, err
-	}
-	messages, err := job.Fetch(ctx, "stderr")
-	return printed{output, string(messages)}, err
+	return bothStreams(ctx, job)
 }
 
 func outcomeOf(done ended) command.Ended {

@@ -2,12 +2,16 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
 
@@ -65,6 +69,41 @@ type load struct {
 type printed struct {
 	output   []byte
 	messages string
+	// cut are the files of which there are the ends only, because they are too long.
+	cut []*target.Cut
+}
+
+// mostPrinted is how much a load may print before it is ended: its files are in the memory of the machine that is measured.
+const mostPrinted = 4 * target.MostFetched
+
+// fetch reads a file of the job's. One that is too long is noted, and is no error: what can be parsed of it will show.
+func (p *printed) fetch(ctx context.Context, job target.Job, name string) ([]byte, error) {
+	data, err := job.Fetch(ctx, name)
+	if cut, ok := errors.AsType[*target.Cut](err); ok {
+		p.cut, err = append(p.cut, cut), nil
+	}
+	return data, err
+}
+
+// warnCut says of what the load printed which files are kept in part only.
+func (e ended) warnCut() []lab.Warning {
+	var all []lab.Warning
+	for _, c := range e.cut {
+		all = append(all, lab.Warning{Code: "output-cut", Taints: []string{}, Text: fmt.Sprintf(
+			"the load wrote %s to its file %s, more than the %s that are read; its beginning and its end are kept",
+			unit.Bytes(float64(c.Size)), c.Name, unit.Bytes(target.MostFetched))})
+	}
+	return all
+}
+
+// warnFlood says that a load was ended because it printed too much; nil of another.
+func (e ended) warnFlood() []lab.Warning {
+	if e.flood == 0 {
+		return nil
+	}
+	return []lab.Warning{{Code: "too-much-output", Taints: []string{"*"}, Text: fmt.Sprintf(
+		"%s had printed %s when it was ended, and may print %s: that is kept in the memory of the machine under test; nothing of this repetition counts",
+		e.argv[0], unit.Bytes(float64(e.flood)), unit.Bytes(mostPrinted))}}
 }
 
 // ended is a job that has ended, with what it printed.
@@ -75,6 +114,8 @@ type ended struct {
 	state target.JobState
 	// timedOut says that it was ended because it took longer than it may.
 	timedOut bool
+	// flood is how much it had printed when it was ended because that was too much; 0 where it was not.
+	flood int64
 	// during are the machine's counters in the middle of the load; zero when it was too short for a look.
 	during validity.Counters
 	// happened is what became of the events of the load.
@@ -83,13 +124,25 @@ type ended struct {
 	spent facts.Spent
 }
 
-// said is everything that was printed, apart from status lines.
-func (e ended) said() string { return e.messages + string(e.output) }
+// mostSaid is how much of either end of what was printed is searched for what went wrong.
+const mostSaid = 64 << 10
+
+// said is what was printed, apart from status lines: of what is long its ends.
+func (e ended) said() string {
+	output := e.output
+	if len(output) > 2*mostSaid {
+		output = slices.Concat(output[:mostSaid], []byte("\n"), output[len(output)-mostSaid:])
+	}
+	return lab.Shorten(e.messages, mostSaid, mostSaid) + string(output)
+}
+
+// mostQuoted is how much of a line that a load generator printed fits into a warning; the bundle has all of it.
+const mostQuoted = 300
 
 // reason is why there is no result, in a line.
 func (e ended) reason(err error) string {
 	if line := firstLines(e.said(), 1); line != "" {
-		return line
+		return lab.Shorten(strings.ToValidUTF8(line, "?"), mostQuoted, 0)
 	}
 	if e.state.Signal != "" {
 		return "ended by signal: " + e.state.Signal

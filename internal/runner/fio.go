@@ -73,12 +73,12 @@ func (fioEngine) raw() (output, messages string) { return outputName, "messages"
 func (fioEngine) collect(ctx context.Context, job target.Job) (printed, error) {
 	var p printed
 	var err error
-	p.output, err = job.Fetch(ctx, outputName)
+	p.output, err = p.fetch(ctx, job, outputName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, err
 	}
 	for _, name := range []string{"stdout", "stderr"} {
-		text, err := job.Fetch(ctx, name)
+		text, err := p.fetch(ctx, job, name)
 		if err != nil {
 			return p, err
 		}
@@ -104,17 +104,20 @@ func (f fioEngine) read(ctx context.Context, done ended, rep *lab.Repetition, ev
 	group := groups[0]
 	evidence.Group = group
 	rep.Values, rep.Latency, rep.Seconds = group.Values, group.Latency, group.Seconds
-	rep.Series = f.series(ctx, done.job)
+	var logs printed
+	rep.Series = f.series(ctx, done.job, &logs)
+	rep.Warnings = append(rep.Warnings, ended{printed: logs}.warnCut()...)
 	return done.state.ExitCode != 0 || len(group.Errors) > 0
 }
 
 // series reads the per-second logs that fio wrote into the job's folder. A log that is missing or damaged costs the
 // picture of the run inside, not its result.
-func (f fioEngine) series(ctx context.Context, job target.Job) []lab.Series {
+func (f fioEngine) series(ctx context.Context, job target.Job, p *printed) []lab.Series {
 	var all []lab.Series
 	for _, log := range []struct{ suffix, quantity string }{{"_iops.log", "iops"}, {"_bw.log", "bandwidth"}} {
-		data, err := job.Fetch(ctx, logPrefix+log.suffix)
-		if err != nil {
+		cut := len(p.cut)
+		data, err := p.fetch(ctx, job, logPrefix+log.suffix)
+		if err != nil || len(p.cut) > cut {
 			continue
 		}
 		samples, err := fio.ParseLog(bytes.NewReader(data))

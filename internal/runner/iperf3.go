@@ -77,14 +77,7 @@ const overdueTest = time.Minute
 func (iperf3Engine) raw() (output, messages string) { return "iperf3.json", "messages" }
 
 func (iperf3Engine) collect(ctx context.Context, job target.Job) (printed, error) {
-	var p printed
-	var err error
-	if p.output, err = job.Fetch(ctx, "stdout"); err != nil {
-		return p, err
-	}
-	messages, err := job.Fetch(ctx, "stderr")
-	p.messages = string(messages)
-	return p, err
+	return bothStreams(ctx, job)
 }
 
 func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool {
@@ -186,7 +179,7 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 		case <-s.serving.Done():
 			said := ""
 			for _, name := range []string{"stdout", "stderr"} {
-				text, err := s.serving.Fetch(ctx, name)
+				text, err := s.serving.Tail(ctx, name, mostSaid)
 				if err != nil {
 					return err
 				}
@@ -212,14 +205,14 @@ func (s *Session) quoteServer(ctx context.Context, warnings []lab.Warning) {
 	if s.serving == nil {
 		return
 	}
-	text, err := s.serving.Fetch(ctx, "stderr")
+	text, err := s.serving.Tail(ctx, "stderr", mostSaid)
 	said := strings.TrimSpace(string(text))
 	if err != nil || said == "" {
 		return
 	}
 	for i, w := range warnings {
 		if w.Code == "no-result" {
-			warnings[i].Text += "; its server said: " + strings.Join(strings.Fields(firstLines(said, 5)), " ")
+			warnings[i].Text += "; its server said: " + lab.Shorten(strings.Join(strings.Fields(firstLines(said, 5)), " "), mostQuoted, mostQuoted)
 		}
 	}
 }

@@ -98,10 +98,10 @@ func (perftestEngine) collect(ctx context.Context, job target.Job) (printed, err
 func bothStreams(ctx context.Context, job target.Job) (printed, error) {
 	var p printed
 	var err error
-	if p.output, err = job.Fetch(ctx, "stdout"); err != nil {
+	if p.output, err = p.fetch(ctx, job, "stdout"); err != nil {
 		return p, err
 	}
-	messages, err := job.Fetch(ctx, "stderr")
+	messages, err := p.fetch(ctx, job, "stderr")
 	p.messages = string(messages)
 	return p, err
 }

@@ -159,8 +159,14 @@ func (s *Session) take(ctx context.Context, a *attempt, done ended) error {
 	if a.failed = a.engine.read(ctx, done, &a.rep, &evidence); a.failed {
 		s.quoteServer(ctx, a.rep.Warnings)
 	}
+	if void := done.warnFlood(); void != nil {
+		a.failed, a.rep.Values, a.rep.Latency, a.rep.Series, a.rep.Warnings = true, map[string]float64{}, nil, nil, void
+	}
+	a.rep.Warnings = append(a.rep.Warnings, done.warnCut()...)
 	s.heedUpsets(ctx, a)
-	addCosts(a.rep.Values, done.spent, evidence.IOs())
+	if !a.failed {
+		addCosts(a.rep.Values, done.spent, evidence.IOs())
+	}
 	a.started = evidence.Group.Start
 	evidence.Repetition = a.rep
 	evidence.Repetition.Series = s.untilUpset(a.rep.Series)
@@ -169,6 +175,7 @@ func (s *Session) take(ctx context.Context, a *attempt, done ended) error {
 		checkPorts([]*attempt{a})
 	}
 	a.rep.Warnings = append(a.rep.Warnings, s.endBeside(ctx, a.cell)...)
+	lab.Brief(a.rep.Warnings)
 	a.rep.Took = (time.Since(a.began) - s.once).Seconds()
 	return nil
 }
@@ -298,7 +305,7 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (ended, err
 	if now, failed := s.meter.Read(after); failed == nil { // what can't be read is not known, and costs no result
 		done.spent = s.meter.Between(r.before, now)
 	}
-	if err != nil || done.timedOut {
+	if err != nil || done.timedOut || done.flood > 0 {
 		// The job's processes are gone when Kill returns; of a load that was cancelled nothing is needed any more.
 		if kill := s.kill(after, job, l); kill != nil {
 			s.outcome.Stuck = true
@@ -354,6 +361,11 @@ func (s *Session) await(ctx context.Context, running *ended, l load) error {
 			before := s.lastLook
 			if err := s.look(ctx, running, taken, l); err != nil {
 				return err
+			}
+			// A target that can't tell is one whose job ends soon, or whose counters can't be read any more either.
+			if n, err := running.job.Size(ctx, "stdout", "stderr", outputName); err == nil && n > mostPrinted {
+				running.flood = n
+				return nil
 			}
 			e := s.progress(ctx, running.job, l, taken)
 			if e.IOPS == 0 {

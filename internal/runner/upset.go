@@ -236,8 +236,8 @@ wait:
 		}
 	}
 	if state.ExitCode != 0 {
-		said, err := job.Fetch(after, "stderr")
-		why := firstLines(string(said), 1)
+		said, err := job.Tail(after, "stderr", mostSaid)
+		why := lab.Shorten(firstLines(string(said), 1), mostQuoted, 0)
 		if err != nil || why == "" {
 			why = fmt.Sprintf("exit status %d", state.ExitCode)
 		}

@@ -121,6 +121,7 @@ func readSegment(name string, yield func(lab.Repetition, error) bool) bool {
 			return yield(lab.Repetition{}, &lab.Error{What: fmt.Sprintf("damaged: %s, line %d", name, number), Err: err,
 				Hints: []string{"the raw output of the same repetitions is in raw/ beside it"}}) && false
 		}
+		lab.Brief(rep.Warnings) // older versions quoted without bound, and others may write what they want
 		if !yield(rep, nil) {
 			return false
 		}

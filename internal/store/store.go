@@ -210,6 +210,10 @@ func readHeader(dir string) (lab.Run, error) {
 	if h.Run.ID == "" {
 		return lab.Run{}, &lab.Error{What: "damaged: " + name + " names no run"}
 	}
+	lab.Brief(h.Run.Warnings)
+	for _, c := range h.Run.Cells {
+		lab.Brief(c.Warnings)
+	}
 	return h.Run, nil
 }
 

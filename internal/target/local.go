@@ -175,7 +175,22 @@ func (j *localJob) Poll(context.Context) (JobState, error) {
 }
 
 func (j *localJob) Fetch(_ context.Context, name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(j.dir, name))
+	return fetchLocal(filepath.Join(j.dir, name))
+}
+
+func (j *localJob) Size(_ context.Context, names ...string) (int64, error) {
+	var sum int64
+	for _, name := range names {
+		info, err := os.Stat(filepath.Join(j.dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		sum += info.Size()
+	}
+	return sum, nil
 }
 
 func (j *localJob) Tail(_ context.Context, name string, n int64) ([]byte, error) {

@@ -13,6 +13,10 @@ type relocated struct {
 
 func (r *relocated) open(name string) (fs.File, error) { return r.remoteFiles.open(r.where(name)) }
 func (r *relocated) read(name string) ([]byte, error)  { return r.remoteFiles.read(r.where(name)) }
+func (r *relocated) fetch(name string) ([]byte, error) { return r.remoteFiles.fetch(r.where(name)) }
+func (r *relocated) size(names []string) (int64, error) {
+	return r.remoteFiles.size(r.theres(names))
+}
 func (r *relocated) tail(name string, n int64) ([]byte, error) {
 	return r.remoteFiles.tail(r.where(name), n)
 }
@@ -29,10 +33,7 @@ func (r *relocated) readLink(name string) (string, error) {
 
 // readMany answers by the names that were asked for.
 func (r *relocated) readMany(ctx context.Context, names []string) (map[string]File, error) {
-	there := make([]string, len(names))
-	for i, name := range names {
-		there[i] = r.where(name)
-	}
+	there := r.theres(names)
 	read, err := r.remoteFiles.readMany(ctx, there)
 	if err != nil {
 		return nil, err
@@ -42,4 +43,12 @@ func (r *relocated) readMany(ctx context.Context, names []string) (map[string]Fi
 		files[name] = read[there[i]]
 	}
 	return files, nil
+}
+
+func (r *relocated) theres(names []string) []string {
+	there := make([]string, len(names))
+	for i, name := range names {
+		there[i] = r.where(name)
+	}
+	return there
 }

@@ -22,6 +22,9 @@ type remoteFiles interface {
 	read(name string) ([]byte, error)
 	// readMany reads several files, as nearly at one moment as may be.
 	readMany(ctx context.Context, names []string) (map[string]File, error)
+	// fetch reads a file as Job.Fetch does, and size adds up files as Job.Size does.
+	fetch(name string) ([]byte, error)
+	size(names []string) (int64, error)
 	// tail is at most the last n bytes.
 	tail(name string, n int64) ([]byte, error)
 	list(name string) ([]fs.DirEntry, error)

@@ -460,12 +460,21 @@ func (j *shellJob) follow() {
 
 // Fetch reads a file of the job's folder.
 func (j *shellJob) Fetch(ctx context.Context, name string) ([]byte, error) {
-	files, err := j.s.ReadFiles(ctx, path.Join(j.dir, name))
-	if err != nil {
-		return nil, err
+	name = path.Join(j.dir, name)
+	data, err := reading(ctx, j.s, func(f remoteFiles) ([]byte, error) { return f.fetch(name) })
+	if _, cut := errors.AsType[*Cut](err); err != nil && !cut {
+		err = &fs.PathError{Op: "open", Path: name, Err: bare(err)}
 	}
-	f := files[path.Join(j.dir, name)]
-	return f.Data, f.Err
+	return data, err
+}
+
+// Size is how long files of the job's folder are together.
+func (j *shellJob) Size(ctx context.Context, names ...string) (int64, error) {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = path.Join(j.dir, name)
+	}
+	return reading(ctx, j.s, func(f remoteFiles) (int64, error) { return f.size(paths) })
 }
 
 // Tail reads the end of such a file.

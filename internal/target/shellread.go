@@ -88,6 +88,39 @@ func (f *shellFiles) read(name string) ([]byte, error) {
 	return f.tell(`cat -- "$1"`, name)
 }
 
+// fetchScript prints how long a file is, and the file: where it is longer than the second argument, as much of either end as the third says.
+const fetchScript = `[ -e "$1" ] || { echo 'No such file or directory' >&2; exit 1; }
+n=$(wc -c <"$1") || exit
+echo "$n"
+if [ "$n" -le "$2" ]; then cat -- "$1"; else head -c "$3" -- "$1" && tail -c "$3" -- "$1"; fi`
+
+func (f *shellFiles) fetch(name string) ([]byte, error) {
+	printed, err := f.tell(fetchScript, name, strconv.Itoa(MostFetched), strconv.Itoa(mostOfEnd))
+	if err != nil {
+		return nil, err
+	}
+	first, data, _ := bytes.Cut(printed, []byte("\n"))
+	size, err := strconv.ParseInt(string(bytes.TrimSpace(first)), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("wc printed %q, where a number is due", first)
+	}
+	if size <= MostFetched || len(data) != 2*mostOfEnd {
+		return data, nil
+	}
+	return joinEnds(path.Base(name), size, bytes.Clone(data[:mostOfEnd]), data[mostOfEnd:])
+}
+
+// sizeScript prints the sum of the lengths of the files that are there.
+const sizeScript = `n=0; for f; do if [ -f "$f" ]; then s=$(wc -c <"$f") && n=$((n+s)); fi; done; echo "$n"`
+
+func (f *shellFiles) size(names []string) (int64, error) {
+	printed, err := f.tell(sizeScript, names...)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(string(bytes.TrimSpace(printed)), 10, 64)
+}
+
 func (f *shellFiles) tail(name string, n int64) ([]byte, error) {
 	return f.tell(`tail -c "$2" -- "$1"`, name, strconv.FormatInt(n, 10))
 }

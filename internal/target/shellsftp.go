@@ -199,6 +199,43 @@ func (f *sftpFiles) readMany(ctx context.Context, names []string) (map[string]Fi
 	return files, lost
 }
 
+func (f *sftpFiles) fetch(name string) ([]byte, error) {
+	file, err := f.client.Open(name)
+	if err != nil {
+		return nil, trouble(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, trouble(err)
+	}
+	if info.Size() <= MostFetched {
+		var data bytes.Buffer
+		_, err = file.WriteTo(&data) // many requests at a time
+		return data.Bytes(), trouble(err)
+	}
+	data, err := fetchFrom(file, path.Base(name), info.Size())
+	if _, cut := errors.AsType[*Cut](err); cut {
+		return data, err
+	}
+	return data, trouble(err)
+}
+
+func (f *sftpFiles) size(names []string) (int64, error) {
+	var sum int64
+	for _, name := range names {
+		info, err := f.client.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, trouble(err)
+		}
+		sum += info.Size()
+	}
+	return sum, nil
+}
+
 func (f *sftpFiles) tail(name string, n int64) ([]byte, error) {
 	file, err := f.client.Open(name)
 	if err != nil {

@@ -40,8 +40,11 @@ type Job interface {
 	Poll(ctx context.Context) (JobState, error)
 	// Done is closed when the job has ended.
 	Done() <-chan struct{}
-	// Fetch reads a file of the job's folder: "stdout", "stderr", or what the command itself wrote there.
+	// Fetch reads a file of the job's folder: "stdout", "stderr", or what the command itself wrote there. Of one that is longer than
+	// MostFetched it returns the beginning and the end, with a *Cut as the error.
 	Fetch(ctx context.Context, name string) ([]byte, error)
+	// Size is how long such files are together by now; one that is not there counts as empty.
+	Size(ctx context.Context, names ...string) (int64, error)
 	// Tail reads at most the last n bytes of such a file.
 	Tail(ctx context.Context, name string, n int64) ([]byte, error)
 	// Kill ends the job and everything it started: SIGTERM first, SIGKILL when grace has passed.

@@ -34,6 +34,26 @@ func Checks() []Check {
 			Source: "fio #731, #1685, #2048",
 		},
 		{
+			Code:   "too-much-output",
+			Title:  "The load printed too much, and was ended",
+			By:     "runner",
+			Taints: "everything",
+			When:   "a load has printed more than 256 MiB while it goes on",
+			Do: "have it print less, or into a file of the place under test: what a load prints is kept in the memory of the " +
+				"machine that is measured",
+			Source: "a load generator that printed without end filled the memory of its machine",
+		},
+		{
+			Code:   "output-cut",
+			Title:  "Only the ends of what was printed are kept",
+			By:     "runner",
+			Taints: "nothing: what could be read of it counts",
+			When:   "a file of the load's is longer than 64 MiB",
+			Do: "look at its beginning and its end with headroom show --raw; a result in JSON that was cut can't be read, " +
+				"and a log that was cut is left out",
+			Source: "a load generator that printed 200 MB had its runs take minutes to be shown",
+		},
+		{
 			Code:   "command-failed",
 			Title:  "A command failed",
 			By:     "runner",

@@ -127,7 +127,9 @@ const mostQuoted = 300
 
 // quote is the end of what a command printed, where programs say what went wrong: its errors, or else its output.
 func quote(e Ended) string {
+	const enough = 64 << 10 // of some hundred megabytes nobody wants to see each line
 	for _, text := range [][]byte{e.Stderr, e.Stdout} {
+		text = text[max(0, len(text)-enough):]
 		var last []string
 		for line := range strings.Lines(string(text)) {
 			if line = strings.TrimSpace(strings.ToValidUTF8(line, "?")); line != "" {

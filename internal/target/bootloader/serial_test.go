@@ -209,6 +209,7 @@ func (j *serialJob) Done() <-chan struct{} { return j.done }
 func (j *serialJob) Poll(context.Context) (target.JobState, error) {
 	return target.JobState{Done: true, ExitCode: j.out.ExitCode}, nil
 }
+func (j *serialJob) Size(context.Context, ...string) (int64, error)      { return 0, nil }
 func (j *serialJob) Fetch(context.Context, string) ([]byte, error)       { return j.out.Stderr, nil }
 func (j *serialJob) Tail(context.Context, string, int64) ([]byte, error) { return j.out.Stderr, nil }
 func (j *serialJob) Kill(context.Context, time.Duration) error           { return nil }

@@ -295,6 +295,7 @@ func (j *standInJob) Done() <-chan struct{} { return j.done }
 func (j *standInJob) Poll(context.Context) (target.JobState, error) {
 	return target.JobState{Done: true, ExitCode: j.code}, nil
 }
+func (j *standInJob) Size(context.Context, ...string) (int64, error)      { return 0, nil }
 func (j *standInJob) Fetch(context.Context, string) ([]byte, error)       { return nil, nil }
 func (j *standInJob) Tail(context.Context, string, int64) ([]byte, error) { return nil, nil }
 func (j *standInJob) Kill(context.Context, time.Duration) error           { return nil }

@@ -105,11 +105,32 @@ func jobInFolder(t *testing.T, tg target.Target) {
 	if _, err := job.Fetch(t.Context(), "missing"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
+	if size, err := job.Size(t.Context(), "stdout", "missing", "made"); err != nil || size != int64(len("in the folder")+300000) {
+		t.Errorf("the files have %d bytes, %v", size, err)
+	}
 	dir := job.Dir()
 	remove(t, job)
 	if _, err := fs.Stat(tg.FS(), dir[1:]); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
+}
+
+// longFile: of a file that is too long for the memory of this machine both ends are fetched.
+func longFile(t *testing.T, tg target.Target) {
+	job := start(t, tg, target.JobSpec{Argv: []string{"sh", "-c", "echo first >long; dd if=/dev/null of=long bs=1 seek=209715200 2>/dev/null; echo last >>long"}})
+	Await(t, job)
+	data, err := job.Fetch(t.Context(), "long")
+	cut, ok := errors.AsType[*target.Cut](err)
+	if !ok || cut.Name != "long" || cut.Size != 209715200+5 {
+		t.Errorf("%v", err)
+	}
+	if len(data) > 4<<20 || !bytes.HasPrefix(data, []byte("first\n")) || !bytes.HasSuffix(data, []byte("\x00last\n")) || !bytes.Contains(data, []byte("[headroom left out ")) {
+		t.Errorf("%d bytes: %.10q … %q", len(data), data, data[max(0, len(data)-10):])
+	}
+	if size, err := job.Size(t.Context(), "long"); err != nil || size != 209715200+5 {
+		t.Errorf("%d bytes, %v", size, err)
+	}
+	remove(t, job)
 }
 
 func jobInput(t *testing.T, tg target.Target) {

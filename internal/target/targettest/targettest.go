@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) target.Target) {
 		{"files of the kernel", kernelFiles},
 		{"file system", fileSystem},
 		{"a job in its folder", jobInFolder},
+		{"a file of a job that is too long", longFile},
 		{"a job's input and environment", jobInput},
 		{"exit codes of jobs", jobExits},
 		{"a job that can't be started", jobNotStarted},
