@@ -167,7 +167,7 @@ func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, 
 	}
 	defer done.forget(ctx)
 	if done.timedOut {
-		return fmt.Errorf("it was ended after its timeout of %s", unit.Duration(l.timeout)), nil
+		return fmt.Errorf("it was ended after its timeout of %s", unit.Duration(done.limit)), nil
 	}
 	if flood := done.warnFlood(); flood != nil {
 		return errors.New(flood[0].Text), nil
@@ -221,7 +221,7 @@ func (execEngine) read(_ context.Context, done ended, rep *lab.Repetition, evide
 	values, err := command.Values(*evidence.Cell.Command, outcome)
 	if done.timedOut {
 		values, err = nil, fmt.Errorf("%s was ended after its timeout of %s", done.argv[0],
-			unit.Duration(time.Duration(evidence.Cell.Command.Timeout*float64(time.Second))))
+			unit.Duration(done.limit))
 	}
 	if err != nil {
 		rep.Warnings = append(rep.Warnings, lab.Warning{Code: "command-failed", Taints: []string{"*"},

@@ -142,13 +142,14 @@ func (s *Session) gather(ctx context.Context, a *attempt) error {
 	r, l := a.running, a.load
 	a.running = nil
 	var err error
-	for overdue := a.rep.Start.Add(l.expected + max(l.overdue-l.expected, time.Minute)); err == nil; {
+	r.limit = s.limit(l)
+	for end := a.rep.Start.Add(r.limit); err == nil; {
 		var state target.JobState
 		if state, err = r.job.Poll(ctx); err != nil || state.Done {
 			break
 		}
-		if time.Now().After(overdue) {
-			err = &lab.Error{What: "a load of " + l.expected.String() + " has not ended", Target: s.elsewhere(), Command: r.argv}
+		if time.Now().After(end) {
+			r.timedOut = true
 			break
 		}
 		err = waitUntil(ctx, time.Now().Add(asks))

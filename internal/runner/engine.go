@@ -57,10 +57,11 @@ type load struct {
 	doing string // for people
 	// expected time; 0 when it is not known.
 	expected time.Duration
-	// overdue is when it is ended, and the run with it, because something must be wrong; 0 is never.
-	overdue time.Duration
-	// timeout after which it is ended, which is a result too; 0 is none.
-	timeout time.Duration
+	// timeout after which it is ended; 0 for one from what else is known of it. slowest is how long it takes at the very least of rates; 0 when
+	// that is not known. movesData says that it may take time before or after its own.
+	timeout   time.Duration
+	slowest   time.Duration
+	movesData bool
 	// cell that it measures; nil for what is done before and after.
 	cell *Cell
 }
@@ -112,8 +113,9 @@ type ended struct {
 	job   target.Job
 	argv  []string
 	state target.JobState
-	// timedOut says that it was ended because it took longer than it may.
+	// timedOut says that it was ended because it took longer than it may, which is the limit.
 	timedOut bool
+	limit    time.Duration
 	// flood is how much it had printed when it was ended because that was too much; 0 where it was not.
 	flood int64
 	// during are the machine's counters in the middle of the load; zero when it was too short for a look.

@@ -20,9 +20,6 @@ import (
 // fioEngine runs fio. Its rates are in steps of so long; 0 is a second.
 type fioEngine struct{ step time.Duration }
 
-// overdue is how long a load of fio's may take beyond what was expected: longer than any flush at its end.
-const overdue = 10 * time.Minute
-
 // The files that fio writes into the folder of its job.
 const (
 	outputName = "fio.json"
@@ -42,8 +39,9 @@ func (f fioEngine) load(ctx context.Context, s *Session, cell Cell) (load, error
 		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: f.step}, s.handed())
 	l.spec.Env, l.argv = cell.Environment, typed(cell.Cell, l.argv)
 	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell
-	if l.expected > 0 {
-		l.overdue = l.expected + overdue
+	l.movesData = movesData(cell.Params, s.Place)
+	if l.expected == 0 {
+		l.slowest = slowestOf(cell.Params, s.size())
 	}
 	return l, nil
 }

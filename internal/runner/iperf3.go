@@ -51,7 +51,7 @@ func (e iperf3Engine) load(_ context.Context, s *Session, cell Cell) (load, erro
 		argv = iperf3.Finely(argv, e.step)
 	}
 	return load{engine: e, argv: typed(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
-		doing: cell.Title, expected: cell.Expected, overdue: cell.Expected + overdueTest, cell: &cell}, nil
+		doing: cell.Title, expected: cell.Expected, cell: &cell}, nil
 }
 
 // clientArgv and serverArgv are the argument vectors of the two ends, behind what places them.
@@ -70,9 +70,6 @@ const (
 	ClientEnd = "client"
 	ServerEnd = "server"
 )
-
-// overdueTest is how long a test may take beyond what was expected.
-const overdueTest = time.Minute
 
 func (iperf3Engine) raw() (output, messages string) { return "iperf3.json", "messages" }
 

@@ -146,13 +146,17 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 	began := time.Now()
 	defer func() { s.once += time.Since(began) }()
 	l := fioLoad(string(step), params, fio.Options{Program: s.Program, Filename: path}, s.handed())
-	l.doing = doing
+	l.doing, l.movesData, l.slowest = doing, true, slowestOf(params, s.size())
 	done, err := s.run(ctx, l)
 	if err != nil {
 		return err
 	}
 	defer done.forget(ctx)
 	s.did = append(s.did, Shown(string(step), params, path))
+	if done.timedOut {
+		return &lab.Error{What: fmt.Sprintf("%s had not ended after %s, and was", doing, unit.Duration(done.limit)), Target: s.elsewhere(), Command: done.argv,
+			Hints: []string{"look at the kernel's log for a device that does not answer"}}
+	}
 	if done.state.ExitCode != 0 {
 		e := &lab.Error{What: doing + " failed", Target: s.elsewhere(), Command: done.argv, Output: firstLines(done.said(), 5)}
 		if strings.Contains(done.said(), "No space left") {
@@ -161,6 +165,14 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 		return e
 	}
 	return nil
+}
+
+// size is that of what loads work on.
+func (s *Session) size() int64 {
+	if s.Place.Kind == lab.Directory {
+		return s.Scratch
+	}
+	return s.Place.Size
 }
 
 // WriteAllParams are the parameters of the load that lays out a scratch file of a size or fills a device.

@@ -42,6 +42,8 @@ type Session struct {
 	writtenBefore int64
 	// lastLook are the counters at the last look at the load that goes on.
 	lastLook validity.Counters
+	// spare is how long a load may take beyond its own time; 0 for what is usual, for which tests can't wait.
+	spare time.Duration
 
 	scratch string // path of the scratch file, once it is announced
 	// made says that it was made before the first load, because others can make names in the directory; ground is what else they can do.

@@ -29,7 +29,7 @@ func (e *sockperfEngine) load(_ context.Context, s *Session, cell Cell) (load, e
 func servedLoad(e engine, s *Session, cell Cell) load {
 	argv := s.clientArgv(cell)
 	return load{engine: e, argv: typed(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
-		doing: cell.Title, expected: cell.Expected, overdue: cell.Expected + overdueTest, cell: &cell}
+		doing: cell.Title, expected: cell.Expected, cell: &cell}
 }
 
 func (*sockperfEngine) raw() (output, messages string) { return "sockperf.txt", "messages" }

@@ -67,7 +67,7 @@ func EstimateWrites(cells []Cell, size int64, bandwidth float64) Writes {
 		if !c.Writes() || !writesData(c.Params) {
 			continue
 		}
-		most := bySize(c.Params, size)
+		most := BySize(c.Params, size)
 		if c.Runtime > 0 {
 			most = min(most, c.Runtime.Seconds()*min(byRate(c.Params), limit(bandwidth)))
 		}
@@ -93,9 +93,9 @@ func writesData(params map[string]string) bool {
 	return base != "trim" && base != "randtrim"
 }
 
-// bySize is what the load moves until it has gone through its part once, all processes together. A part given as a
+// BySize is what the load moves until it has gone through its part once, all processes together. A part given as a
 // share, or not at all, counts as the whole.
-func bySize(params map[string]string, whole int64) float64 {
+func BySize(params map[string]string, whole int64) float64 {
 	if params["time_based"] == "1" {
 		return math.Inf(1)
 	}

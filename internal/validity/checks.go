@@ -44,6 +44,17 @@ func Checks() []Check {
 			Source: "a load generator that printed without end filled the memory of its machine",
 		},
 		{
+			Code:   "not-ended",
+			Title:  "The load did not end by itself",
+			By:     "runner",
+			Taints: "everything",
+			When: "a load of fio, iperf3, sockperf or perftest takes more than twice its time, and a minute more at least: ten minutes where files may " +
+				"be laid out, caches flushed or events come upon it; or one that ends by size takes longer than that does at 1 MiB or 20 operations " +
+				"a second. It is ended, and the run goes on with the next one",
+			Do:     "look at what it printed (headroom show --raw), and at the kernel's log for a device that does not answer",
+			Source: "a load generator that hung was waited for until somebody came by",
+		},
+		{
 			Code:   "output-cut",
 			Title:  "Only the ends of what was printed are kept",
 			By:     "runner",

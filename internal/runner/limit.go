@@ -1,0 +1,94 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/suite"
+	"headroom/internal/unit"
+)
+
+// How long a load may go on. One that hangs is ended, and its repetition has failed; the run goes on with the next one.
+const (
+	// spare is the least that a load may take beyond its own time.
+	spare = time.Minute
+	// spareForData is for a load of fio's that may lay out files of its own before its time, or flush a cache after it, and for one
+	// that events come upon: what it works on may take minutes to come back.
+	spareForData = 10 * time.Minute
+	// longest is for a load that does not say how long it takes, nor how much it moves.
+	longest = 24 * time.Hour
+	// The rates below which nothing that is measured moves data: bytes and operations a second.
+	slowestBytes, slowestOperations = 1 << 20, 20
+)
+
+// limit is the time after which a load is ended.
+func (s *Session) limit(l load) time.Duration {
+	beyond := spare
+	if l.movesData || len(s.Upsets) > 0 {
+		beyond = spareForData
+	}
+	if s.spare > 0 {
+		beyond = s.spare
+	}
+	_, isCommand := l.engine.(execEngine)
+	switch {
+	case l.timeout > 0:
+		return l.timeout
+	case isCommand && l.expected > 0: // what its suite says that it takes is a guess
+		return max(10*l.expected, l.expected+time.Hour)
+	case l.expected > 0:
+		return l.expected + max(beyond, min(l.expected, longest))
+	case l.slowest > 0:
+		return l.slowest + beyond
+	}
+	return longest
+}
+
+// slowestOf is how long a load that ends by size takes at the very least of rates; 0 when nothing is known of its size, or it holds itself to
+// a rate of its own.
+func slowestOf(params map[string]string, whole int64) time.Duration {
+	for _, held := range []string{"rate", "rate_iops", "rate_min", "thinktime", "thinkcycles"} {
+		if params[held] != "" {
+			return 0
+		}
+	}
+	moved := suite.BySize(params, whole)
+	block := int64(512)
+	if bs := params["bs"]; bs == "" {
+		block = 4096 // fio's default
+	} else if n, err := unit.ParseBytes(bs); err == nil && n > 0 {
+		block = n
+	}
+	seconds := max(moved/slowestBytes, moved/float64(block)/slowestOperations)
+	if moved == 0 || seconds > math.MaxInt64/float64(4*time.Second) {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// movesData says whether a load of fio's may take time before or after its own: to lay out files, or to flush what it has written to a cache.
+func movesData(params map[string]string, place lab.Place) bool {
+	for _, of := range []string{"nrfiles", "filesize", "directory", "filename", "opendir", "end_fsync", "fsync_on_close", "create_fsync"} {
+		if params[of] != "" {
+			return true
+		}
+	}
+	return params["direct"] != "1" && (place.Kind == lab.Directory || !fio.OnlyReads(params))
+}
+
+// warnHung says that a load was ended because it did not end by itself; nil of another, and of a command, which says so itself.
+func (e ended) warnHung(cell Cell) []lab.Warning {
+	if !e.timedOut || cell.Command != nil {
+		return nil
+	}
+	due := "it did not say how long it takes"
+	if cell.Expected > 0 {
+		due = "it was to take " + unit.Duration(cell.Expected)
+	}
+	return []lab.Warning{{Code: "not-ended", Taints: []string{"*"}, Text: fmt.Sprintf(
+		"%s had not ended after %s, and was: %s; nothing of this repetition counts; headroom show --raw shows what it printed, and the kernel's log whether a device did not answer",
+		e.argv[0], unit.Duration(e.limit), due)}}
+}
