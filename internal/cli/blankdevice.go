@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"time"
 
 	"headroom/internal/guard"
@@ -31,7 +32,7 @@ func (m *measurement) holdThere(ctx context.Context, place lab.Place) error {
 	b := &blankDevice{m.target, place.Resolved}
 	err := b.mayWrite(ctx)
 	if err == nil {
-		err = b.look(ctx, place.Size)
+		err = b.look(ctx, m, place.Size)
 	}
 	if err == nil {
 		m.blank = b
@@ -50,9 +51,9 @@ type notBlank struct{ err error }
 func (e *notBlank) Error() string { return e.err.Error() }
 func (e *notBlank) Unwrap() error { return e.err }
 
-// look reads a device that others have made for the target, as closely as the guard reads one of this machine: what a class of storage
+// look reads a device that others have made for the target, as the guard reads one of this machine: what a class of storage
 // hands out may be what somebody gave back.
-func (b *blankDevice) look(ctx context.Context, size int64) error {
+func (b *blankDevice) look(ctx context.Context, m *measurement, size int64) error {
 	if d, ok := b.target.(target.Disposable); !ok || !d.Unseen() {
 		return nil
 	}
@@ -66,6 +67,15 @@ func (b *blankDevice) look(ctx context.Context, size int64) error {
 		return &lab.Error{What: b.path + " can't be read at any place", Target: b.target.Name()}
 	}
 	seen, err := guard.Look(ctx, device, size)
+	if err == nil && !seen.Data && !seen.Whole {
+		_, err = m.whileRead(ctx, b.path, func(ctx context.Context, tell func(guard.Progress)) error {
+			seen, err = b.readWhole(ctx, device, size, tell)
+			return err
+		})
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return &notBlank{&lab.Error{Kind: lab.Refused, What: "can't see whether " + b.path + " is empty", Target: b.target.Name(), Err: err}}
 	}
@@ -74,6 +84,25 @@ func (b *blankDevice) look(ctx context.Context, size int64) error {
 			Hints: []string{"the provisioner hands out volumes that were used before, and does not wipe them: find out whose data that is"}}}
 	}
 	return nil
+}
+
+// comparedAtOnce is how much of a device one command compares with zeros; more is said between two of them.
+const comparedAtOnce = 1 << 30
+
+// readWhole has the target compare the device with zeros, so that its content does not travel; where the target has no cmp, it does.
+func (b *blankDevice) readWhole(ctx context.Context, device io.ReaderAt, size int64, tell func(guard.Progress)) (guard.Sample, error) {
+	for at := int64(0); at < size; at += comparedAtOnce {
+		length := min(comparedAtOnce, size-at)
+		out, err := b.target.Run(ctx, "cmp", "-n", strconv.FormatInt(length, 10), b.path, "/dev/zero", strconv.FormatInt(at, 10), "0")
+		if ctx.Err() != nil {
+			return guard.Sample{}, ctx.Err()
+		}
+		if err != nil || out.ExitCode != 0 { // there are data, it can't be read, or there is no cmp: this tells which
+			return guard.LookWhole(ctx, device, at, size, tell)
+		}
+		tell(guard.Progress{Done: at + length, Read: at + length, Size: size})
+	}
+	return guard.Sample{Bytes: size, Places: 1, Whole: true}, nil
 }
 
 // writes says whether a cell writes to a device.

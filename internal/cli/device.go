@@ -39,6 +39,9 @@ func (m *measurement) hold(ctx context.Context, place lab.Place) (*device, error
 	if m.target.Name() != here {
 		return nil, m.holdThere(ctx, place)
 	}
+	if m.options.destroy != "" && m.options.sampled != "" {
+		return nil, usage("--destroy and --sampled exclude each other", "--destroy needs no look at the content at all")
+	}
 	d := m.heldBeside(place)
 	if d == nil {
 		evidence, claim, err := guard.Inspect(ctx, m.target, place.Path)
@@ -54,12 +57,20 @@ func (m *measurement) hold(ctx context.Context, place lab.Place) (*device, error
 		onlyReads = onlyReads && fio.OnlyReads(c.Params)
 	}
 	slices.Sort(steps)
+	steps = slices.Compact(steps)
+	consent := guard.Consent{Destroy: guard.Override(m.options.destroy), Sampled: guard.Override(m.options.sampled)}
 	var err error
-	d.verdict, err = guard.Judge(d.evidence, slices.Compact(steps), onlyReads, guard.Override(m.options.destroy))
+	if guard.MustRead(d.evidence, steps, onlyReads, consent) {
+		consent.Later, err = m.readWhole(ctx, d)
+	}
+	if err == nil {
+		d.verdict, err = guard.Judge(d.evidence, steps, onlyReads, consent)
+	}
 	if err != nil {
 		d.release()
 		return nil, err
 	}
+	m.warnOfSample(d)
 	return d, nil
 }
 
@@ -92,6 +103,12 @@ func (d *device) describe() string {
 	text := fmt.Sprintf("%s, %s", d.claim.Identity(), d.verdict)
 	if d.evidence.ProgramsHidden {
 		text += "; whether a program outside of this container has it open can't be seen"
+	}
+	if d.evidence.ProgramsUnread > 0 {
+		text += fmt.Sprintf("; what %d programs of other users have open can't be seen", d.evidence.ProgramsUnread)
+	}
+	if d.evidence.FilesUnseen > 0 {
+		text += fmt.Sprintf("; %s on network file systems, which programs write to, could not be looked at", plural(d.evidence.FilesUnseen, "file"))
 	}
 	return text
 }

@@ -530,7 +530,7 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 	if err := x.checkBoots(ctx); err != nil {
 		return err
 	}
-	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy}
+	x.measurement.options = runOptions{maxWrites: x.options.writes, destroy: x.options.destroy, sampled: x.options.sampled}
 	goOn := func(string) error { return x.goOn(ctx, b, ofRole(b.Run, x.under())) }
 	err = x.whileMounted(ctx, ofRole(b.Run, x.under()).Targets[0].Place.Path, goOn)
 	if err != nil {

@@ -38,8 +38,8 @@ func (x *experiment) networkSuite(args []string) (*suite.Suite, error) {
 		return nil, usage("the suite "+su.Name+" measures a network, and no "+args[1], "name its ends with --on client=TARGET and --on server=TARGET")
 	case x.kind == bisecting:
 		return nil, usage("a search measures no network yet", "headroom ablate "+args[0]+" prices each setting")
-	case x.options.destroy != "" || x.options.writes != "" || x.options.size != "":
-		return nil, usage("--destroy, --max-writes and --size are for storage", "leave them out")
+	case x.options.destroy != "" || x.options.sampled != "" || x.options.writes != "" || x.options.size != "":
+		return nil, usage("--destroy, --sampled, --max-writes and --size are for storage", "leave them out")
 	}
 	return &su, nil
 }

@@ -32,6 +32,7 @@ type experimentOptions struct {
 	label     string
 	seed      uint64
 	destroy   string
+	sampled   string
 	writes    string
 	blocks    int
 	repeat    int
@@ -138,6 +139,7 @@ func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
 	f.StringVar(&o.label, "label", "", "text to find the run by")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
 	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
+	f.StringVar(&o.sampled, "sampled", "", "serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
 	f.StringVar(&o.writes, "max-writes", "", "end when the disks have been written more than this, like 500g")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run")
 	f.StringVar(&o.show, "show", "", "show a saved run again, and measure nothing")
@@ -158,7 +160,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":
-		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "max-writes", "reboot", "boot-way", "boot-limit"), "means nothing with --show"
+		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "sampled", "max-writes", "reboot", "boot-way", "boot-limit"), "means nothing with --show"
 	case o.resume == "":
 		return nil
 	}
@@ -172,7 +174,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 
 // runOptions are those of the measurement underneath.
 func (o *experimentOptions) runOptions() runOptions {
-	return runOptions{label: o.label, seed: o.seed, size: o.size, set: o.set, destroy: o.destroy, maxWrites: o.writes, dryRun: o.dryRun}
+	return runOptions{label: o.label, seed: o.seed, size: o.size, set: o.set, destroy: o.destroy, sampled: o.sampled, maxWrites: o.writes, dryRun: o.dryRun}
 }
 
 // fold takes from an experiment's file what the flags leave open.

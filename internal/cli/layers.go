@@ -133,7 +133,7 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 			return err
 		}
 		m := &measurement{program: s.program, options: s.options.runOptions(0, cmp.Or(side.name, arm), nil), store: s.store, target: t, beside: beside}
-		m.options.destroy = "" // devices are only read
+		m.options.destroy, m.options.sampled = "", "" // devices are only read
 		m.options.label = cmp.Or(m.options.label, side.name)
 		typed := []string{name, side.place}
 		if side.place == "" {

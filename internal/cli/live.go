@@ -27,6 +27,7 @@ type liveOptions struct {
 	label   string
 	seed    uint64
 	destroy []string
+	sampled []string
 	writes  string
 	pairs   int
 	confirm int
@@ -53,6 +54,7 @@ func (o *liveOptions) flags(p *program, c *cobra.Command) {
 	f.StringVar(&o.label, "label", "", "with --live, --layers: text to find the runs by; base and new, or the number of the layer, is added")
 	f.Uint64Var(&o.seed, "seed", 0, "with --live, --layers: of the order (default: drawn)")
 	f.StringArrayVar(&o.destroy, "destroy", nil, "with --live: serial number or size of a device whose data may be destroyed; for the base, then for the new side")
+	f.StringArrayVar(&o.sampled, "sampled", nil, "with --live: serial number or size of a device that is written to after a look at a sample of it, not all; for the base, then for the new side")
 	f.StringVar(&o.writes, "max-writes", "", "with --live, --layers: end when the disks have been written more than this, like 500g")
 	f.IntVar(&o.pairs, "pairs", 0, "with --live: pairs of a cell at most (default 20); with --layers: passes over the layers (default 10)")
 	f.IntVar(&o.confirm, "confirm", defaultConfirm, "with --live: pairs after a verdict, for an estimate that did not steer it; 0 for none")
@@ -63,7 +65,7 @@ func (o *liveOptions) flags(p *program, c *cobra.Command) {
 // check refuses flags that would do nothing.
 func (o *liveOptions) check(c *cobra.Command) error {
 	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume"}
-	onlyLive := []string{"set-base", "set-new", "destroy", "confirm"}
+	onlyLive := []string{"set-base", "set-new", "destroy", "sampled", "confirm"}
 	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "fail-on", "serials", "raw-cells"}
 	var idle []string
 	why := "without --live or --layers"
@@ -153,6 +155,9 @@ func (o *liveOptions) runOptions(of int, arm string, set []string) runOptions {
 	}
 	if len(o.destroy) > 0 {
 		r.destroy = o.destroy[min(of, len(o.destroy)-1)]
+	}
+	if len(o.sampled) > 0 {
+		r.sampled = o.sampled[min(of, len(o.sampled)-1)]
 	}
 	return r
 }

@@ -245,7 +245,7 @@ func (m *measurement) experiment() runner.Experiment {
 		e.Host = m.local()
 	}
 	if m.device != nil {
-		e.Claim, e.Blank = m.device, m.device.verdict.Empty
+		e.Claim, e.Blank = m.device, m.device.verdict.SeemsBlank()
 	}
 	if m.blank != nil {
 		e.Claim, e.Blank = m.blank, len(m.kept) == 0

@@ -44,7 +44,7 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	}
 	baseline := x.arm(x.run.Experiment.Baseline).Levels
 	r.options = x.options.runOptions()
-	r.options.destroy = "" // that is the consent for the place under test
+	r.options.destroy, r.options.sampled = "", "" // those are the consent for the place under test
 	for name, value := range factor.LoadParams(nil, baseline) {
 		r.options.set = append(r.options.set, name+"="+value)
 	}

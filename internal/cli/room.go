@@ -139,10 +139,19 @@ func (m *measurement) secure(ctx context.Context) error {
 
 // warnOfHidden says when programs that have the device open could not be looked for.
 func (m *measurement) warnOfHidden() {
-	w := validity.ProgramsHidden(m.place().Path)
-	hidden := slices.ContainsFunc(append([]*device{m.device}, m.members...), func(d *device) bool { return d != nil && d.evidence.ProgramsHidden })
-	if hidden && !slices.ContainsFunc(m.run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code }) { // a resumed run has it
-		m.run.Warnings = append(m.run.Warnings, w)
+	for _, d := range append([]*device{m.device}, m.members...) {
+		var w lab.Warning
+		switch {
+		case d == nil || !d.evidence.ProgramsHidden && d.evidence.ProgramsUnread == 0:
+			continue
+		case d.evidence.ProgramsHidden:
+			w = validity.ProgramsHidden(m.place().Path)
+		default:
+			w = validity.ProgramsUnread(m.place().Path, d.evidence.ProgramsUnread)
+		}
+		if !slices.ContainsFunc(m.run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code }) { // a resumed run has it
+			m.run.Warnings = append(m.run.Warnings, w)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type runOptions struct {
 	set         []string
 	asPublished bool
 	destroy     string
+	sampled     string
 	maxWrites   string
 	resume      string
 	format      string
@@ -43,7 +44,10 @@ func (p *program) runCommand() *cobra.Command {
 job file (.fio).
 
 In a directory, one scratch file is laid out, measured and removed. A device is written to only
-when it was proved to be empty; otherwise the run is refused, unless every load only reads.
+when it was proved to be empty; otherwise the run is refused, unless every load only reads. To prove
+it, all of the device is read, as fast as it goes; of a loop device over a file, all that is no hole.
+--destroy gives up what a drive holds, --sampled is content with a sample of it, which can miss data;
+both name the drive by its serial number.
 
 With --precision or --budget the run repeats where the interval is widest: until every number is
 known as well as asked for, and no longer than the budget. That is for the repetitions with their
@@ -115,6 +119,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	f.StringArrayVar(&o.set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may be repeated")
 	f.BoolVar(&o.asPublished, "as-published", false, "do what the suite's source did, faults included")
 	f.StringVar(&o.destroy, "destroy", "", "serial number or size in bytes of a device whose data may be destroyed")
+	f.StringVar(&o.sampled, "sampled", "", "serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
 	f.StringVar(&o.maxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run; with a finished one if more is asked for")
 	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+targetForms()+" (default local)")

@@ -22,12 +22,9 @@ import (
 // claimed inspects a device and has it judged.
 func claimed(t *testing.T, path string, override guard.Override) (*guard.Claim, guard.Verdict) {
 	t.Helper()
-	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	evidence, claim := inspected(t, path)
 	t.Cleanup(func() { claim.Close() })
-	verdict, err := guard.Judge(evidence, destructive(), false, override)
+	verdict, err := guard.Judge(evidence, destructive(), false, guard.Consent{Destroy: override})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,12 +188,9 @@ func TestLeaveCleanWithoutDiscard(t *testing.T) {
 			if err := claim.Close(); err != nil {
 				t.Fatal(err)
 			}
-			evidence, again, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), d.node)
-			if err != nil {
-				t.Fatal(err)
-			}
+			evidence, again := inspected(t, d.node)
 			defer again.Close()
-			verdict, err = guard.Judge(evidence, destructive(), false, "")
+			verdict, err = guard.Judge(evidence, destructive(), false, guard.Consent{})
 			if done.Blank {
 				if err != nil {
 					t.Error(err)
@@ -303,7 +297,7 @@ func asPlainUser(t *testing.T, node string) {
 	if err != nil || claim != nil {
 		t.Fatalf("%v, claim %v", err, claim)
 	}
-	verdict, err := guard.Judge(evidence, destructive(), false, "")
+	verdict, err := guard.Judge(evidence, destructive(), false, guard.Consent{})
 	mustRefuse(t, verdict, err, "permission denied")
 	t.Log(err)
 }

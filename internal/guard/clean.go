@@ -144,7 +144,7 @@ func (c *Claim) signaturesNow(ctx context.Context, t target.Target) ([]Signature
 	if err != nil {
 		return nil, err
 	}
-	device, err := newDirectReader(c.file)
+	device, err := newDirectReader(c.file, bounceSize)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,10 @@ type Evidence struct {
 	// ProgramsHidden says that the programs of the machine can't be seen, only those of this container: one of them may have the device
 	// open. (What the kernel itself has given away is Busy all the same.)
 	ProgramsHidden bool `json:"programs_hidden,omitempty"`
+	// ProgramsUnread is how many programs have files open that can't be read, because they are other users'. FilesUnseen is how many open
+	// files were not looked at, because they are on network file systems, which might not answer.
+	ProgramsUnread int `json:"programs_unread,omitempty"`
+	FilesUnseen    int `json:"files_unseen,omitempty"`
 	// UseUnknown says what could not be found out about the use of the device, ContentUnknown about its content.
 	UseUnknown     []string `json:"use_unknown,omitempty"`
 	ContentUnknown []string `json:"content_unknown,omitempty"`
@@ -40,7 +44,7 @@ const (
 	Writers     Check = "programs that write to it"
 	Signatures  Check = "signatures that libblkid knows"
 	EndMarks    Check = "signatures at both ends"
-	ContentRead Check = "a sample of its content"
+	ContentRead Check = "its content"
 )
 
 // Checks are all checks, in the order in which they are made.

@@ -44,9 +44,39 @@ func TestLayouts(t *testing.T) {
 		}
 	}
 	t.Logf("%d layouts refused and unchanged, %d blank ones accepted", refused, accepted)
-	if refused < 30 || accepted < 10 {
-		t.Errorf("want at least 30 layouts refused and 10 accepted")
+}
+
+// TestManyLayouts counts the rows of the table, each of which is a way to lose data.
+func TestManyLayouts(t *testing.T) {
+	refused, accepted := 0, 0
+	names := map[string]bool{}
+	for _, l := range layouts() {
+		if names[l.name] {
+			t.Errorf("two layouts are called %q", l.name)
+		}
+		names[l.name] = true
+		if l.want != "" {
+			refused++
+		} else {
+			accepted++
+		}
 	}
+	if refused < 45 || accepted < 10 {
+		t.Errorf("the table has %d layouts to refuse and %d to accept, want 45 and 10", refused, accepted)
+	}
+}
+
+// inspected looks at a device as a run that writes does: whole, where nothing else speaks against it.
+func inspected(t *testing.T, path string) (guard.Evidence, *guard.Claim) {
+	t.Helper()
+	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), path)
+	if err == nil && guard.MustRead(evidence, destructive(), false, guard.Consent{}) {
+		err = claim.ReadWhole(context.Background(), &evidence, func(guard.Progress) {})
+	}
+	if err != nil {
+		t.Fatal(errors.Join(err, claim.Close()))
+	}
+	return evidence, claim
 }
 
 func (l layout) judge(t *testing.T) {
@@ -64,19 +94,16 @@ func (l layout) judge(t *testing.T) {
 	}
 	before := fingerprint()
 	start := time.Now()
-	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	evidence, claim := inspected(t, path)
 	defer claim.Close()
 	t.Logf("inspected in %v", time.Since(start).Round(time.Millisecond))
 	if after := fingerprint(); after != before {
 		t.Errorf("inspecting changed the device:\nbefore %s\nafter  %s", before, after)
 	}
-	if _, err := guard.Judge(evidence, []lab.Step{lab.Load}, true, ""); err != nil {
+	if _, err := guard.Judge(evidence, []lab.Step{lab.Load}, true, guard.Consent{}); err != nil {
 		t.Errorf("a load that only reads is refused: %v", err)
 	}
-	verdict, err := guard.Judge(evidence, destructive(), false, "")
+	verdict, err := guard.Judge(evidence, destructive(), false, guard.Consent{})
 	if l.want == "" {
 		if err != nil || !verdict.MayWrite || !verdict.Empty {
 			t.Errorf("refused, want accepted: %v", err)
@@ -90,13 +117,13 @@ func (l layout) judge(t *testing.T) {
 	t.Log(err)
 	mustRefuse(t, verdict, err, l.want)
 	name := guard.Override(evidence.Identity.Token())
-	verdict, err = guard.Judge(evidence, destructive(), false, name)
+	verdict, err = guard.Judge(evidence, destructive(), false, guard.Consent{Destroy: name})
 	if l.inUse {
 		mustRefuse(t, verdict, err, l.want)
 	} else if err != nil || !verdict.MayWrite || verdict.Empty {
 		t.Errorf("refused although the drive was named: %v", err)
 	}
-	verdict, err = guard.Judge(evidence, destructive(), false, name+"0")
+	verdict, err = guard.Judge(evidence, destructive(), false, guard.Consent{Destroy: name + "0"})
 	mustRefuse(t, verdict, err, "does not name it")
 	if _, err := claim.LeaveClean(context.Background(), target.NewLocal(t.TempDir()), verdict); lab.KindOf(err) != lab.Refused {
 		t.Errorf("cleaned without permission: %v", err)
@@ -135,7 +162,7 @@ func TestNoDevice(t *testing.T) {
 			t.Fatalf("%s: %v, claim %v", path, err, claim)
 		}
 		for _, onlyReads := range []bool{true, false} {
-			v, err := guard.Judge(evidence, []lab.Step{lab.Load}, onlyReads, "")
+			v, err := guard.Judge(evidence, []lab.Step{lab.Load}, onlyReads, guard.Consent{})
 			mustRefuse(t, v, err, want)
 		}
 		if err := claim.Close(); err != nil {

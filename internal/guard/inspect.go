@@ -49,8 +49,9 @@ func loopTarget(node string) (backing, error) {
 	return backing{file: fmt.Sprintf("%d:%d", info.Device, info.Inode)}, nil
 }
 
-// Inspect finds out all that Judge needs to know of a path, and takes the device for this run. It writes nothing. It
-// reads for two seconds, or what a device up to 1 GiB needs to be read whole.
+// Inspect finds out how a path is used, which signatures are on it and what a sample of its content holds, and takes the device for this run.
+// It writes nothing. It reads for two seconds, or what a device up to 1 GiB needs to be read whole. That is enough to refuse most devices
+// that hold anything; ReadWhole proves that one holds nothing.
 //
 // The claim is nil when the path is no block device or can't be opened; the evidence says so, and Judge refuses it. It must
 // be closed when the run has ended. An error means that the inspection itself was cut off or could not begin.
@@ -160,7 +161,7 @@ func (f *family) describeUse(e *Evidence) {
 	}
 	e.Uses = slices.Concat(f.mounted(), f.swapping(), f.held(), f.pooled(), f.exported(), f.written())
 	e.ProgramsHidden = f.programsHidden()
-	e.UseUnknown = f.faults
+	e.UseUnknown, e.ProgramsUnread, e.FilesUnseen = f.faults, f.programsUnread, f.filesUnseen
 	e.Checks = append(e.Checks, Mounts, Swap, Layers, OtherPaths, Writers)
 }
 
@@ -184,7 +185,7 @@ func (c *Claim) readSignatures(ctx context.Context, t target.Target, f *family, 
 		}
 		e.Signatures = append(e.Signatures, found...)
 	}
-	device, err := newDirectReader(c.file)
+	device, err := newDirectReader(c.file, bounceSize)
 	if err != nil {
 		return err
 	}
@@ -211,20 +212,35 @@ func known(found []Signature, m Signature) bool {
 	})
 }
 
-// readContent samples the device.
+// readContent reads the device whole where that takes a moment, and samples it otherwise.
 func (c *Claim) readContent(ctx context.Context, e *Evidence) error {
-	device, err := newDirectReader(c.file)
+	r, err := c.toRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.release()
+	if r.little() {
+		err = c.readAll(ctx, r, e, func(Progress) {})
+	} else {
+		err = c.sample(ctx, e)
+	}
+	e.Checks = append(e.Checks, ContentRead)
+	return err
+}
+
+// sample looks where data most likely are.
+func (c *Claim) sample(ctx context.Context, e *Evidence) error {
+	device, err := newDirectReader(c.file, bounceSize)
 	if err != nil {
 		return err
 	}
 	defer device.release()
-	e.Sample, err = sample(ctx, device, e.Identity.Size, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	e.Sample, err = sample(ctx, device, e.Identity.Size, c.erasedOnes(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
 		e.ContentUnknown = append(e.ContentUnknown, err.Error())
 	}
-	e.Checks = append(e.Checks, ContentRead)
 	return nil
 }

@@ -13,6 +13,14 @@ import (
 // nothing was typed.
 type Override string
 
+// Consent is what the user typed to allow more than what was proved. Both must name the drive.
+type Consent struct {
+	Destroy Override // gives up what the drive holds
+	Sampled Override // takes a sample of the content for enough
+	// Later says that the rest of the device is read before the first write, which the verdict does not allow yet.
+	Later bool
+}
+
 // Verdict says what may be done to a device.
 type Verdict struct {
 	Identity Identity `json:"identity"`
@@ -20,6 +28,10 @@ type Verdict struct {
 	MayWrite bool `json:"may_write"`
 	// Empty says that the device was proved to hold nothing and to be used by nobody.
 	Empty bool `json:"empty"`
+	// Sampled says that it may be written to although most of it was not read: no data were found in what was.
+	Sampled bool `json:"sampled,omitempty"`
+	// Unread says that it was not read whole yet.
+	Unread bool `json:"unread,omitempty"`
 	// Overridden are the reasons to refuse that the user set aside by naming the drive.
 	Overridden []string `json:"overridden,omitempty"`
 	// Checks are what was looked at.
@@ -33,10 +45,22 @@ func (v Verdict) String() string {
 	switch {
 	case v.Empty && v.MayWrite:
 		return fmt.Sprintf("empty: checked %d ways, read %s", len(v.Checks), v.Sample)
+	case v.Sampled:
+		return fmt.Sprintf("%s (%s), checked %d ways", nothingFound(v.Sample, v.Identity.Size), v.Sample, len(v.Checks))
 	case v.MayWrite:
-		return "not empty, but given up by name: " + strings.Join(v.Overridden, "; ")
+		return "given up by name: " + strings.Join(v.Overridden, "; ")
+	case v.Unread:
+		return nothingFound(v.Sample, v.Identity.Size) + "; all of it is read before anything is written"
 	}
 	return "only read from"
+}
+
+// SeemsBlank says that no data were found in what was read of the device, proof or not.
+func (v Verdict) SeemsBlank() bool { return v.Empty || v.Sampled }
+
+// nothingFound says how much of a device was seen: there is no word like empty for a sample.
+func nothingFound(s Sample, size int64) string {
+	return "no data found in " + unit.Percent(float64(s.Bytes)/float64(max(1, size))) + " of it"
 }
 
 // reasons speak against writing to a device.
@@ -51,23 +75,31 @@ func destroys(steps []lab.Step, onlyReads bool) bool {
 	return !onlyReads || slices.ContainsFunc(steps, func(s lab.Step) bool { return s != lab.Load })
 }
 
+// MustRead says whether it depends on the rest of the content what Judge will say: nothing else speaks against writing to the device, and
+// nobody has named it to be written to all the same.
+func MustRead(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) bool {
+	return destroys(steps, onlyReads) && e.NotADevice == "" && !e.Sample.Whole && consent.Destroy == "" && consent.Sampled == "" && !weigh(e).any()
+}
+
 // Judge decides whether steps may be carried out on a device. steps are those of every job, onlyReads says that every
 // load among them was proved to read and do nothing else. It looks at nothing but its arguments.
 //
 // It refuses with a lab.Error of kind Refused that names all that was found and, where there is one, the override.
-func Judge(e Evidence, steps []lab.Step, onlyReads bool, override Override) (Verdict, error) {
+func Judge(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) (Verdict, error) {
 	v := Verdict{Identity: e.Identity, Checks: e.Checks, Sample: e.Sample}
 	if e.NotADevice != "" {
 		return v, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be measured as a device: it is %s", e.Path, e.NotADevice),
 			Hints: notADeviceHints(e.NotADevice)}
 	}
 	r := weigh(e)
-	v.Empty = len(r.use) == 0 && len(r.content) == 0
+	v.Empty = !r.any() && e.Sample.Whole
 	if !destroys(steps, onlyReads) {
 		return v, nil
 	}
-	if override != "" && string(override) != e.Identity.Token() {
-		return v, refuse(e, []string{fmt.Sprintf("%q does not name it", string(override))}, []string{howToName(e.Identity)})
+	for _, o := range []Override{consent.Destroy, consent.Sampled} {
+		if o != "" && string(o) != e.Identity.Token() {
+			return v, refuse(e, []string{fmt.Sprintf("%q does not name it", string(o))}, []string{howToName(e.Identity)})
+		}
 	}
 	if len(r.use) > 0 {
 		hints := []string{"nothing overrides that: take it out of use first (umount, swapoff, vgchange -an, mdadm --stop, …)"}
@@ -76,13 +108,28 @@ func Judge(e Evidence, steps []lab.Step, onlyReads bool, override Override) (Ver
 		}
 		return v, refuse(e, append(r.use, r.content...), hints)
 	}
-	if len(r.content) > 0 && override == "" {
+	if len(r.content) > 0 && consent.Destroy == "" {
 		return v, refuse(e, r.content, []string{howToName(e.Identity), "jobs that only read may run on it as it is"})
+	}
+	switch {
+	case e.Sample.Whole || len(r.content) > 0:
+	case consent.Destroy != "":
+		r.content = []string{nothingFound(e.Sample, e.Identity.Size) + ", and the rest was not read"}
+	case consent.Sampled != "":
+		v.Sampled = true
+	case consent.Later:
+		v.Unread = true
+		return v, nil
+	default:
+		return v, refuse(e, []string{nothingFound(e.Sample, e.Identity.Size) + ", and the rest was not read"}, []string{howToSample(e.Identity)})
 	}
 	v.MayWrite = true
 	v.Overridden = r.content
 	return v, nil
 }
+
+// any says whether there is a reason at all.
+func (r reasons) any() bool { return len(r.use)+len(r.content) > 0 }
 
 // weigh turns evidence into reasons.
 func weigh(e Evidence) reasons {
@@ -115,7 +162,11 @@ func weigh(e Evidence) reasons {
 	r.content = append(r.content, e.ContentUnknown...)
 	if e.Sample.Data && len(e.Signatures) == 0 { // a signature is data too, and says more
 		at := unit.Bytes(float64(e.Sample.DataAt))
-		r.content = append(r.content, fmt.Sprintf("there are data at %#x (%s from the start)", e.Sample.DataAt, at))
+		what := fmt.Sprintf("there are data at %#x (%s from the start)", e.Sample.DataAt, at)
+		if e.Sample.Ones {
+			what += ": bytes of FF, and the device does not say that its erased blocks read so"
+		}
+		r.content = append(r.content, what)
 	}
 	return r
 }
@@ -148,11 +199,20 @@ func shorten(why []string) string {
 
 // howToName gives the override.
 func howToName(i Identity) string {
-	name := "size in bytes"
+	return fmt.Sprintf("to destroy what it holds, give its %s: --destroy %s", nameOf(i), lab.ShellQuote([]string{i.Token()}))
+}
+
+// howToSample gives the consent to a sample.
+func howToSample(i Identity) string {
+	return fmt.Sprintf("to be content with a sample of it, give its %s: --sampled %s", nameOf(i), lab.ShellQuote([]string{i.Token()}))
+}
+
+// nameOf says what a drive is named by.
+func nameOf(i Identity) string {
 	if i.Serial != "" {
-		name = "serial number"
+		return "serial number"
 	}
-	return fmt.Sprintf("to destroy what it holds, give its %s: --destroy %s", name, lab.ShellQuote([]string{i.Token()}))
+	return "size in bytes"
 }
 
 func notADeviceHints(what string) []string {

@@ -15,7 +15,7 @@ func blankEvidence() Evidence {
 		Path: "/dev/nvme1n1",
 		Identity: Identity{Path: "/dev/nvme1n1", Device: "/dev/nvme1n1", Name: "nvme1n1", Disk: "nvme1n1", Size: 7681501126656,
 			Model: "Samsung PM9A3", Serial: "S6CKNN0T700123"},
-		Sample: Sample{Bytes: 304 << 20, Places: 4200, Gap: 3 << 30},
+		Sample: Sample{Bytes: 7681501126656, Places: 1, Whole: true},
 		Checks: Checks(),
 	}
 }
@@ -23,11 +23,11 @@ func blankEvidence() Evidence {
 func writes() []lab.Step { return []lab.Step{lab.Discard, lab.Load} }
 
 func TestJudgeAcceptsTheEmpty(t *testing.T) {
-	v, err := Judge(blankEvidence(), writes(), false, "")
+	v, err := Judge(blankEvidence(), writes(), false, Consent{})
 	if err != nil || !v.MayWrite || !v.Empty {
 		t.Fatalf("got %+v, %v", v, err)
 	}
-	const want = "Samsung PM9A3 7.68 TB (S6CKNN0T700123), empty: checked 9 ways, read 304 MiB in 4200 places, at most 3.00 GiB apart"
+	const want = "Samsung PM9A3 7.68 TB (S6CKNN0T700123), empty: checked 9 ways, read all 6.99 TiB"
 	if got := v.Identity.String() + ", " + v.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -57,15 +57,15 @@ func TestJudgeReasons(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := blankEvidence()
 			c.change(&e)
-			v, err := Judge(e, writes(), false, "")
+			v, err := Judge(e, writes(), false, Consent{})
 			refused(t, v, err, c.want)
-			v, err = Judge(e, writes(), false, Override(e.Identity.Token()))
+			v, err = Judge(e, writes(), false, Consent{Destroy: Override(e.Identity.Token())})
 			if !c.content {
 				refused(t, v, err, c.want)
 			} else if err != nil || !v.MayWrite || v.Empty || len(v.Overridden) == 0 {
 				t.Errorf("naming the drive gave %+v, %v", v, err)
 			}
-			if v, err := Judge(e, []lab.Step{lab.Load}, true, ""); err != nil || v.MayWrite || v.Empty {
+			if v, err := Judge(e, []lab.Step{lab.Load}, true, Consent{}); err != nil || v.MayWrite || v.Empty {
 				t.Errorf("a load that only reads gave %+v, %v", v, err)
 			}
 		})
@@ -77,10 +77,10 @@ func TestJudgeNeedsEveryCheck(t *testing.T) {
 	for i, missing := range Checks() {
 		e := blankEvidence()
 		e.Checks = slices.Delete(Checks(), i, i+1)
-		v, err := Judge(e, writes(), false, Override(e.Identity.Token()))
+		v, err := Judge(e, writes(), false, Consent{Destroy: Override(e.Identity.Token())})
 		refused(t, v, err, "not checked: "+string(missing))
 	}
-	v, err := Judge(Evidence{}, writes(), false, "")
+	v, err := Judge(Evidence{}, writes(), false, Consent{})
 	refused(t, v, err, "it has no medium")
 }
 
@@ -90,35 +90,112 @@ func TestJudgeAllowsOnlyLoadsThatRead(t *testing.T) {
 	for _, steps := range [][]lab.Step{
 		{lab.Fill, lab.Load}, {lab.Discard, lab.Load}, {lab.Layout, lab.Load}, {lab.Load, lab.CleanUp}, {"format", lab.Load}, {""},
 	} {
-		v, err := Judge(e, steps, true, "")
+		v, err := Judge(e, steps, true, Consent{})
 		refused(t, v, err, "ext4")
 	}
-	v, err := Judge(e, nil, false, "")
+	v, err := Judge(e, nil, false, Consent{})
 	refused(t, v, err, "ext4")
 }
 
 func TestJudgeTakesOnlyTheRightName(t *testing.T) {
 	e := blankEvidence()
 	for _, name := range []Override{"S6CKNN0T70012", "s6cknn0t700123", " S6CKNN0T700123", "7681501126656", "/dev/nvme1n1", "yes"} {
-		v, err := Judge(e, writes(), false, name) // also where the device is empty: the user had another one in mind
+		v, err := Judge(e, writes(), false, Consent{Destroy: name}) // also where the device is empty: the user had another one in mind
 		refused(t, v, err, "does not name it")
 	}
 	e.Identity.Serial = ""
-	v, err := Judge(e, writes(), false, "7681501126656")
+	v, err := Judge(e, writes(), false, Consent{Destroy: "7681501126656"})
 	if err != nil || !v.MayWrite {
 		t.Errorf("the size was not taken where there is no serial number: %v", err)
 	}
 	e.Sample.Data = true
-	v, err = Judge(e, writes(), false, "")
+	v, err = Judge(e, writes(), false, Consent{})
 	refused(t, v, err, "there are data")
 	if hints := hintsOf(err); !strings.Contains(hints, "--destroy 7681501126656") {
 		t.Errorf("the hints do not give the override: %q", hints)
 	}
 }
 
+// sampledEvidence is that of a device of which only a sample was read.
+func sampledEvidence() Evidence {
+	e := blankEvidence()
+	e.Sample = Sample{Bytes: 304 << 20, Places: 4200, Gap: 3 << 30, Misses: []Miss{{64 << 10, 0.9}}}
+	return e
+}
+
+// TestJudgeTakesNoSampleForEmpty: what was not read whole is written to by name alone, and never called empty.
+func TestJudgeTakesNoSampleForEmpty(t *testing.T) {
+	e := sampledEvidence()
+	v, err := Judge(e, writes(), false, Consent{})
+	refused(t, v, err, "no data found in 0.0041% of it, and the rest was not read")
+	if v.Empty || !strings.Contains(hintsOf(err), "--sampled S6CKNN0T700123") {
+		t.Errorf("got %+v, %s", v, hintsOf(err))
+	}
+	for _, name := range []Override{"yes", "7681501126656"} {
+		v, err = Judge(e, writes(), false, Consent{Sampled: name})
+		refused(t, v, err, "does not name it")
+	}
+	token := Override(e.Identity.Token())
+	for _, c := range []struct {
+		consent             Consent
+		may, sampled, later bool
+		words               string
+	}{
+		{Consent{Sampled: token}, true, true, false, "no data found in 0.0041% of it (304 MiB in 4200 places, at most 3.00 GiB apart), checked 9 ways"},
+		{Consent{Destroy: token}, true, false, false, "given up by name: no data found in 0.0041% of it, and the rest was not read"},
+		{Consent{Later: true}, false, false, true, "no data found in 0.0041% of it; all of it is read before anything is written"},
+	} {
+		v, err := Judge(e, writes(), false, c.consent)
+		if err != nil || v.MayWrite != c.may || v.Sampled != c.sampled || v.Unread != c.later || v.Empty || v.String() != c.words {
+			t.Errorf("%+v: got %+v (%s), %v", c.consent, v, v, err)
+		}
+	}
+	e.Sample.Data = true
+	v, err = Judge(e, writes(), false, Consent{Sampled: token})
+	refused(t, v, err, "there are data")
+	e = sampledEvidence()
+	e.Uses = []Use{{"it", "is mounted on /srv"}}
+	for _, consent := range []Consent{{Sampled: token}, {Destroy: token}, {Later: true}} {
+		v, err = Judge(e, writes(), false, consent)
+		refused(t, v, err, "is mounted on /srv")
+	}
+}
+
+// TestMustRead: a device is read whole only where that decides.
+func TestMustRead(t *testing.T) {
+	token := Override(blankEvidence().Identity.Token())
+	for name, c := range map[string]struct {
+		evidence  Evidence
+		onlyReads bool
+		consent   Consent
+		want      bool
+	}{
+		"sampled, nothing found": {sampledEvidence(), false, Consent{}, true},
+		"read whole":             {blankEvidence(), false, Consent{}, false},
+		"only read from":         {sampledEvidence(), true, Consent{}, false},
+		"given up":               {sampledEvidence(), false, Consent{Destroy: token}, false},
+		"a sample is enough":     {sampledEvidence(), false, Consent{Sampled: token}, false},
+		"wrongly named":          {sampledEvidence(), false, Consent{Sampled: "x"}, false},
+		"no device":              {Evidence{NotADevice: "a directory"}, false, Consent{}, false},
+	} {
+		steps := writes()
+		if c.onlyReads {
+			steps = []lab.Step{lab.Load}
+		}
+		if got := MustRead(c.evidence, steps, c.onlyReads, c.consent); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+	e := sampledEvidence()
+	e.Signatures = []Signature{{Who: "it", What: "an ext4 file system"}}
+	if MustRead(e, writes(), false, Consent{}) {
+		t.Error("a device with a file system is read")
+	}
+}
+
 func TestJudgeNeedsADevice(t *testing.T) {
 	for _, onlyReads := range []bool{true, false} {
-		v, err := Judge(Evidence{Path: "/etc/passwd", NotADevice: "a regular file"}, []lab.Step{lab.Load}, onlyReads, "")
+		v, err := Judge(Evidence{Path: "/etc/passwd", NotADevice: "a regular file"}, []lab.Step{lab.Load}, onlyReads, Consent{})
 		refused(t, v, err, "it is a regular file")
 	}
 }

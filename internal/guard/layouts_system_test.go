@@ -329,6 +329,31 @@ func inUse() []layout {
 			d.background("dash", "sh", "-c", `exec 3<>"$1"; echo ready; exec sleep 600`, "sh", d.node)
 			return ""
 		}},
+		{name: "blank, open for writing through a node elsewhere than in /dev", inUse: true, want: "is open for writing in process ", make: func(d *disk) string {
+			d.background("dash", "sh", "-c", `exec 3<>"$1"; echo ready; exec sleep 600`, "sh", byHand(d))
+			return ""
+		}},
+		{name: "blank, open for writing through a node that was removed", inUse: true, want: "is open for writing in process ", make: func(d *disk) string {
+			d.background("dash", "sh", "-c", `exec 3<>"$1"; rm "$1"; echo ready; exec sleep 600`, "sh", byHand(d))
+			return ""
+		}},
+		{name: "blank, open for writing through a node in another mount namespace", inUse: true, want: "is open for writing in process ", make: func(d *disk) string {
+			number := strings.Fields(d.run("coreutils", "stat", "-c", "%Hr %Lr", d.node))
+			d.background("util-linux", "unshare", "--mount", "--propagation", "private", "sh", "-c",
+				`mount -t tmpfs none "$1" && mknod "$1/memfd:x" b $2 $3 && exec 3>"$1/memfd:x"; echo ready; exec sleep 600`, "sh", d.t.TempDir(), number[0], number[1])
+			return ""
+		}},
+		{name: "blank, mapped by another process", inUse: true, want: "is open for writing in process ", make: func(d *disk) string {
+			return mapped(d, byHand(d))
+		}},
+		{name: "blank, with a partition open for writing", inUse: true, want: "partition 1 is open for writing in process ", make: func(d *disk) string {
+			d.background("dash", "sh", "-c", `exec 3>"$1"; echo ready; exec sleep 600`, "sh", d.addPartition(1, 1, 16))
+			return ""
+		}},
+		{name: "blank, held through a loop device over a part of the same file", inUse: true, want: "(over the same file) can't be opened exclusively", make: func(d *disk) string {
+			hold(d, d.attach(d.image, "again", "--offset", fmt.Sprint(32*mib)))
+			return ""
+		}},
 		{name: "blank, read-only", options: []string{"--read-only"}, inUse: true, want: "it is read-only", make: func(*disk) string { return "" }},
 	}
 }
@@ -345,11 +370,35 @@ func traces() []layout {
 		{name: "zeros among FF", make: func(d *disk) string {
 			fill(d, "\xff")
 			return bytesAt(strings.Repeat("\x00", 4096), 40*mib)(d)
-		}, want: "there are data at 0x2800000"},
+		}, want: "there are data at 0x0 "},
 		{name: "one byte in the ends of a large sparse device", size: 8 << 30, make: bytesAt("x", -15*mib), want: "there are data"},
 		{name: "8 MiB of data in a large sparse device", size: 8 << 30, make: func(d *disk) string {
 			return bytesAt(strings.Repeat("0123456789abcdef", 8*mib/16), 5<<30)(d)
 		}, want: "there are data at 0x140"},
+		{name: "FF throughout", make: func(d *disk) string { fill(d, "\xff"); return "" }, want: "bytes of FF, and the device does not say"},
+		{name: "AA throughout", make: func(d *disk) string { fill(d, "\xaa"); return "" }, want: "there are data at 0x0 "},
+		{name: "SQLite file at 1 GiB of 3 GiB", size: 3 << 30, want: "there are data at 0x40000000 ", make: func(d *disk) string {
+			return sqliteAt(d, 1<<30)
+		}},
+		{name: "SQLite file, and the file underneath was removed", size: 1<<30 + 64*mib, want: "there are data at 0x40000000 ", make: func(d *disk) string {
+			sqliteAt(d, 1<<30)
+			d.removeImage()
+			return ""
+		}},
+		{name: "data in a file of which the device is a part", size: 3 << 30, want: "there are data at 0x20000000 ", make: func(d *disk) string {
+			d.write(1<<30, []byte("something"))
+			return d.attach(d.image, "again", "--offset", fmt.Sprint(512*mib), "--sizelimit", fmt.Sprint(2<<30))
+		}},
+		{name: "data, and a blank file in the place of the one underneath", size: 1<<30 + 64*mib, want: "there are data at 0x40000000 ", make: func(d *disk) string {
+			d.write(1<<30, []byte("something"))
+			place := d.image
+			d.image = filepath.Join(d.t.TempDir(), "kept")
+			d.run("coreutils", "ln", place, d.image)
+			d.run("mount", "mount", "-t", "tmpfs", "none", filepath.Dir(place))
+			d.t.Cleanup(func() { d.run("mount", "umount", filepath.Dir(place)) })
+			d.run("coreutils", "truncate", "--size", fmt.Sprint(d.size()), place)
+			return ""
+		}},
 		{name: "quick format of 1 TiB with 32 MiB wiped at each end", size: 1 << 40, want: "there are data", make: func(d *disk) string {
 			d.run("xfsprogs", "mkfs.xfs", "-q", "-K", d.node)
 			d.run("util-linux", "fallocate", "--punch-hole", "--offset", "0", "--length", "32MiB", d.image)
@@ -369,7 +418,6 @@ func blanks() []layout {
 	return []layout{
 		{name: "blank, sparse", make: nothing},
 		{name: "blank, zeros written", make: func(d *disk) string { fill(d, "\x00"); return "" }},
-		{name: "blank, FF throughout", make: func(d *disk) string { fill(d, "\xff"); return "" }},
 		{name: "blank after discard", make: func(d *disk) string {
 			ext4(d, d.node)
 			d.run("util-linux", "blkdiscard", "-f", d.node)
@@ -404,6 +452,29 @@ func blanks() []layout {
 			return ""
 		}},
 	}
+}
+
+// sqliteAt copies a database of some pages to a place.
+func sqliteAt(d *disk, at int64) string {
+	file := filepath.Join(d.t.TempDir(), "some.db")
+	d.run("sqlite3", "sqlite3", file, "create table t (x); insert into t values (randomblob(45000));")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Logf("a database of %d bytes", len(data))
+	d.write(at, data)
+	return ""
+}
+
+// mapped has another process map a device and close it.
+func mapped(d *disk, node string) string {
+	self, err := os.Executable()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.background("coreutils", "env", "GUARD_MAP="+node, self, "-test.run", "^TestMapping$", "-test.v")
+	return ""
 }
 
 // byHand makes another node for the device, outside of /dev.

@@ -49,7 +49,7 @@ func (d *disk) attach(file string, options ...string) string {
 	d.t.Helper()
 	argv := append([]string{"losetup", "--find", "--show", "--nooverlap"}, options...)
 	if len(options) > 0 && options[0] == "again" { // the second device over one file
-		argv = []string{"losetup", "--find", "--show"}
+		argv = append([]string{"losetup", "--find", "--show"}, options[1:]...)
 	}
 	node := strings.TrimSpace(d.run("mount", append(argv, file)...))
 	d.t.Cleanup(func() { d.run("mount", "losetup", "--detach", node) })
@@ -112,6 +112,30 @@ func (d *disk) write(at int64, data []byte) {
 		d.t.Fatal(err)
 	}
 	if err := f.Sync(); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// removeImage leaves the file underneath without the name that the kernel knows it by.
+func (d *disk) removeImage() {
+	d.t.Helper()
+	known := d.image
+	d.image = filepath.Join(d.t.TempDir(), "kept")
+	d.run("coreutils", "ln", known, d.image)
+	if err := os.Remove(known); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// writeUnflushed puts bytes at an offset of the device, and leaves them in memory.
+func (d *disk) writeUnflushed(at int64, data []byte) {
+	d.t.Helper()
+	f, err := os.OpenFile(d.node, os.O_WRONLY, 0)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(data, at); err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 // mount is a line of /proc/PID/mountinfo, as far as it tells which device is mounted where.
 type mount struct {
+	id     string // of the mount, which is no other's on the machine
 	number Number
 	point  string
 	fstype string
@@ -40,7 +41,7 @@ func parseMountinfo(text string) ([]mount, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mountinfo line %q: %w", strings.TrimSpace(line), err)
 		}
-		mounts = append(mounts, mount{number, unescape(fields[4]), fields[end+1], unescape(fields[end+2])})
+		mounts = append(mounts, mount{fields[0], number, unescape(fields[4]), fields[end+1], unescape(fields[end+2])})
 	}
 	return mounts, nil
 }

@@ -12,9 +12,9 @@ func TestParseMountinfo(t *testing.T) {
 61 29 0:45 /@home /home rw - btrfs /dev/nvme0n1p3 rw
 `)
 	want := []mount{
-		{Number{254, 0}, "/", "ext4", "/dev/vda"},
-		{Number{98, 0}, "/mnt 2", "ext3", `/dev/my\root`},
-		{Number{0, 45}, "/home", "btrfs", "/dev/nvme0n1p3"},
+		{"27", Number{254, 0}, "/", "ext4", "/dev/vda"},
+		{"36", Number{98, 0}, "/mnt 2", "ext3", `/dev/my\root`},
+		{"61", Number{0, 45}, "/home", "btrfs", "/dev/nvme0n1p3"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
@@ -68,7 +68,7 @@ func TestWordsForSignatures(t *testing.T) {
 	}
 }
 
-func TestWritable(t *testing.T) {
+func TestParseDescriptor(t *testing.T) {
 	for fdinfo, want := range map[string]bool{
 		"pos:\t0\nflags:\t0100000\nmnt_id:\t19\n": false,
 		"pos:\t0\nflags:\t0100001\n":              true,
@@ -76,7 +76,7 @@ func TestWritable(t *testing.T) {
 		"pos:\t0\nflags:\t?\n":                    true,  // it is open, and nobody knows how
 		"":                                        false, // closed meanwhile
 	} {
-		if got := writable(fdinfo); got != want {
+		if got := parseDescriptor(fdinfo).writable; got != want {
 			t.Errorf("%q: got %v", fdinfo, got)
 		}
 	}
@@ -114,6 +114,37 @@ func FuzzMountinfo(f *testing.F) {
 		// A line that is passed over in silence could be the one that counts.
 		if err == nil && len(mounts) != lines {
 			t.Errorf("%d lines, %d mounts", lines, len(mounts))
+		}
+	})
+}
+
+func TestParseShared(t *testing.T) {
+	got := parseShared(`55d0c0a00000-55d0c0a21000 r-xp 00000000 fe:00 1180   /usr/bin/database
+00400000-00500000 rw-s 00000000 00:3d 412                        /srv/a disk
+7f3c63e00000-7f3c63f00000 rw-s 00000000 00:01 3
+`)
+	want := []sharedMapping{{"400000-500000", "0:61", "/srv/a disk"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzShared(f *testing.F) {
+	seed(f, "/maps")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, m := range parseShared(text) {
+			if from, to, ok := strings.Cut(m.addresses, "-"); !ok || from == "" || to == "" {
+				t.Errorf("%q has no name in map_files", m)
+			}
+		}
+	})
+}
+
+func FuzzDescriptor(f *testing.F) {
+	seed(f, "/fdinfo/3")
+	f.Fuzz(func(t *testing.T, text string) {
+		if d := parseDescriptor(text); d.mount != strings.TrimSpace(d.mount) {
+			t.Errorf("%q", d.mount)
 		}
 	})
 }

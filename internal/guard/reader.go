@@ -23,8 +23,8 @@ const (
 
 // newDirectReader opens the device behind an open file once more, so that it is the same one whatever the path leads to by
 // now. Where the device refuses O_DIRECT, it reads through the cache.
-func newDirectReader(held *os.File) (*directReader, error) {
-	bounce, err := unix.Mmap(-1, 0, bounceSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+func newDirectReader(held *os.File, size int) (*directReader, error) {
+	bounce, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (r *directReader) ReadAt(p []byte, at int64) (int, error) {
 	for done < len(p) {
 		from := (at + int64(done)) / alignment * alignment
 		skip := int(at + int64(done) - from)
-		want := min(bounceSize, (skip+len(p)-done+alignment-1)/alignment*alignment)
+		want := min(len(r.bounce), (skip+len(p)-done+alignment-1)/alignment*alignment)
 		n, err := r.direct.ReadAt(r.bounce[:want], from)
 		if n <= skip {
 			if err == nil || errors.Is(err, io.EOF) || errors.Is(err, unix.EINVAL) {
@@ -69,4 +69,24 @@ func (r *directReader) ReadAt(p []byte, at int64) (int, error) {
 		done += copy(p[done:], r.bounce[skip:n])
 	}
 	return done, nil
+}
+
+// chunk reads a stretch that begins at a multiple of the alignment into the reader's own memory, where it is good until the next read. The
+// stretch is no longer than that memory; what is left of it at the end of an odd device is read in the second piece.
+func (r *directReader) chunk(e extent) (first, second []byte, err error) {
+	whole := int(e.length / alignment * alignment)
+	if r.direct == nil {
+		whole = 0
+	}
+	if rest := int(e.length) - whole; rest > 0 {
+		second = make([]byte, rest)
+		if err := readFull(r, second, e.at+int64(whole)); err != nil {
+			return nil, nil, err
+		}
+	}
+	if whole > 0 {
+		first = r.bounce[:whole]
+		err = readFull(r.direct, first, e.at)
+	}
+	return first, second, err
 }

@@ -42,6 +42,8 @@ type family struct {
 	loops   map[string]backing
 	// faults are what could not be read; a member may be missing then.
 	faults []string
+	// programsUnread and filesUnseen are those of Evidence.
+	programsUnread, filesUnseen int
 }
 
 // familyOf walks /sys from a device. Sources: Documentation/ABI/testing/sysfs-block and

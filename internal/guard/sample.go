@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,41 +28,76 @@ const (
 type Sample struct {
 	Bytes  int64 `json:"bytes"`  // read
 	Places int   `json:"places"` // reads, for telling a sample's density
-	Whole  bool  `json:"whole"`  // every byte was read
+	// Whole says that every byte was read, or is known to be a hole of File.
+	Whole bool `json:"whole"`
+	// Holes is how many bytes were not read because they are holes of the file that a loop device lies over, File.
+	Holes int64  `json:"holes,omitempty"`
+	File  string `json:"file,omitempty"`
 	// Gap is the longest stretch that was not read, in bytes: longer data can't have been missed.
 	Gap int64 `json:"gap"`
+	// Misses says how likely it is that one stretch of data was missed; none when the device was read whole.
+	Misses []Miss `json:"misses,omitempty"`
 	// Fill is the one value that all bytes have which were read, 0x00 or 0xFF.
 	Fill byte `json:"fill"`
-	// Data says that other bytes were found, the first of them at DataAt.
+	// Data says that other bytes were found, the first of them at DataAt. Ones says that they begin with a whole piece of FF.
 	Data   bool  `json:"data"`
 	DataAt int64 `json:"data_at,omitempty"`
+	Ones   bool  `json:"ones,omitempty"`
 }
 
-// String says how closely was looked: "all 512 MiB", "4131 places, none of them more than 3.6 GiB from the next".
+// Miss is how likely it is that one stretch of data of a length, at a random place, lies between the pieces that were read.
+type Miss struct {
+	Length int64   `json:"length"` // bytes
+	Chance float64 `json:"chance"`
+}
+
+// missLengths are the lengths of data that a sample is asked about.
+func missLengths() []int64 { return []int64{64 << 10, 1 << 20, 100 << 20, 1 << 30} }
+
+// String says how closely was looked: "all 512 MiB", "3.00 MiB; the other 99.9 GiB are holes of /srv/image",
+// "289 MiB in 4131 places, at most 1.31 MiB apart".
 func (s Sample) String() string {
-	if s.Whole {
-		return "all " + unit.Bytes(float64(s.Bytes))
+	read := unit.Bytes(float64(s.Bytes))
+	switch {
+	case s.Whole && s.Holes > 0:
+		return fmt.Sprintf("%s; the other %s are holes of %s", read, unit.Bytes(float64(s.Holes)), s.File)
+	case s.Whole:
+		return "all " + read
 	}
-	return fmt.Sprintf("%s in %d places, at most %s apart", unit.Bytes(float64(s.Bytes)), s.Places, unit.Bytes(float64(s.Gap)))
+	return fmt.Sprintf("%s in %d places, at most %s apart", read, s.Places, unit.Bytes(float64(s.Gap)))
 }
 
 // extent is a stretch of a device, in bytes.
 type extent struct{ at, length int64 }
 
-// Look reads a device of this size that is not on this machine until it finds data or has seen enough, as Inspect does with one that is. It
-// says nothing of who uses the device.
+// Look samples a device of this size that is not on this machine, as Inspect does with one that is, until it finds data. It says nothing of
+// who uses the device. What it returns is Whole only for a device that is small enough to be read whole at once.
 func Look(ctx context.Context, device io.ReaderAt, size int64) (Sample, error) {
-	return sample(ctx, device, size, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	return sample(ctx, device, size, false, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+}
+
+// LookWhole reads such a device from a place to its end, until it finds data. What is before that place was found blank. tell hears of each
+// piece.
+func LookWhole(ctx context.Context, device io.ReaderAt, from, size int64, tell func(Progress)) (Sample, error) {
+	r := &sampler{device: device, buffer: make([]byte, readSize), size: size, seen: []extent{{0, from}}}
+	for at := from; at < size && !r.found.Data; at += readSize {
+		if err := r.read(ctx, extent{at, min(readSize, size-at)}); err != nil {
+			return r.finish(), err
+		}
+		tell(Progress{Done: min(size, at+readSize), Read: min(size, at+readSize), Size: size})
+	}
+	return r.finish(), nil
 }
 
 // sample reads a device until it finds data or has seen enough. Up to 1 GiB it reads everything. Of a larger device it reads
 // both ends, where labels and tables are; then the landmarks, where a freshly made file system writes even when empty; then
 // one piece at random in each of 4096 equal strata, in an order that covers the device evenly wherever time cuts it off.
+// erasedOnes says that FF throughout is what the device returns for erased blocks.
 //
 // It can miss data. What it can't miss is a stretch longer than Gap, a signature, or a quick format of the usual kinds
-// whose headers were wiped.
-func sample(ctx context.Context, device io.ReaderAt, size int64, draw *rand.Rand) (Sample, error) {
-	r := &sampler{device: device, buffer: make([]byte, readSize), size: size}
+// whose headers were wiped. So it is there to refuse a device with data at once; ReadWhole proves one empty.
+func sample(ctx context.Context, device io.ReaderAt, size int64, erasedOnes bool, draw *rand.Rand) (Sample, error) {
+	r := &sampler{device: device, buffer: make([]byte, readSize), size: size, erasedOnes: erasedOnes}
 	if size <= wholeUpTo {
 		err := r.read(ctx, extent{0, size})
 		return r.finish(), err
@@ -147,8 +183,10 @@ type sampler struct {
 	device io.ReaderAt
 	buffer []byte
 	size   int64
-	found  Sample
-	seen   []extent
+	// erasedOnes says that FF throughout is blank, too.
+	erasedOnes bool
+	found      Sample
+	seen       []extent
 }
 
 // read looks at a stretch; it stops at the first data.
@@ -175,7 +213,7 @@ func (r *sampler) read(ctx context.Context, e extent) error {
 
 // look says whether a piece is data: anything but one value throughout, the same as in all pieces before it.
 func (r *sampler) look(p []byte, at int64) {
-	if len(r.seen) == 0 && p[0] == 0xff {
+	if len(r.seen) == 0 && r.erasedOnes && p[0] == 0xff {
 		r.found.Fill = 0xff
 	}
 	if p[0] == r.found.Fill && same(p) {
@@ -183,18 +221,43 @@ func (r *sampler) look(p []byte, at int64) {
 	}
 	first := slices.IndexFunc(p, func(b byte) bool { return b != r.found.Fill })
 	r.found.Data, r.found.DataAt = true, at+int64(first)
+	r.found.Ones = ones(p[first:])
+}
+
+// ones says whether data begin with a block of FF.
+func ones(p []byte) bool {
+	p = p[:min(len(p), 512)]
+	return p[0] == 0xff && same(p)
 }
 
 // finish adds up what was read.
 func (r *sampler) finish() Sample {
-	slices.SortFunc(r.seen, func(a, b extent) int { return int(min(1, max(-1, a.at-b.at))) })
+	slices.SortFunc(r.seen, func(a, b extent) int { return cmp.Compare(a.at, b.at) })
 	end := int64(0)
-	for _, e := range r.seen {
-		r.found.Gap = max(r.found.Gap, e.at-end)
+	var gaps []int64
+	for _, e := range append(slices.Clone(r.seen), extent{r.size, 0}) {
+		if e.at > end {
+			gaps = append(gaps, e.at-end)
+			r.found.Gap = max(r.found.Gap, e.at-end)
+		}
 		r.found.Bytes += max(0, e.at+e.length-max(end, e.at))
 		end = max(end, e.at+e.length)
 	}
-	r.found.Gap = max(r.found.Gap, r.size-end)
 	r.found.Whole = r.found.Bytes == r.size
+	for _, length := range missLengths() {
+		if !r.found.Whole && length <= r.size {
+			r.found.Misses = append(r.found.Misses, Miss{length, missing(gaps, length, r.size)})
+		}
+	}
 	return r.found
+}
+
+// missing is the chance that a stretch of data lies wholly in one of the gaps between what was read, when each place on the device is as
+// likely as any other: a gap has room for it at gap-length+1 of the size-length+1 places where it can begin.
+func missing(gaps []int64, length, size int64) float64 {
+	places := int64(0)
+	for _, gap := range gaps {
+		places += max(0, gap-length+1)
+	}
+	return float64(places) / float64(size-length+1)
 }

@@ -1,10 +1,7 @@
 package guard
 
 import (
-	"fmt"
 	"path"
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -100,58 +97,9 @@ func (f *family) exported() []Use {
 	return uses
 }
 
-// written finds programs that have a member open for writing: a virtual machine whose disk it is, a database on a raw
-// device, another benchmark. Most take no exclusive claim. Programs that only read (smartd, multipathd, udev) are let be.
-func (f *family) written() []Use {
-	var uses []Use
-	for _, pid := range f.processes() {
-		if pid == strconv.Itoa(f.self) {
-			continue
-		}
-		descriptors, err := f.entries("proc/" + pid + "/fd")
-		if err != nil {
-			continue // another user's, or ended; a plain user who can open the device at all is a rare case
-		}
-		for _, fd := range descriptors {
-			name := "proc/" + pid + "/fd/" + fd
-			// Only what looks like a device is followed: to follow a file on a server that is gone would hang.
-			if target := f.link(name); !strings.HasPrefix(target, "/dev/") || strings.HasPrefix(target, "/dev/pts/") {
-				continue
-			}
-			number, ok := f.number("/" + name)
-			if !ok || !writable(f.optional("proc/"+pid+"/fdinfo/"+fd)) {
-				continue
-			}
-			u := Use{How: fmt.Sprintf("is open for writing in process %s (%s)", pid, f.optional("proc/"+pid+"/comm"))}
-			if m, ok := f.by(number); ok && m.relation != underneath {
-				u.Who = m.words
-				if !slices.Contains(uses, u) { // by several descriptors
-					uses = append(uses, u)
-				}
-			}
-		}
-	}
-	return uses
-}
-
 // programsHidden says whether this process sees no others than those of its own PID namespace. The first namespace has the same number
 // on every machine: PROC_PID_INIT_INO, include/linux/proc_ns.h.
 func (f *family) programsHidden() bool {
 	namespace := f.link("proc/self/ns/pid")
 	return namespace != "" && namespace != "pid:[4026531836]"
-}
-
-// writable reads the access mode of an open file; its lowest two bits are 0 for reading only. Source: proc_pid_fdinfo(5).
-//
-//	pos:	0
-//	flags:	0100002
-//	mnt_id:	19
-func writable(fdinfo string) bool {
-	for line := range strings.Lines(fdinfo) {
-		if value, ok := strings.CutPrefix(line, "flags:"); ok {
-			flags, err := strconv.ParseUint(strings.TrimSpace(value), 8, 64)
-			return err != nil || flags&3 != 0
-		}
-	}
-	return false
 }

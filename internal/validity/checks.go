@@ -536,9 +536,19 @@ func Checks() []Check {
 			By:     "run",
 			Taints: "nothing by itself",
 			When: "headroom runs in a PID namespace of its own, as in a container; that a device is mounted, swapped to or part of another is " +
-				"known there too, but not that a virtual machine or a database has it open",
-			Do:     "docker run --pid host; or make sure that nothing uses the device",
+				"known there too, but not that a virtual machine or a database has it open; or what programs of other users have open can't be read",
+			Do:     "docker run --pid host; run as root; or make sure that nothing uses the device",
 			Source: "pid_namespaces(7)",
+		},
+		{
+			Code:   "device-sampled",
+			Title:  "A device was sampled, not read, before it was written to",
+			By:     "run",
+			Taints: "nothing by itself",
+			When: "--sampled named the device, so that its ends, some landmarks and one piece at random of each of 4096 parts were read instead of all; " +
+				"data between them were not seen, and are lost. The warning says how likely that is for one stretch of data, computed from what was read",
+			Do:     "leave out --sampled: all of the device is read then",
+			Source: "the places that were read",
 		},
 		{
 			Code:   "store-on-device",

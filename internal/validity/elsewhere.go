@@ -21,6 +21,19 @@ func ProgramsHidden(device string) lab.Warning {
 		Text: "programs outside of this container can't be seen, so nobody knows whether one of them has " + device + " open; start the container with --pid host"}
 }
 
+// ProgramsUnread is the same warning where it is some programs of other users whose open files could not be read.
+func ProgramsUnread(device string, programs int) lab.Warning {
+	return lab.Warning{Code: "programs-hidden", Taints: []string{},
+		Text: fmt.Sprintf("what %d programs of other users have open can't be seen, so nobody knows whether one of them has %s open; run as root", programs, device)}
+}
+
+// DeviceSampled is the warning that a device was written to after a look at a sample of it. seen says how much that was, and missed how likely
+// one stretch of data of a length was to go unseen: "84% for 64.0 KiB".
+func DeviceSampled(device, seen string, missed []string) lab.Warning {
+	return lab.Warning{Code: "device-sampled", Taints: []string{},
+		Text: device + " was sampled, not read: " + seen + "; the chance that it missed one stretch of data, at a random place, is " + strings.Join(missed, ", ")}
+}
+
 // BusyBefore is the warning that the disks under test were busy before the run began; activity says with what.
 func BusyBefore(activity string) lab.Warning {
 	return lab.Warning{Code: "busy-before", Taints: everything(),

@@ -1,0 +1,119 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// holes are those of the regular file that a loop device lies over: nothing was ever written there, so that they read as zeros and need no
+// reading.
+type holes struct {
+	file *os.File
+	name string
+	// offset is where in the file the device begins.
+	offset int64
+	// allocated is how many bytes of the file are not holes, or a few more.
+	allocated int64
+}
+
+// knowsHoles says whether a file system answers SEEK_DATA right: never with a hole where there are data that are not on the disk yet. Network
+// file systems can't know what another machine writes, FUSE says what somebody's program wants, and ZFS had holes where there were data
+// (openzfs/zfs issue 15526). Numbers: include/uapi/linux/magic.h.
+func knowsHoles(kind int64) bool {
+	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC}, kind)
+}
+
+// holesBelow finds the file that the device lies over; nil when it lies over none, or when that file can't be opened and be known to be the one:
+// then all of the device must be read. What was written to the device and waits in memory is written to the file first, as it would be a
+// hole otherwise.
+func (c *Claim) holesBelow(ctx context.Context) (*holes, error) {
+	name := c.optional(classDir(c.identity.Name) + "/loop/backing_file")
+	if name == "" || c.identity.Name != c.identity.Disk {
+		return nil, nil // no loop device, or a partition of one
+	}
+	status, err := unix.IoctlLoopGetStatus64(int(c.file.Fd()))
+	if err != nil || status.Rdevice != 0 {
+		return nil, nil // over another device
+	}
+	file, err := openBacking(name, status)
+	if err != nil {
+		return nil, nil // of another mount namespace, deleted, replaced
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if err := unix.Fsync(int(c.file.Fd())); err != nil {
+		return nil, errors.Join(fmt.Errorf("what was written to %s can't be flushed: %w", c.identity.Path, err), file.Close())
+	}
+	var info unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &info); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &holes{file: file, name: name, offset: int64(status.Offset), allocated: info.Blocks * 512}, nil
+}
+
+// openBacking opens the file that the kernel names for a loop device, if it is the one by its file system and inode. The path is that of
+// whoever set the device up: it may lead elsewhere here, so that nothing is opened before it is known.
+func openBacking(name string, status *unix.LoopInfo64) (*os.File, error) {
+	place, err := os.OpenFile(name, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Close()
+	info, err := place.Stat()
+	if err != nil {
+		return nil, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() || st.Dev != status.Device || st.Ino != status.Inode {
+		return nil, fmt.Errorf("%s is not what the device lies over", name)
+	}
+	var system unix.Statfs_t
+	if err := unix.Fstatfs(int(place.Fd()), &system); err != nil {
+		return nil, err
+	}
+	if !knowsHoles(int64(system.Type)) {
+		return nil, fmt.Errorf("the file system of %s is not known to tell its holes", name)
+	}
+	return os.Open(descriptorPath(place))
+}
+
+// next is the first stretch of the device from a place on that is not a hole, in whole blocks; one of no length at the end.
+func (h *holes) next(at, size int64) (extent, error) {
+	if at >= size {
+		return extent{size, 0}, nil
+	}
+	fault := func(err error) (extent, error) {
+		return extent{}, fmt.Errorf("can't find the holes of %s: %w", h.name, err)
+	}
+	data, err := unix.Seek(int(h.file.Fd()), h.offset+at, unix.SEEK_DATA)
+	if errors.Is(err, unix.ENXIO) {
+		return h.beyond(at, size)
+	}
+	if err != nil {
+		return fault(err)
+	}
+	hole, err := unix.Seek(int(h.file.Fd()), data, unix.SEEK_HOLE)
+	if err != nil {
+		return fault(err)
+	}
+	from := max(at, (data-h.offset)/alignment*alignment)
+	end := (hole - h.offset + alignment - 1) / alignment * alignment
+	return extent{min(from, size), min(max(end-from, shortestChunk), chunkSize, max(0, size-from))}, nil
+}
+
+// beyond is what the file is too short for: the device can't be read there, which is to be found out by reading.
+func (h *holes) beyond(at, size int64) (extent, error) {
+	info, err := h.file.Stat()
+	if err != nil {
+		return extent{}, err
+	}
+	from := min(size, max(at, (info.Size()-h.offset)/alignment*alignment))
+	return extent{from, min(chunkSize, size-from)}, nil
+}

@@ -1,0 +1,276 @@
+package guard
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How a device is read whole. Eight reads of 2 MiB in flight keep an NVMe drive and the network of a SAN busy, and a disk with platters in order.
+const (
+	inFlight  = 8
+	chunkSize = 2 << 20
+	// shortestChunk is read where a file has data: a file in many small pieces is not read in as many reads.
+	shortestChunk = 64 << 10
+	tellEvery     = 200 * time.Millisecond
+)
+
+// Progress is how far the reading of a device has come.
+type Progress struct {
+	Done int64 // bytes of the device that are dealt with, from its start
+	Read int64 // bytes that were read
+	Size int64
+}
+
+// ReadWhole reads everything on the device, until it finds data, and completes the evidence with that. Nothing else proves a device empty.
+// It may take as long as the drive takes to be read once: tell hears of it several times a second. Of a loop device over a file
+// only what is not a hole of the file is read, where that can be known.
+//
+// In that time others may have begun to use the device, so that it is looked at once more how it is used.
+func (c *Claim) ReadWhole(ctx context.Context, e *Evidence, tell func(Progress)) error {
+	r, err := c.toRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.release()
+	if err := c.readAll(ctx, r, e, tell); err != nil {
+		return err
+	}
+	return c.lookAgain(e)
+}
+
+// readAll reads what is to be read, and puts down what it found.
+func (c *Claim) readAll(ctx context.Context, r *remainder, e *Evidence, tell func(Progress)) error {
+	s := &scan{stretches: r.next, stopped: make(chan struct{})}
+	open := func() (*directReader, error) { return newDirectReader(c.file, chunkSize) }
+	err := c.chooseFill(s)
+	if err == nil {
+		err = s.run(ctx, open, func() { tell(Progress{Done: s.done.Load(), Read: s.read.Load(), Size: c.identity.Size}) })
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && s.data == nil {
+		e.ContentUnknown = append(e.ContentUnknown, err.Error())
+		return nil // that it can't be read is evidence
+	}
+	e.Sample = Sample{Bytes: s.read.Load(), Places: 1, Fill: s.fill}
+	if s.data != nil {
+		e.Sample.Data, e.Sample.DataAt, e.Sample.Ones = true, s.data.at, s.data.ones
+		return nil
+	}
+	e.Sample.Whole = true
+	if r.holes != nil {
+		e.Sample.File, e.Sample.Holes = r.holes.name, c.identity.Size-e.Sample.Bytes
+	}
+	return nil
+}
+
+// chooseFill takes the first byte for what blank blocks read as, where the device says that this may be FF.
+func (c *Claim) chooseFill(s *scan) error {
+	if !c.erasedOnes() {
+		return nil
+	}
+	first := make([]byte, 1)
+	if _, err := c.file.ReadAt(first, 0); err != nil {
+		return err
+	}
+	if first[0] == 0xff {
+		s.fill = 0xff
+	}
+	return nil
+}
+
+// lookAgain adds what has begun to use the device since it was inspected.
+func (c *Claim) lookAgain(e *Evidence) error {
+	d, err := c.device(c.identity.Name)
+	if err != nil {
+		return err
+	}
+	now := Evidence{Identity: c.identity}
+	c.familyOf(d).describeUse(&now)
+	e.Uses = union(e.Uses, now.Uses)
+	e.UseUnknown = union(e.UseUnknown, now.UseUnknown)
+	e.Partitions = union(e.Partitions, now.Partitions)
+	e.ProgramsUnread, e.FilesUnseen = max(e.ProgramsUnread, now.ProgramsUnread), max(e.FilesUnseen, now.FilesUnseen)
+	return nil
+}
+
+// union adds to a list what it lacks of another.
+func union[T comparable](list, more []T) []T {
+	for _, m := range more {
+		if !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// scan looks for the first byte that is not blank, with several reads in flight.
+type scan struct {
+	fill byte
+	// mutex guards stretches, which are handed out in order, and what was found.
+	mutex     sync.Mutex
+	stretches func() (extent, bool, error)
+	data      *discovery
+	failed    error
+	stopped   chan struct{}
+	once      sync.Once
+
+	read, done atomic.Int64
+}
+
+// discovery is the first byte that is not blank.
+type discovery struct {
+	at   int64
+	ones bool
+}
+
+// run reads until all is read, data are found, a read fails, or ctx ends. Then it returns at once: a read that a drive does not answer goes
+// on by itself, and gives back what it holds when it ends.
+func (s *scan) run(ctx context.Context, open func() (*directReader, error), tell func()) error {
+	var workers sync.WaitGroup
+	for range inFlight {
+		reader, err := open()
+		if err != nil {
+			s.fail(err)
+			break
+		}
+		workers.Go(func() {
+			defer reader.release()
+			s.work(ctx, reader)
+		})
+	}
+	ended := make(chan struct{})
+	go func() { workers.Wait(); close(ended) }()
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			tell()
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ended:
+			return s.failed
+		}
+	}
+}
+
+func (s *scan) stop() { s.once.Do(func() { close(s.stopped) }) }
+
+// fail ends the reading; the failure at the lowest place is as good as any other.
+func (s *scan) fail(err error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.failed == nil {
+		s.failed = err
+	}
+	s.stop()
+}
+
+// next hands out what is to be read. What comes before it has been handed out already, so that the lowest discovery is the first of all.
+func (s *scan) next(ctx context.Context) (extent, bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	select {
+	case <-s.stopped:
+		return extent{}, false
+	case <-ctx.Done():
+		return extent{}, false
+	default:
+	}
+	e, more, err := s.stretches()
+	if err != nil {
+		s.failed = err
+		s.stop()
+		return e, false
+	}
+	return e, more
+}
+
+func (s *scan) work(ctx context.Context, reader *directReader) {
+	for {
+		e, more := s.next(ctx)
+		if !more {
+			return
+		}
+		first, second, err := reader.chunk(e)
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		s.look(first, e.at)
+		s.look(second, e.at+int64(len(first)))
+		s.read.Add(e.length)
+		for end := e.at + e.length; ; { // the furthest of those that are in flight
+			if was := s.done.Load(); was >= end || s.done.CompareAndSwap(was, end) {
+				break
+			}
+		}
+	}
+}
+
+// look compares with what blank blocks read as, and ends the reading where they differ.
+func (s *scan) look(p []byte, at int64) {
+	first := firstNot(p, s.fill)
+	if first < 0 {
+		return
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if found := at + int64(first); s.data == nil || found < s.data.at {
+		s.data = &discovery{found, ones(p[first:])}
+	}
+	s.stop()
+}
+
+// firstNot is the place of the first byte that is not fill; -1 when all are.
+func firstNot(p []byte, fill byte) int {
+	if len(p) == 0 || p[0] == fill && same(p) {
+		return -1
+	}
+	for i, b := range p {
+		if b != fill {
+			return i
+		}
+	}
+	return -1
+}
+
+// remainder is what must be read to know all of a device: everything, or what is not a hole.
+type remainder struct {
+	size, at int64
+	holes    *holes // nil where they are not known
+}
+
+func (c *Claim) toRead(ctx context.Context) (*remainder, error) {
+	h, err := c.holesBelow(ctx)
+	return &remainder{size: c.identity.Size, holes: h}, err
+}
+
+func (r *remainder) release() {
+	if r.holes != nil {
+		_ = r.holes.file.Close() // it was only looked at
+	}
+}
+
+// little says whether so little is to be read that no sample is needed beforehand.
+func (r *remainder) little() bool {
+	return r.size <= wholeUpTo || r.holes != nil && r.holes.allocated <= wholeUpTo
+}
+
+// next is the next stretch to read, in order; false at the end.
+func (r *remainder) next() (extent, bool, error) {
+	e := extent{r.at, min(chunkSize, r.size-r.at)}
+	if r.holes != nil {
+		var err error
+		if e, err = r.holes.next(r.at, r.size); err != nil {
+			return e, false, err
+		}
+	}
+	r.at = e.at + e.length
+	return e, e.length > 0, nil
+}

@@ -1,0 +1,214 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// written finds programs that have a member open for writing: a virtual machine whose disk it is, a database on a raw
+// device, another benchmark. Most take no exclusive claim. Programs that only read (smartd, multipathd, udev) are let be.
+//
+// What a program has open is compared by device number, whatever the node is called and wherever it is: in a chroot, made by mknod, removed
+// since. Its mappings count too, which stay when the file is closed. What can't be seen is a device that the kernel keeps open on its own
+// for a program: on the way through a socket, or registered with io_uring.
+func (f *family) written() []Use {
+	w := writers{family: f, remote: map[string]bool{}}
+	for _, pid := range f.processes() {
+		if pid != strconv.Itoa(f.self) {
+			w.look(pid)
+		}
+	}
+	f.programsUnread, f.filesUnseen = w.hidden, w.skipped
+	return w.uses
+}
+
+// writers looks at what programs have open.
+type writers struct {
+	*family
+	// remote says of the mounts of all programs, by "mount ID" and by "device number", whether their file system asks somebody else, which
+	// may not answer.
+	remote map[string]bool
+	uses   []Use
+	// hidden programs, and files that were skipped.
+	hidden, skipped int
+}
+
+func (w *writers) look(pid string) {
+	dir := "proc/" + pid
+	descriptors, err := fs.ReadDir(w.files, dir+"/fd")
+	if errors.Is(err, fs.ErrPermission) && w.optional(dir+"/cmdline") != "" { // without one it is a thread of the kernel
+		w.hidden++
+	}
+	mountsRead := false
+	for _, d := range descriptors {
+		fd := dir + "/fd/" + d.Name()
+		target := w.link(fd)
+		if !leadsToFile(target) {
+			continue
+		}
+		info := parseDescriptor(w.optional(dir + "/fdinfo/" + d.Name()))
+		if !info.writable {
+			continue
+		}
+		remote, known := w.remote[info.mount]
+		if !known && !mountsRead {
+			mountsRead = true
+			w.readMounts(pid)
+			remote, known = w.remote[info.mount]
+		}
+		w.follow(pid, fd, target, remote, known)
+	}
+	w.lookAtMappings(pid, mountsRead)
+}
+
+// follow finds out whether a link of /proc leads to a member. A file on a server that is gone would hang, and so might one of a file system
+// that is mounted nowhere any more: of those, only what looks like a device is followed.
+func (w *writers) follow(pid, link, target string, remote, known bool) {
+	if remote || !known && !strings.HasPrefix(target, "/dev/") {
+		if known || !inMemory(target) {
+			w.skipped++
+		}
+		return
+	}
+	number, ok := w.number("/" + link)
+	if !ok {
+		return
+	}
+	if m, ok := w.by(number); ok && m.relation != underneath {
+		u := Use{m.words, fmt.Sprintf("is open for writing in process %s (%s)", pid, w.optional("proc/"+pid+"/comm"))}
+		if !slices.Contains(w.uses, u) { // by several descriptors
+			w.uses = append(w.uses, u)
+		}
+	}
+}
+
+// leadsToFile says whether a link of /proc leads to something with a path: "socket:[4711]" and "anon_inode:[eventfd]" do not.
+func leadsToFile(target string) bool { return strings.HasPrefix(target, "/") }
+
+// inMemory says whether a path that lies on no mount is how the kernel writes memory down: memfd_create(2), shmget(2), DMA buffers.
+func inMemory(target string) bool {
+	return slices.ContainsFunc([]string{"/memfd:", "/SYSV", "/dmabuf:", "/anon_hugepage", "/[aio]"}, func(p string) bool { return strings.HasPrefix(target, p) })
+}
+
+// readMounts takes in the mounts that a program sees. The IDs are those of the whole machine, so that one program's serve for all.
+func (w *writers) readMounts(pid string) {
+	text, err := w.text("proc/" + pid + "/mountinfo")
+	if err != nil {
+		return // it has ended, or is another user's
+	}
+	mounts, err := parseMountinfo(text)
+	if err != nil {
+		return // mounted has made that a fault
+	}
+	for _, m := range mounts {
+		remote := asksOthers(m.fstype)
+		w.remote[m.id], w.remote[m.number.String()] = remote, remote
+	}
+}
+
+// asksOthers says whether a file system asks another machine, or a program, about its files.
+func asksOthers(fstype string) bool {
+	kind, _, _ := strings.Cut(fstype, ".") // fuse.sshfs
+	return slices.Contains([]string{"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse", "fuseblk", "9p", "ceph", "afs", "coda", "orangefs", "lustre", "gfs2", "ocfs2",
+		"virtiofs", "autofs", "pvfs2", "beegfs", "vboxsf", "prl_fs", "ncpfs"}, kind)
+}
+
+// mapsWithin is how long the mappings of one program are waited for. The kernel gives them to nobody while a thread of the program waits for a
+// page, which may be on a server that is gone.
+const mapsWithin = time.Second
+
+// lookAtMappings finds devices that a program has mapped, which it may have closed since.
+func (w *writers) lookAtMappings(pid string, mountsRead bool) {
+	answer := make(chan string, 1)
+	go func() { answer <- w.optional("proc/" + pid + "/maps") }()
+	var maps string
+	select {
+	case maps = <-answer:
+	case <-time.After(mapsWithin):
+		w.hidden++
+		return
+	}
+	for _, m := range parseShared(maps) {
+		if !leadsToFile(m.target) {
+			continue
+		}
+		link := "proc/" + pid + "/map_files/" + m.addresses
+		info, err := fs.Lstat(w.files, link)
+		if err != nil || info.Mode()&0o200 == 0 {
+			continue // gone, or from a file that is open for reading only
+		}
+		remote, known := w.remote[m.device]
+		if !known && !mountsRead {
+			mountsRead = true
+			w.readMounts(pid)
+			remote, known = w.remote[m.device]
+		}
+		w.follow(pid, link, m.target, remote, known)
+	}
+}
+
+// sharedMapping is a mapping through which a file can be written to.
+type sharedMapping struct {
+	addresses string // as map_files has them
+	device    string // number of the file system
+	target    string
+}
+
+// parseShared reads the shared mappings of /proc/PID/maps; only by them is a file written to. Source: proc_pid_maps(5).
+//
+//	7f3c5c000000-7f3c5c021000 rw-p 00000000 00:00 0
+//	7f3c63a00000-7f3c63e00000 rw-s 00000000 00:06 412                        /dev/loop7
+//	7ffd2a1c4000-7ffd2a1e5000 rw-p 00000000 00:00 0                          [stack]
+func parseShared(text string) []sharedMapping {
+	var found []sharedMapping
+	for line := range strings.Lines(text) {
+		fields := strings.SplitN(strings.TrimSpace(line), " ", 6)
+		if len(fields) < 6 || len(fields[1]) != 4 || fields[1][3] != 's' {
+			continue
+		}
+		major, minor, ok := strings.Cut(fields[3], ":")
+		a, err := strconv.ParseUint(major, 16, 32)
+		b, err2 := strconv.ParseUint(minor, 16, 32)
+		from, to, ok2 := strings.Cut(fields[0], "-")
+		if !ok || !ok2 || err != nil || err2 != nil {
+			continue
+		}
+		trim := func(s string) string { return strings.TrimLeft(s[:len(s)-1], "0") + s[len(s)-1:] }
+		if from == "" || to == "" {
+			continue
+		}
+		found = append(found, sharedMapping{trim(from) + "-" + trim(to), Number{uint32(a), uint32(b)}.String(), strings.TrimSpace(fields[5])})
+	}
+	return found
+}
+
+// descriptor is what /proc says of an open file.
+type descriptor struct {
+	writable bool
+	mount    string
+}
+
+// parseDescriptor reads the access mode of an open file, whose lowest two bits are 0 for reading only, and the ID of the mount that it was
+// opened on. Source: proc_pid_fdinfo(5).
+//
+//	pos:	0
+//	flags:	0100002
+//	mnt_id:	19
+func parseDescriptor(fdinfo string) descriptor {
+	var d descriptor
+	for line := range strings.Lines(fdinfo) {
+		if value, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags, err := strconv.ParseUint(strings.TrimSpace(value), 8, 64)
+			d.writable = err != nil || flags&3 != 0
+		}
+		if value, ok := strings.CutPrefix(line, "mnt_id:"); ok {
+			d.mount = strings.TrimSpace(value)
+		}
+	}
+	return d
+}
