@@ -28,16 +28,10 @@ type cmdline struct {
 
 // parseCmdline reads boot arguments. A double quote keeps spaces together, around the whole argument or around its value; there is
 // no other quoting and no escape.
-//
-//	BOOT_IMAGE=/boot/vmlinuz-6.1.0-50-amd64 root=UUID=1f2e ro quiet dyndbg="file drivers/usb/* +p"
-//	BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.8.5-301.fc40.x86_64 root=/dev/mapper/fedora-root ro "dyndbg=module nvme +p" rhgb quiet
-//	initrd=\EFI\debian\initrd.img root=UUID=1f2e ro -- single
-//
-// Source: next_arg in the kernel's lib/cmdline.c.
 func parseCmdline(text string) (cmdline, error) {
 	var c cmdline
 	toInit := false
-	words, closed := split(text)
+	words, closed := target.SplitArguments(text)
 	if !closed {
 		return cmdline{}, fmt.Errorf("a quote is not closed in the boot arguments %s", strings.TrimSpace(text))
 	}
@@ -57,28 +51,6 @@ func parseCmdline(text string) (cmdline, error) {
 		}
 	}
 	return c, nil
-}
-
-// split cuts boot arguments at spaces that are not between quotes, and says whether every quote was closed.
-func split(text string) (words []string, closed bool) {
-	word, quoted := "", false
-	for _, c := range []byte(text) {
-		if !quoted && (c == ' ' || c == '\t' || c == '\n') {
-			if word != "" {
-				words = append(words, word)
-			}
-			word = ""
-			continue
-		}
-		if c == '"' {
-			quoted = !quoted
-		}
-		word += string([]byte{c})
-	}
-	if word != "" {
-		words = append(words, word)
-	}
-	return words, !quoted
 }
 
 func parseArgument(word string) (argument, error) {

@@ -62,7 +62,7 @@ func (g *Guest) probe(ctx context.Context, k kernel) bool {
 	}
 	defer log.Close()
 	s := start{file: File{Type: g.file.Type, Firmware: g.file.Firmware, Machine: Machine{CPUs: 1, Memory: 256 << 20}}, program: g.program, accelerator: KVM,
-		kernel: k.image, arguments: ownArguments + " earlyprintk=ttyS0,115200"}
+		bootable: bootable{kernel: k.image}, arguments: ownArguments + " earlyprintk=ttyS0,115200"}
 	p, err := startProcess(s.argv(), dir, log, nil)
 	if err != nil {
 		return false

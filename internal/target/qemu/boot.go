@@ -15,6 +15,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/initramfs"
 )
 
 // ownArguments let the guest be watched, and end when it fails. quiet is not among them, so that it can be left out. An emulated guest on a
@@ -41,6 +42,9 @@ func (g *Guest) Boot(ctx context.Context, spec target.BootSpec) error {
 		return err
 	}
 	if err := g.stop(ctx); err != nil {
+		return err
+	}
+	if err := s.bootable.adapt(s.arguments); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, g.file.Limit, fmt.Errorf("%s %w", g.file.Limit, errLimit))
@@ -92,9 +96,27 @@ func (g *Guest) plan(ctx context.Context, spec target.BootSpec) (start, error) {
 	if s.arguments, err = arguments(f, spec); err != nil {
 		return s, err
 	}
-	b, err := g.bootable(ctx, f)
-	s.kernel, s.initrd = b.kernel, b.initrd
+	s.bootable, err = g.bootable(ctx, f)
 	return s, err
+}
+
+// adapt ends the initrd with what belongs to one command line only. The kernel takes several archives behind one another for one.
+func (b bootable) adapt(cmdline string) error {
+	if b.size == 0 {
+		return nil
+	}
+	a := initramfs.New()
+	a.File(loadFile, 0o644, []byte(loadScript(b.modules, cmdline)))
+	f, err := os.OpenFile(b.initrd, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Truncate(b.size); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(a.Bytes(), b.size)
+	return errors.Join(err, f.Close())
 }
 
 // arguments is the kernel's command line. An argument that is left out goes whatever its value.
@@ -136,12 +158,13 @@ func (g *Guest) bootable(ctx context.Context, f File) (bootable, error) {
 	b := bootable{kernel: k.image, initrd: f.Initrd}
 	number := strconv.Itoa(len(g.ready))
 	if f.Image == "" {
-		files, err := content(ctx, f, k)
+		files, modules, err := content(ctx, f, k)
 		if err != nil {
 			return b, err
 		}
-		b.initrd = filepath.Join(g.dir, "initrd-"+number)
-		if err := os.WriteFile(b.initrd, append(files, g.keys...), 0o600); err != nil {
+		files = append(files, g.keys...)
+		b.initrd, b.modules, b.size = filepath.Join(g.dir, "initrd-"+number), modules, int64(len(files))
+		if err := os.WriteFile(b.initrd, files, 0o600); err != nil {
 			return b, err
 		}
 	}
@@ -218,6 +241,7 @@ func (g *Guest) await(ctx context.Context, s start) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	var refusal error
+	own := s.file.Image == ""
 	var panicSeen time.Time
 	for {
 		ended := g.process.ended() // asked before the console is read, which is whole when QEMU has ended
@@ -226,6 +250,8 @@ func (g *Guest) await(ctx context.Context, s start) error {
 			return err
 		}
 		_, reason, panicked := strings.Cut(string(console), "Kernel panic - not syncing: ")
+		_, unloaded, _ := strings.Cut(string(console), refusedArguments)
+		unloaded, _, refused := strings.Cut(unloaded, "\n")
 		if panicked && panicSeen.IsZero() {
 			panicSeen = time.Now()
 		}
@@ -235,11 +261,13 @@ func (g *Guest) await(ctx context.Context, s start) error {
 		case panicked:
 			reason, _, _ = strings.Cut(reason, "\n")
 			return &target.NotStarted{Err: fmt.Errorf("its kernel panicked: %s", strings.TrimSpace(reason))}
+		case own && refused:
+			return &target.NotStarted{Err: fmt.Errorf("a module does not take its arguments of the kernel's command line: %s", strings.TrimSpace(unloaded))}
 		case bytes.Contains(console, []byte(setupFailed)):
 			return errors.New("the commands of setup: failed")
 		case ended:
 			return fmt.Errorf("QEMU ended (%s)", g.process.cmd.ProcessState)
-		case s.file.Image == "" && bytes.Contains(console, []byte(ready)), s.file.Image != "" && greets(ctx, g.port):
+		case own && bytes.Contains(console, []byte(ready)), !own && greets(ctx, g.port):
 			// ssh and sshd give up a greeting that takes long, as it may in an emulated guest on a busy machine.
 			if refusal = g.Connect(ctx); refusal == nil {
 				return nil

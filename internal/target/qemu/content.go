@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"headroom/internal/lab"
@@ -22,20 +23,20 @@ func sshdPrograms() []string {
 	return []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth", "/usr/libexec/openssh/sshd-session", "/usr/libexec/openssh/sshd-auth"}
 }
 
-// content is the throwaway file system of a guest, without its keys. It is not packed: an emulated processor unpacks slower than
-// it copies.
-func content(ctx context.Context, f File, k kernel) ([]byte, error) {
+// content is the throwaway file system of a guest, without its keys and the file that loads its modules. It is not packed: an emulated
+// processor unpacks slower than it copies.
+func content(ctx context.Context, f File, k kernel) ([]byte, []module, error) {
 	a := initramfs.New()
 	for _, d := range []string{"proc", "sys", "dev", "tmp", "root", "run/sshd", "var/tmp", "var/log", "mnt"} {
 		a.Folder(d)
 	}
 	busybox, err := initramfs.Find("busybox")
 	if err != nil {
-		return nil, missing("busybox", "busybox-static", err)
+		return nil, nil, missing("busybox", "busybox-static", err)
 	}
 	sshd, err := initramfs.Find("sshd")
 	if err != nil {
-		return nil, missing("sshd", "openssh-server", err)
+		return nil, nil, missing("sshd", "openssh-server", err)
 	}
 	programs := []string{busybox, sshd}
 	for _, p := range sshdPrograms() {
@@ -49,27 +50,27 @@ func content(ctx context.Context, f File, k kernel) ([]byte, error) {
 	}
 	for _, p := range wanted {
 		if _, err := initramfs.Find(p); err != nil {
-			return nil, missing(p, packageOf(p), err)
+			return nil, nil, missing(p, packageOf(p), err)
 		}
 		programs = append(programs, p)
 	}
 	if err := a.Programs(ctx, programs...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	applets, err := exec.CommandContext(ctx, busybox, "--list").Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s --list: %w", busybox, err)
+		return nil, nil, fmt.Errorf("%s --list: %w", busybox, err)
 	}
 	for name := range strings.FieldsSeq(string(applets)) {
 		a.Link("bin/"+name, busybox)
 	}
-	load, err := loadModules(ctx, a, f, k)
+	modules, err := addModules(ctx, a, f, k)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, file := range f.Files {
 		if err := a.Copy(file); err != nil {
-			return nil, &lab.Error{What: "can't copy a file into the guest", Err: err}
+			return nil, nil, &lab.Error{What: "can't copy a file into the guest", Err: err}
 		}
 	}
 	if f.Setup != "" {
@@ -78,8 +79,8 @@ func content(ctx context.Context, f File, k kernel) ([]byte, error) {
 	for name, text := range configuration() {
 		a.File(name, 0o644, []byte(text))
 	}
-	a.File("init", 0o755, []byte(initScript(busybox, sshd, f, load)))
-	return a.Bytes(), nil
+	a.File("init", 0o755, []byte(initScript(busybox, sshd, f)))
+	return a.Bytes(), modules, nil
 }
 
 // packageOf is the package of a program that has another name.
@@ -94,10 +95,17 @@ func missing(program, from string, err error) error {
 	return &lab.Error{What: "a guest needs " + program + " of this machine", Hints: []string{"apt install " + from}, Err: err}
 }
 
-// loadModules adds the modules of the network card, the disks and the description, and returns the commands that load them.
-func loadModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) (string, error) {
+// module is one that a guest loads.
+type module struct {
+	name string
+	// asked says that it is there for its own sake, and not only because another one needs it.
+	asked bool
+}
+
+// addModules adds the modules of the network card, the disks and the description, and lists them in the order in which they are loaded.
+func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]module, error) {
 	if k.modules == "" {
-		return "", nil
+		return nil, nil
 	}
 	names := []string{"virtio_pci", "virtio_net"}
 	for _, d := range f.Disks {
@@ -114,7 +122,7 @@ func loadModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) (s
 	}
 	all, err := initramfs.FindModules(k.modules)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if withRDMA(f.Networks) {
 		names = append(names, "rdma_rxe")
@@ -122,17 +130,46 @@ func loadModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) (s
 			names = append(names, crc) // which rdma_rxe asks for by the algorithm's name only when a card is added
 		}
 	}
-	modules, err := all.InOrder(ctx, append(names, f.Modules...)...)
+	names = append(names, f.Modules...)
+	inOrder, err := all.InOrder(ctx, names...)
 	if err != nil {
-		return "", &lab.Error{Kind: lab.Usage, What: "the kernel " + filepath.Base(k.image) + " lacks a module that the guest needs", Err: err}
+		return nil, &lab.Error{Kind: lab.Usage, What: "the kernel " + filepath.Base(k.image) + " lacks a module that the guest needs", Err: err}
 	}
+	var modules []module
+	for _, m := range inOrder {
+		a.File(moduleFile(m.Name), 0o644, m.Data)
+		asked := slices.ContainsFunc(names, func(n string) bool { return strings.ReplaceAll(n, "-", "_") == m.Name })
+		modules = append(modules, module{m.Name, asked})
+	}
+	return modules, nil
+}
+
+func moduleFile(name string) string { return "modules/" + name + ".ko" }
+
+// loadFile has the commands that load the modules. It is made anew for each start, since the kernel's command line has arguments of them.
+const loadFile = "etc/headroom-modules"
+
+// refusedArguments is what the console says of a module that was not loaded because of its arguments.
+const refusedArguments = "headroom: not loaded with the arguments of the kernel's command line: "
+
+// loadScript loads modules with what the command line says to them, as modprobe would: insmod does not read it.
+func loadScript(modules []module, cmdline string) string {
+	arguments := initramfs.ParseModuleArguments(cmdline)
 	var load strings.Builder
 	for _, m := range modules {
-		file := "modules/" + m.Name + ".ko"
-		a.File(file, 0o644, m.Data)
-		fmt.Fprintf(&load, "$b insmod /%s || echo 'headroom: the module %s can not be loaded'\n", file, m.Name)
+		if m.asked && arguments.Blacklisted(m.name) {
+			fmt.Fprintf(&load, "echo 'headroom: modprobe.blacklist keeps the module %s out'\n", m.name)
+			continue
+		}
+		options := arguments.Options(m.name)
+		command := lab.ShellQuote(append([]string{"insmod", "/" + moduleFile(m.name)}, options...))
+		failed := "headroom: the module " + m.name + " can not be loaded"
+		if len(options) > 0 {
+			failed = refusedArguments + m.name + " " + strings.Join(options, " ")
+		}
+		fmt.Fprintf(&load, "$b %s || echo %s\n", command, lab.ShellQuote([]string{failed}))
 	}
-	return load.String(), nil
+	return load.String()
 }
 
 // hostName of a guest is a word of its own: reports hide the host's name wherever it stands, in qemu:guest.yaml too.
@@ -167,7 +204,7 @@ Subsystem sftp internal-sftp
 
 // initScript is the first program of the guest. What fails is said on the console, where Boot finds it. The address is the one
 // that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network stack".
-func initScript(busybox, sshd string, f File, load string) string {
+func initScript(busybox, sshd string, f File) string {
 	return "#!" + busybox + " sh\nb=" + busybox + `
 $b mount -t proc proc /proc
 $b mount -t sysfs sysfs /sys
@@ -180,7 +217,8 @@ $b mount -t cgroup2 cgroup2 /sys/fs/cgroup
 $b mount -t debugfs debugfs /sys/kernel/debug
 $b mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 $b hostname ` + hostName + `
-` + load + `$b ip link set lo up
+. /` + loadFile + `
+$b ip link set lo up
 $b ip address add 10.0.2.15/24 dev eth0 && $b ip link set eth0 up || echo 'headroom: the network card can not be set up'
 ` + networkScript(f.Networks) + fmt.Sprintf("disks=%d\n", len(f.Disks)) + `n=0
 while [ $(($(echo /sys/block/nvme*n* /sys/block/vd* /sys/block/sd* | $b tr ' ' '\n' | $b grep -vc '*'))) -lt $disks ] && [ $n -lt 100 ]; do

@@ -48,7 +48,13 @@ type Guest struct {
 }
 
 // bootable are the files of a kernel that QEMU takes.
-type bootable struct{ kernel, initrd string }
+type bootable struct {
+	kernel, initrd string
+	// modules are those that the guest loads. Their arguments differ from start to start, and so does the end of initrd, behind size;
+	// size is 0 for one that is not headroom's own.
+	modules []module
+	size    int64
+}
 
 // Host is what a guest has of the machine that it is started on.
 type Host struct {

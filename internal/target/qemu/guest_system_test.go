@@ -129,12 +129,27 @@ func TestBoots(t *testing.T) {
 	first := said(t, g, "cat", "/proc/sys/kernel/random/boot_id")
 	said(t, g, "sh", "-c", "echo kept | dd of=/dev/disk/by-id/fast conv=fsync 2>/dev/null; echo kept | dd of=/dev/disk/by-id/slow conv=fsync 2>/dev/null")
 
-	boot(t, g, target.BootSpec{Arguments: []string{"slub_debug=FZPU", `note="two words"`}, Without: []string{"audit"}, Machine: map[string]string{"cpus": "1", "iommu": "intel", "queues": "1"}})
-	if got, want := said(t, g, "cat", "/proc/cmdline"), `console=ttyS0 panic=-1 no_timer_check quiet intel_iommu=on slub_debug=FZPU note="two words"`; got != want {
+	boot(t, g, target.BootSpec{Arguments: []string{"slub_debug=FZPU", `note="two words"`, "nvme.io_queue_depth=2", "virtio-blk.queue_depth=8", "nvme.unknown=1"}, Without: []string{"audit"}, Machine: map[string]string{"cpus": "1", "iommu": "intel", "queues": "1"}})
+	if got, want := said(t, g, "cat", "/proc/cmdline"), `console=ttyS0 panic=-1 no_timer_check quiet intel_iommu=on slub_debug=FZPU note="two words" nvme.io_queue_depth=2 virtio-blk.queue_depth=8 nvme.unknown=1`; got != want {
 		t.Errorf("the guest was started with %q, want %q", got, want)
 	}
 	if said(t, g, "cat", "/proc/sys/kernel/random/boot_id") == first {
 		t.Error("it is the same boot as before")
+	}
+	// Arguments of modules are in effect, in what the module says and in what the kernel makes of it. A queue of two has room for one. The
+	// scheduler of the other disk, which has one queue, takes twice its depth (blk_mq_init_sched of the kernel's block/blk-mq-sched.c).
+	for file, want := range map[string]string{
+		"/sys/module/nvme/parameters/io_queue_depth": "2", "/sys/module/virtio_blk/parameters/queue_depth": "8",
+	} {
+		if got := said(t, g, "cat", file); got != want {
+			t.Errorf("%s is %s, want %s", file, got, want)
+		}
+	}
+	for disk, want := range map[string]string{"fast": "1", "slow": "16"} {
+		name := filepath.Base(said(t, g, "readlink", "/dev/disk/by-id/"+disk))
+		if got := said(t, g, "cat", "/sys/block/"+name+"/queue/nr_requests"); got != want {
+			t.Errorf("the queue of disk %s takes %s requests, want %s", disk, got, want)
+		}
 	}
 	if got := said(t, g, "nproc"); got != "1" {
 		t.Errorf("it has %s CPUs, want 1", got)

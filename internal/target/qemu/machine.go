@@ -12,8 +12,9 @@ type start struct {
 	file        File
 	program     string
 	accelerator string
-	// kernel, initrd and arguments of the kernel; empty for an image that starts its own.
-	kernel, initrd, arguments string
+	// bootable and arguments of the kernel; empty for an image that starts its own.
+	bootable
+	arguments string
 	// imageFormat is that of the image, raw or qcow2.
 	imageFormat string
 	// port on 127.0.0.1 that leads to the guest's SSH.

@@ -11,7 +11,7 @@ import (
 )
 
 func TestArgv(t *testing.T) {
-	s := start{program: "qemu", accelerator: Emulation, kernel: "vmlinux", initrd: "initrd", arguments: "quiet", port: 2222, paths: []string{"/proc/self/fd/3", "/dev/null", "", ""},
+	s := start{program: "qemu", accelerator: Emulation, bootable: bootable{kernel: "vmlinux", initrd: "initrd"}, arguments: "quiet", port: 2222, paths: []string{"/proc/self/fd/3", "/dev/null", "", ""},
 		file: File{Type: "q35", Machine: Machine{CPUs: 2, Memory: 1 << 30, IOMMU: "none"}, Disks: []Disk{
 			{Name: "a", Kind: nvme, Backing: onImage, Cache: "writethrough", AIO: "threads", Queues: 3},
 			{Name: "b", Kind: virtioBlk, Backing: onFile, Cache: "none", AIO: "native", IOThreads: 2, Queues: 4},

@@ -42,7 +42,7 @@ func TestNetworks(t *testing.T) {
 	if !strings.Contains(got, want) {
 		t.Errorf("%s\nis not in\n%s", want, got)
 	}
-	script := initScript("/bin/busybox", "/usr/sbin/sshd", f, "")
+	script := initScript("/bin/busybox", "/usr/sbin/sshd", f)
 	for _, want := range []string{"= 02:68:0a:00:01:01 ]", "ip address add 10.0.1.1/24 dev $card", "ip address add 192.168.7.20/30 dev $card", "rdma link add rxe1 type rxe netdev $card", "sh -e /etc/headroom-setup"} {
 		if strings.Count(script, want) != 1 {
 			t.Errorf("%q stands %d times in\n%s", want, strings.Count(script, want), script)
