@@ -364,3 +364,41 @@ func TestCostText(t *testing.T) {
 		}
 	}
 }
+
+// A setting that nothing shows to be in effect is never called the same; one that makes a difference is in effect.
+func TestWhatIsNotVerifiedIsNotHarmless(t *testing.T) {
+	for _, absentLevel := range []bool{false, true} {
+		r := rand.New(rand.NewPCG(5, 5))
+		d := designFor(4, randread())
+		for i := range d.Settings {
+			reported := lab.Unverified{Factor: d.Settings[i].Factor, Level: d.Settings[i].Level, Reason: "nothing shows it"}
+			if absentLevel { // what is taken away is what was found
+				d.Settings[i].Level, reported.Level = absent, found
+			}
+			if i < 3 {
+				d.NotVerified = append(d.NotVerified, reported)
+			}
+		}
+		measured := carryOut(r, d, usual(), plainMachine(r, []float64{math.Log(0.6), 0, 0, 0}, 0.004))
+		without := d
+		without.NotVerified = nil
+		before, doc := Compute(without, measured, usual(), nil), Compute(d, measured, usual(), nil)
+		want := []struct {
+			before, after Verdict
+			why           string
+		}{{Slower, Slower, ""}, {Same, NotVerified, "nothing shows it"}, {Same, NotVerified, "nothing shows it"}, {Same, Same, ""}}
+		for i, s := range doc.Settings {
+			if before.Settings[i].Verdict != want[i].before || s.Verdict != want[i].after || s.NotVerified != want[i].why {
+				t.Errorf("setting %d: %s, then %s (%q)", s.Number, before.Settings[i].Verdict, s.Verdict, s.NotVerified)
+			}
+			if c := s.Cells[0]; c.Verdict != want[i].after || c.Alone.Verdict != want[i].after || c.Removed.Verdict != want[i].after || s.Alone.Verdict != want[i].after {
+				t.Errorf("setting %d: %s, alone %s, in the set %s", s.Number, c.Verdict, c.Alone.Verdict, c.Removed.Verdict)
+			}
+		}
+		// What is undecided stays so, and the mark with it.
+		few := slices.DeleteFunc(slices.Clone(measured), func(m Measured) bool { return m.Block > 1 })
+		if s := Compute(d, few, usual(), nil).Settings[1]; s.Verdict != Undecided || s.NotVerified == "" {
+			t.Errorf("after a block: %s (%q)", s.Verdict, s.NotVerified)
+		}
+	}
+}

@@ -14,6 +14,8 @@ type Design struct {
 	// Arms are the IDs of all arms, planned ones that were not visited yet too.
 	Arms  []string
 	Cells []Cell
+	// NotVerified are the levels that nothing shows the effect of.
+	NotVerified []lab.Unverified
 }
 
 // Setting is a factor at the level that is priced.

@@ -52,6 +52,8 @@ const (
 	Undecided Verdict = "undecided"
 	// Mixed is faster in one place and slower in another: alone and in the set, or for two loads.
 	Mixed Verdict = "mixed"
+	// NotVerified is what would be same, of a setting that may not have been in effect.
+	NotVerified Verdict = "not-verified"
 )
 
 // Priced is one setting.
@@ -65,6 +67,9 @@ type Priced struct {
 	Removed *Estimate `json:"removed,omitempty"`
 	// Verdict on all cells.
 	Verdict Verdict `json:"verdict"`
+	// NotVerified is why nothing shows whether the setting was in effect at all; empty where something does, and a difference that was measured
+	// does.
+	NotVerified string `json:"not_verified,omitempty"`
 	// Cost is what having the setting costs in security, durability, power or money, or what doing without it does; empty where no rule
 	// tells.
 	Cost  string  `json:"cost,omitempty"`

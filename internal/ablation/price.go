@@ -57,6 +57,9 @@ func Compute(d Design, measured []Measured, t Terms, cost func(setting string) r
 	}
 	e.each(func(of number, better lab.Better) { e.sumUp(&out, of, better) })
 	out.Suspects = suspects(out)
+	for i := range out.Settings {
+		out.Settings[i].withhold(d.NotVerified)
+	}
 	return out
 }
 
@@ -92,6 +95,34 @@ func (e *experiment) price(n int, s Setting) Priced {
 		p.Alone, p.Removed = p.Cells[0].Alone, p.Cells[0].Removed
 	}
 	return p
+}
+
+// withhold takes back that a setting makes no difference where nothing shows that it was in effect. A difference that was measured does.
+func (p *Priced) withhold(all []lab.Unverified) {
+	level := p.Level
+	if level == absent {
+		level = found // what is taken away is what the machine has by itself
+	}
+	why := lab.WhyUnverified(all, p.Factor, level)
+	if why == "" || p.Verdict != Same && p.Verdict != Undecided {
+		return
+	}
+	p.NotVerified = why
+	verdicts := []*Verdict{&p.Verdict}
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		verdicts = append(verdicts, &c.Verdict)
+		for _, e := range []*Estimate{c.Alone, c.Removed} {
+			if e != nil {
+				verdicts = append(verdicts, &e.Verdict)
+			}
+		}
+	}
+	for _, v := range verdicts {
+		if *v == Same {
+			*v = NotVerified
+		}
+	}
 }
 
 // each goes over the deciding metrics of all cells.

@@ -91,6 +91,7 @@ func designOf(run lab.Run) (Design, error) {
 	if run.Experiment == nil || run.Experiment.Kind != "ablate" {
 		return d, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s is no ablation", run.ID), Hints: []string{"headroom list names the runs"}}
 	}
+	d.NotVerified = run.NotVerified
 	levels := map[string]map[string]string{}
 	for _, arm := range run.Arms {
 		d.Arms = append(d.Arms, arm.ID)

@@ -318,3 +318,26 @@ func TestDamagedRuns(t *testing.T) {
 		}
 	}
 }
+
+// What nothing shows to be in effect is not cleared by a search that finds another one guilty; a culprit has an effect.
+func TestWhatIsNotVerifiedIsNotCleared(t *testing.T) {
+	h := newHunt(3, 6, map[string]float64{"cmdline:a2": 0.4})
+	for _, factor := range []string{"cmdline:a2", "cmdline:a4"} {
+		h.run.NotVerified = append(h.run.NotVerified, lab.Unverified{Factor: factor, Level: "1", Reason: "nothing shows it"})
+	}
+	p := begin(t, h)
+	for n := 0; h.next(t, p); n++ {
+		if d := p.Document(); n == 0 && (d.Candidates[2].NotVerified == "" || d.Candidates[4].NotVerified == "") {
+			t.Errorf("%+v", d.Candidates)
+		}
+	}
+	d := p.Document()
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:a2" {
+		t.Fatalf("%s: %+v", d.Outcome, d.Culprits)
+	}
+	for i, c := range d.Candidates {
+		if want := map[bool]string{true: "nothing shows it"}[i == 4]; c.NotVerified != want {
+			t.Errorf("%s: %q", c.Factor, c.NotVerified)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package bisection
 
 import (
+	"cmp"
 	"math"
 	"path"
 	"slices"
@@ -83,6 +84,9 @@ type Candidate struct {
 	// With are what can't be switched without it: other options of a kernel's build.
 	With        []string `json:"with,omitempty"`
 	Probability float64  `json:"probability"`
+	// NotVerified is why nothing shows whether one of its levels was in effect at all: what was measured does not clear it then. Empty where
+	// something does, and of a culprit.
+	NotVerified string `json:"not_verified,omitempty"`
 }
 
 // Culprit is a candidate that was proved to cause a loss.
@@ -139,7 +143,9 @@ func (p *Progress) Document() Document {
 		Measurements: s.Measurements(), Proofs: s.Proofs(), Unsearched: e.Unsearched}
 	probabilities := s.Probabilities()
 	for i := range probabilities {
-		d.Candidates = append(d.Candidates, p.candidate(i, probabilities[i]))
+		c := p.candidate(i, probabilities[i])
+		c.NotVerified = p.notVerified(c)
+		d.Candidates = append(d.Candidates, c)
 	}
 	for _, s := range p.Expected() {
 		d.Expected = append(d.Expected, p.candidate(s.Candidate, s.Probability))
@@ -168,6 +174,9 @@ func (p *Progress) Document() Document {
 				culprit.Evidence = p.evidence([][2]search.Bundle{{space.First(first), space.First(last + 1)}})
 			}
 			d.Culprits = append(d.Culprits, culprit)
+			for i := first; i <= last; i++ {
+				d.Candidates[i].NotVerified = ""
+			}
 		}
 		if !e.Steps {
 			reverted, added := s.Proof()
@@ -211,6 +220,11 @@ func (p *Progress) candidate(i int, probability float64) Candidate {
 		c.With = e.Kernels.Groups[i][1:]
 	}
 	return c
+}
+
+// notVerified is why nothing shows whether a candidate was in effect; empty where something does.
+func (p *Progress) notVerified(c Candidate) string {
+	return cmp.Or(lab.WhyUnverified(p.Run.NotVerified, c.Factor, c.Bad), lab.WhyUnverified(p.Run.NotVerified, c.Factor, c.Good))
 }
 
 // LevelNames are the levels of a factor as people tell them apart: of kernels given by their paths the last elements, where no two are alike.

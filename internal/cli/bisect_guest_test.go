@@ -23,7 +23,7 @@ func slowArguments() []string {
 
 // harmlessArguments make no difference there that could be seen.
 func harmlessArguments() []string {
-	return strings.Fields("init_on_alloc=1 init_on_free=1 page_poison=1 audit_backlog_limit=128 audit=0 quiet selinux=0 apparmor=0 nowatchdog loglevel=3 " +
+	return strings.Fields("init_on_alloc=1 init_on_free=1 page_poison=1 audit_backlog_limit=128 audit=0 quiet consoleblank=60 apparmor=0 nowatchdog loglevel=3 " +
 		"transparent_hugepage=never numa_balancing=disable pcie_aspm=off workqueue.power_efficient=1 skew_tick=1 kfence.sample_interval=0 vsyscall=none slab_nomerge nokaslr " +
 		"nvme.use_threaded_interrupts=1 hugepages=8 randomize_kstack_offset=on page_alloc.shuffle=1 printk.devkmsg=off")
 }

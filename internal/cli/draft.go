@@ -97,6 +97,9 @@ func (m *measurement) ready(ctx context.Context) error {
 		return err
 	}
 	m.run.Targets[0].Facts = withEmulation(m.target, facts.Brief(m.before.Facts))
+	if m.run.Targets[0].NotVerified, err = ownArguments(ctx, m.target); err != nil {
+		return err
+	}
 	if err := m.warnOfOthers(ctx); err != nil {
 		return err
 	}

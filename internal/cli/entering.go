@@ -40,7 +40,12 @@ func (x *experiment) entries(from, to map[string]string) []entry {
 	if x.boots() {
 		spec := factor.BootSpec(to)
 		list = append(list, x.kernelEntry(to, &spec)...)
-		list = append(list, entry{text: bootText(spec), boot: true, do: func(ctx context.Context) error { return x.boot(ctx, spec) }})
+		list = append(list, entry{text: bootText(spec), boot: true, do: func(ctx context.Context) error {
+			if err := x.boot(ctx, spec); err != nil {
+				return err
+			}
+			return x.verifyBoot(ctx, x.bootedTarget(), to)
+		}})
 	}
 	for _, name := range x.live(to) {
 		list = append(list, entry{
@@ -115,6 +120,23 @@ func (x *experiment) enter(ctx context.Context, id string) (runner.Entrance, err
 	x.entered = arm.Levels
 	// Settings can undo each other, and an interrupt need not move when it is told to.
 	return in, errors.Join(x.holds(ctx), x.takeDown(ctx, arm))
+}
+
+// verifyBoot holds a machine that was just started for an arm against what its kernel shows of the arguments. Those that nothing shows the effect
+// of are on disk before anything is measured, so that no verdict takes them for harmless.
+func (x *experiment) verifyBoot(ctx context.Context, t target.Target, levels map[string]string) error {
+	unverified, err := unverifiedLevels(ctx, t, levels)
+	if err != nil {
+		return err
+	}
+	x.noting.Lock() // mates are started at the same time
+	defer x.noting.Unlock()
+	all := lab.WithUnverified(x.run.NotVerified, unverified...)
+	if len(all) == len(x.run.NotVerified) {
+		return nil
+	}
+	x.run.NotVerified = all
+	return x.writer.Update(func(r *lab.Run) { r.NotVerified = all })
 }
 
 // variesKernel says whether the kernel or its arguments are varied.

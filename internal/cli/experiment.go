@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"headroom/internal/ablation"
@@ -63,6 +64,8 @@ type experiment struct {
 	builds *commits.Builds
 	// kernels are built for a search among options; nil for others.
 	kernels *builtKernels
+	// noting is held while what boots have shown is noted in the run.
+	noting sync.Mutex
 }
 
 // vary carries out an experiment, or says what it would do.

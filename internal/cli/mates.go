@@ -128,8 +128,13 @@ func (x *experiment) enterMate(m *measurement) func(ctx context.Context, id stri
 		if !ok {
 			return runner.Entrance{}, x.cantBoot()
 		}
-		spec := factor.BootSpec(x.arm(id).Levels)
-		return runner.Entrance{Did: []string{bootText(spec)}, Booted: true}, b.Boot(ctx, spec)
+		levels := x.arm(id).Levels
+		spec := factor.BootSpec(levels)
+		in := runner.Entrance{Did: []string{bootText(spec)}, Booted: true}
+		if err := b.Boot(ctx, spec); err != nil {
+			return in, err
+		}
+		return in, x.verifyBoot(ctx, m.target, levels)
 	}
 }
 

@@ -478,7 +478,8 @@ func (n *network) lookAt(ctx context.Context, e *networkEnd) (err error) {
 		return err
 	}
 	e.recorded = lab.RunTarget{Role: e.role, Target: e.name, Place: lab.Place{Kind: lab.NoPlace}, Facts: withEmulation(e.target, facts.Brief(e.facts.Facts))}
-	return nil
+	e.recorded.NotVerified, err = ownArguments(ctx, e.target)
+	return err
 }
 
 // part is the measurement of a pair. The first one of an end looks after its snapshots.

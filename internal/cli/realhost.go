@@ -231,6 +231,14 @@ func (x *experiment) boot(ctx context.Context, spec target.BootSpec) error {
 	return x.samePlace(ctx)
 }
 
+// bootedTarget is the machine whose boot is varied.
+func (x *experiment) bootedTarget() target.Target {
+	if x.host != nil && x.host.opened != nil {
+		return x.host.opened
+	}
+	return x.target
+}
+
 // samePlace holds the place against what it was before the boot: a file system may not have been mounted again, and a device may have
 // another name.
 func (x *experiment) samePlace(ctx context.Context) error {

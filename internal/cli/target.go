@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -151,6 +152,31 @@ func withEmulation(t target.Target, all []lab.Fact) []lab.Fact {
 	}
 	all = slices.DeleteFunc(all, func(f lab.Fact) bool { return f.Key == key })
 	return append(all, lab.Fact{Key: key, Value: "on", Source: "QEMU's -accel"})
+}
+
+// ownArguments holds a guest against the arguments of its description, as it was started with them alone, and returns those that nothing shows the
+// effect of.
+func ownArguments(ctx context.Context, t target.Target) ([]lab.Unverified, error) {
+	g, ok := t.(*qemu.Guest)
+	if !ok {
+		return nil, nil
+	}
+	levels := map[string]string{}
+	for _, argument := range g.Arguments() {
+		name, value, _ := strings.Cut(argument, "=")
+		levels["cmdline:"+name] = value
+	}
+	return unverifiedLevels(ctx, t, levels)
+}
+
+// unverifiedLevels are those of an arm's levels that nothing shows the effect of; a level without effect is an error.
+func unverifiedLevels(ctx context.Context, t target.Target, levels map[string]string) ([]lab.Unverified, error) {
+	whys, err := factor.UnverifiedLevels(ctx, t, levels)
+	var all []lab.Unverified
+	for name, why := range whys {
+		all = lab.WithUnverified(all, lab.Unverified{Factor: name, Level: levels[name], Reason: why})
+	}
+	return all, err
 }
 
 // fleeting says whether nothing that a target holds outlives the headroom that opened it.

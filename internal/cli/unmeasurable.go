@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/bisection"
 	"headroom/internal/commits"
+	"headroom/internal/factor"
 	"headroom/internal/kbuild"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
@@ -28,6 +29,9 @@ func unmeasurable(r lab.Repetition, err error) string {
 		return e.Reason
 	}
 	if e, ok := errors.AsType[*target.NotStarted](err); ok {
+		return e.Error()
+	}
+	if e, ok := errors.AsType[*factor.NoEffect](err); ok { // mds=off does nothing without tsx_async_abort=off
 		return e.Error()
 	}
 	if e, ok := errors.AsType[*runner.Unprepared](err); ok {

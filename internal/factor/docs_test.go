@@ -53,7 +53,7 @@ Factors of the running machine (live) go through a journal, one file a run, in `
    already is verified and not written.
 
 Undoing goes backwards through the journal: at the end, after an error, on a signal, by ` + "`headroom restore`" + ` after a crash, and before the next
-run. It goes on after an error and reports all of them. What could not be put back stays in the journal.
+run. [Whose journals are undone](experiments.md#whose-runs-and-journals-are-acted-on): the user's own and root's. It goes on after an error and reports all of them. What could not be put back stays in the journal.
 
 - **A value that somebody else has changed meanwhile**, neither the old nor the new one, is left alone and reported: whoever set it knows why.
   ` + "`headroom restore --anyway`" + ` puts the old one back all the same, ` + "`--accept`" + ` leaves what is there and forgets the change. Where headroom

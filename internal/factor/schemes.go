@@ -52,7 +52,7 @@ func Schemes() []Scheme {
 			Verified: "what its verify command prints", check: checkExec, bind: bindExec},
 		{Name: "cmdline", Title: "an argument on the kernel's command line", Class: OfBoot, Needs: "reboot", Syntax: "cmdline:ARGUMENT",
 			Examples: []string{"cmdline:mitigations=absent,off", "cmdline:nvme.poll_queues=0,4"},
-			Levels:   "any value; empty for an argument without one, the word absent for none", Verified: "/proc/cmdline", check: checkCmdline},
+			Levels:   "any value; empty for an argument without one, the word absent for none", Verified: "/proc/cmdline, and what the kernel shows of its effect (boot.md)", check: checkCmdline},
 		{Name: "kernel", Title: "the kernel that is booted", Class: OfBoot, Needs: "reboot", Syntax: "kernel:",
 			Examples: []string{"kernel:=6.1.0-41-amd64,6.12.57-amd64"}, Levels: "kernels as the target names them: installed versions, paths",
 			Verified: "/proc/sys/kernel/osrelease", check: checkKernel},

@@ -87,6 +87,9 @@ type Run struct {
 	// AtOnce is how many of several targets are loaded at the same time, by turns; 0 where all of them are.
 	AtOnce int `json:"at_once,omitempty"`
 
+	// NotVerified are settings of the boot that an arm was started with, and whose effect nothing shows.
+	NotVerified []Unverified `json:"not_verified,omitempty"`
+
 	Targets  []RunTarget `json:"targets"`
 	Arms     []Arm       `json:"arms"`
 	Cells    []Cell      `json:"cells"`
@@ -391,6 +394,8 @@ type RunTarget struct {
 	Facts  []Fact `json:"facts,omitempty"`
 	// FactsAs is the role of another target of the run whose facts are those of this one, too, but for the ones in Facts; empty where Facts has all.
 	FactsAs string `json:"facts_as,omitempty"`
+	// NotVerified are arguments that the kernel of a guest is always started with, and whose effect nothing shows.
+	NotVerified []Unverified `json:"not_verified,omitempty"`
 }
 
 // PlaceKind says what kind of thing a load is pointed at.

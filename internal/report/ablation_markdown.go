@@ -31,7 +31,7 @@ func writeAblationMarkdown(w io.Writer, d ablation.Document, _ Options) error {
 			}
 			alone, aloneBounds := estimateTexts(p.Alone)
 			set, setBounds := estimateTexts(p.Removed)
-			line(names[s.Number], alone, aloneBounds, set, setBounds, string(p.Verdict), visibleText(detectable(p)), s.Cost)
+			line(names[s.Number], alone, aloneBounds, set, setBounds, t.verdict(s, p), visibleText(detectable(p)), s.Cost)
 		}
 	}
 	controls, _ := t.controls()

@@ -84,7 +84,7 @@ func newAblationPage(t ablationText) (ablationPage, error) {
 			if p == nil {
 				continue
 			}
-			row := ablationPageRow{Class: string(p.Verdict), Name: names[s.Number], Verdict: string(p.Verdict), Visible: visibleText(detectable(p)), Cost: costWord(s.Cost)}
+			row := ablationPageRow{Class: string(p.Verdict), Name: names[s.Number], Verdict: t.verdict(s, p), Visible: visibleText(detectable(p)), Cost: costWord(s.Cost)}
 			row.Alone, row.AloneBounds = estimateTexts(p.Alone)
 			row.Set, row.SetBounds = estimateTexts(p.Removed)
 			number.Rows = append(number.Rows, row)
@@ -112,7 +112,7 @@ func (t ablationText) forestRows(n ablationNumber) []*compare.Compared {
 				continue
 			}
 			verdict := compare.Undecided
-			if side.Verdict != ablation.Undecided {
+			if side.Verdict != ablation.Undecided && side.Verdict != ablation.NotVerified {
 				verdict = compare.Verdict(side.Verdict)
 			}
 			rows = append(rows, &compare.Compared{Job: side.name, Margin: t.Margin, Verdict: verdict, Unit: lab.PerSecond,

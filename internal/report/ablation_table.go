@@ -82,7 +82,7 @@ func (p *paragraphs) prices(t ablationText, n ablationNumber) {
 		alone.cells, aloneBounds.cells = append(alone.cells, change), append(aloneBounds.cells, bounds)
 		change, bounds = estimateTexts(c.Removed)
 		set.cells, setBounds.cells = append(set.cells, change), append(setBounds.cells, bounds)
-		verdict.cells = append(verdict.cells, string(c.Verdict))
+		verdict.cells = append(verdict.cells, t.verdict(s, c))
 		seen.cells = append(seen.cells, visibleText(detectable(c)))
 		cost.cells = append(cost.cells, costWord(s.Cost))
 	}

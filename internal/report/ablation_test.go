@@ -153,6 +153,42 @@ func TestAblationWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+// What nothing shows to be in effect is left out of what is said of the others, and named in every form.
+func TestAblationOfSettingsThatAreNotVerified(t *testing.T) {
+	quiet := hardened(oneCell(), func(_ string, _ []int, _ string, r *rand.Rand) float64 { return math.Exp(0.001 * r.NormFloat64()) })
+	s := &quiet.Settings[3]
+	s.NotVerified, s.Verdict, s.Cells[0].Verdict, s.Alone.Verdict, s.Removed.Verdict = "nothing shows it", ablation.NotVerified, ablation.NotVerified, ablation.NotVerified, ablation.NotVerified
+	if got := newAblationText(quiet).headline(); got != "none of the 7 settings in effect makes a difference beyond 3.0%; not verified: whether page_poison=1 was in effect" {
+		t.Error(got)
+	}
+	undecided := hardened(oneCell(), costly)
+	undecided.Settings[3].NotVerified, undecided.Settings[4].NotVerified = "nothing shows it", "nor this"
+	got := newAblationText(undecided).headline()
+	if !strings.Contains(got, "; no other of the 6 settings in effect made a difference") || !strings.HasSuffix(got, "; not verified: whether page_poison=1 and mitigations=off were in effect") {
+		t.Error(got)
+	}
+	for _, f := range AblationFormats() {
+		for d, want := range map[*ablation.Document]string{&quiet: "not verified", &undecided: "undecided, not verified"} {
+			var out bytes.Buffer
+			if err := f.Write(&out, *d, Options{Width: 160}); err != nil {
+				t.Fatal(err)
+			}
+			if f.Name == "csv" {
+				want = map[bool]string{true: "not-verified", false: "undecided"}[d == &quiet]
+			}
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s lacks %q:\n%s", f.Name, want, out.String())
+			}
+		}
+	}
+	for i := range quiet.Settings {
+		quiet.Settings[i].NotVerified = "nothing shows it"
+	}
+	if got := newAblationText(quiet).headline(); !strings.HasPrefix(got, "not verified: whether slub_debug=FZPU, ") {
+		t.Error(got)
+	}
+}
+
 // Two settings that do the same: the second one gains nothing where the first one is.
 func TestAblationSaysWhatDoesNotAddUp(t *testing.T) {
 	d := hardened(oneCell(), func(_ string, has []int, _ string, r *rand.Rand) float64 {

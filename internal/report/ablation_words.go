@@ -116,7 +116,12 @@ func (t ablationText) headline() string {
 	undecided, same := 0, 0
 	most := 0.0
 	names := t.names()
+	var unsure []string
 	for _, s := range t.Settings {
+		if s.NotVerified != "" {
+			unsure = append(unsure, names[s.Number])
+			continue
+		}
 		switch s.Verdict {
 		case ablation.Undecided:
 			undecided++
@@ -150,17 +155,36 @@ func (t ablationText) headline() string {
 	} else if undecided > 0 {
 		rest += " (too few blocks to see any)"
 	}
-	if text != "" && rest != "" {
-		text += "; "
+	notVerified := ""
+	if len(unsure) > 0 {
+		notVerified = "not verified: whether " + sentence(unsure) + " " + verb(len(unsure), "was", "were") + " in effect"
 	}
-	return text + rest
+	return strings.Join(slices.DeleteFunc([]string{text, rest, notVerified}, func(part string) bool { return part == "" }), "; ")
 }
 
-func (t ablationText) countSettings() string {
-	if n := len(t.Settings); n != 1 {
-		return fmt.Sprintf("the %d settings", n)
+// verdict of a number, as a table has it.
+func (t ablationText) verdict(s ablation.Priced, p *ablation.Price) string {
+	switch {
+	case p.Verdict == ablation.NotVerified:
+		return "not verified"
+	case s.NotVerified != "":
+		return string(p.Verdict) + ", not verified"
 	}
-	return "the one setting"
+	return string(p.Verdict)
+}
+
+// countSettings are those of which something can be said.
+func (t ablationText) countSettings() string {
+	n, verified := len(t.Settings), ""
+	for _, s := range t.Settings {
+		if s.NotVerified != "" {
+			n, verified = n-1, " in effect"
+		}
+	}
+	if n != 1 {
+		return fmt.Sprintf("the %d settings", n) + verified
+	}
+	return "the one setting" + verified
 }
 
 // does says what a setting does, load by load: "slub_debug=FZPU costs 41% [38, 44] of randread 4k q32".
@@ -265,7 +289,7 @@ func besideText(p *ablation.Price) string {
 	switch {
 	case p == nil || p.Alone == nil && p.Removed == nil:
 		return absent
-	case decided(p.Alone) || p.Alone != nil && p.Verdict == ablation.Same:
+	case decided(p.Alone) || p.Alone != nil && (p.Verdict == ablation.Same || p.Verdict == ablation.NotVerified):
 		return joined(p.Alone)
 	case decided(p.Removed):
 		return joined(p.Removed) + " in the set"

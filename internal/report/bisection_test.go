@@ -98,6 +98,11 @@ func TestBisectionTables(t *testing.T) {
 	unprovable.Outcome, unprovable.Culprits, unprovable.Unprovable = bisection.Undecided, nil, true
 	options := found
 	options.Culprits = []bisection.Culprit{{Factor: "option:SLUB_DEBUG_ON", Good: "n", Bad: "y", Needed: true, With: []string{"SLUB_DEBUG", "STACKDEPOT", "STACKTRACE", "FRAME_POINTER"}}}
+	open := found
+	open.Candidates = append([]bisection.Candidate{}, found.Candidates...)
+	open.Candidates[1].NotVerified, open.Candidates[3].NotVerified = "/proc/sys/kernel/printk shows 7", "there is no /sys/devices/system/cpu/vulnerabilities/spectre_v1"
+	openAlike := alike
+	openAlike.Candidates = open.Candidates
 	one, several := huntedCommits()
 	kernels := huntedKernels()
 	for _, c := range []struct {
@@ -106,6 +111,7 @@ func TestBisectionTables(t *testing.T) {
 		width int
 	}{{"found", found, 100}, {"found, narrow", found, 60}, {"the part of two builds that boots show", builds, 100}, {"two explain half of it", partly, 100}, {"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80},
 		{"mixtures that can't be measured", oneSided, 80}, {"nothing proves it", unprovable, 80}, {"options that go together", options, 80},
+		{"what is not verified", open, 100}, {"alike, and not verified", openAlike, 80},
 		{"a commit", one, 100}, {"one of several commits", several, 80}, {"kernels given by their paths", kernels, 80}} {
 		out.WriteString("== " + c.name + "\n")
 		if err := WriteBisection(&out, c.d, Options{Width: c.width}); err != nil {

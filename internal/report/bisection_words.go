@@ -367,8 +367,35 @@ func probabilityText(p float64) string {
 	return fmt.Sprintf("%.0f%%", 100*p)
 }
 
+// notCleared are the candidates that may not have been in effect, so that what was measured says nothing of them.
+func (t bisectionText) notCleared() []string {
+	var names []string
+	why := map[string]bool{}
+	for _, c := range t.Candidates {
+		if c.NotVerified == "" {
+			continue
+		}
+		name := t.name(c.Factor, c.Bad)
+		if c.Bad == "absent" {
+			name = t.name(c.Factor, c.Good)
+		}
+		if !why[name] {
+			why[name] = true
+			names = append(names, name+" ("+c.NotVerified+")")
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"Not verified, and so not cleared: nothing shows whether " + sentence(names) + " " + verb(len(names), "was", "were") + " in effect."}
+}
+
 // left is how the answer was proved, and what it costs.
 func (t bisectionText) left() []string {
+	return append(t.proved(), t.notCleared()...)
+}
+
+func (t bisectionText) proved() []string {
 	if t.Outcome != bisection.Found {
 		return t.notMeasured()
 	}

@@ -51,11 +51,12 @@ func redact(s Summary, names bool) Summary {
 	s = withRoles(s, clean)
 
 	s.Label, s.SuiteText, s.Command = clean(s.Label), clean(s.SuiteText), cleanAll(s.Command, clean)
-	s.Warnings, s.Experiment = cleanWarnings(s.Warnings, clean), cleanExperiment(s.Experiment, clean)
+	s.Warnings, s.Experiment, s.NotVerified = cleanWarnings(s.Warnings, clean), cleanExperiment(s.Experiment, clean), cleanUnverified(s.NotVerified, clean)
 	s.Targets = slices.Clone(s.Targets)
 	for i := range s.Targets {
 		t := &s.Targets[i]
 		t.Target, t.Place.Path, t.Place.Resolved = clean(t.Target), clean(t.Place.Path), clean(t.Place.Resolved)
+		t.NotVerified = cleanUnverified(t.NotVerified, clean)
 		t.Facts = slices.Clone(t.Facts)
 		for j, f := range t.Facts {
 			t.Facts[j] = redactor.Fact(f)

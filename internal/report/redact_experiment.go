@@ -14,6 +14,7 @@ import (
 func Redacted(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (lab.Run, iter.Seq2[lab.Repetition, error]) {
 	clean := facts.NewRedactor(identifying(run.Targets, run.Experiment)).Text
 	run.Label, run.Warnings, run.Experiment = clean(run.Label), cleanTexts(run.Warnings, clean), cleanExperiment(run.Experiment, clean)
+	run.NotVerified = cleanUnverified(run.NotVerified, clean)
 	run.Arms = slices.Clone(run.Arms)
 	for i, a := range run.Arms {
 		run.Arms[i].Levels = cleanValues(a.Levels, clean)
@@ -48,6 +49,15 @@ func cleanExperiment(e *lab.Experiment, clean func(string) string) *lab.Experime
 		out.Commands[name] = lab.SettingCommands{Apply: cleanAll(c.Apply, clean), Verify: cleanAll(c.Verify, clean), Undo: cleanAll(c.Undo, clean)}
 	}
 	return &out
+}
+
+// cleanUnverified cleans levels as those of factors and arms are, so that they are found again.
+func cleanUnverified(all []lab.Unverified, clean func(string) string) []lab.Unverified {
+	all = slices.Clone(all)
+	for i, u := range all {
+		all[i].Level, all[i].Reason = clean(u.Level), clean(u.Reason)
+	}
+	return all
 }
 
 func cleanTexts(warnings []lab.Warning, clean func(string) string) []lab.Warning {

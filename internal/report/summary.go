@@ -40,6 +40,8 @@ type Summary struct {
 
 	// Experiment says what a run with several arms varies; nil for a run that varies nothing.
 	Experiment *lab.Experiment `json:"experiment,omitempty"`
+	// NotVerified are settings of the boot whose effect nothing shows.
+	NotVerified []lab.Unverified `json:"not_verified,omitempty"`
 
 	// Network are the pairs between which one is measured; absent in a run of storage.
 	Network []lab.NetworkPair `json:"network,omitempty"`

@@ -20,7 +20,7 @@ func Analyze(in Input) Document {
 	d := Document{Schema: Schema, Run: in.Run, Factor: in.Factor, Levels: []Level{}, Share: s.Share, Margin: s.Margin, Alpha: s.Alpha,
 		PerVisit: in.PerVisit, Cells: []Cell{}, Groups: []Group{}, Totals: []Group{}, Warnings: []Warning{}, Notes: append([]string{}, in.Notes...)}
 	for _, l := range in.Levels {
-		d.Levels = append(d.Levels, Level{Name: l.Name, Arm: l.ID, Number: numberOf(l.Name)})
+		d.Levels = append(d.Levels, Level{Name: l.Name, Arm: l.ID, Number: numberOf(l.Name), NotVerified: l.NotVerified})
 	}
 	if len(in.Levels) > 0 {
 		d.Baseline = in.Levels[in.Baseline].Name
@@ -47,6 +47,7 @@ func Analyze(in Input) Document {
 		r.compare(d.Confidence)
 		d.Cells = append(d.Cells, in.cell(r))
 	}
+	d.withhold()
 	d.Recommended = in.recommend(rows)
 	d.Groups = in.groups(rows, d.Cells)
 	_, loads := ofLoads(rows, d.Cells)

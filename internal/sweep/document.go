@@ -52,6 +52,9 @@ type Level struct {
 	Arm  string `json:"arm,omitempty"`
 	// Number that the name stands for, where it is one.
 	Number *float64 `json:"number,omitempty"`
+	// NotVerified is why nothing shows whether the level was in effect at all; empty where something does, and a difference that was measured does.
+	// Where a level has one, nothing is called the same.
+	NotVerified string `json:"not_verified,omitempty"`
 }
 
 // Verdict on a difference between two levels.

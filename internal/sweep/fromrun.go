@@ -108,7 +108,7 @@ func (in *Input) takeArms(run lab.Run, known Known) (at map[string]int) {
 	at = map[string]int{}
 	for i, a := range arms {
 		at[a.ID] = i
-		in.Levels = append(in.Levels, Arm{Name: levelName(a, e.Factors), ID: a.ID, Facts: known.Facts[a.ID]})
+		in.Levels = append(in.Levels, Arm{Name: levelName(a, e.Factors), ID: a.ID, NotVerified: notVerified(run.NotVerified, a), Facts: known.Facts[a.ID]})
 		if a.ID == e.Baseline {
 			in.Baseline = i
 		}

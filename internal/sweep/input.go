@@ -42,6 +42,8 @@ type Arm struct {
 	Name string
 	// ID of the arm in the run.
 	ID string
+	// NotVerified is why nothing shows whether it was in effect; empty where something does.
+	NotVerified string
 	// Facts of its machine; only those of vulnerabilities and of the kernel are looked at, and only of kernels.
 	Facts []lab.Fact
 }

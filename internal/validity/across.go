@@ -45,6 +45,23 @@ func emulatedGuest(h History) []Found {
 	return found
 }
 
+// effectNotVerified names all such settings in one warning: reports show a code once.
+func effectNotVerified(h History) []Found {
+	all := h.Run.NotVerified
+	for _, t := range h.Run.Targets {
+		all = lab.WithUnverified(all, t.NotVerified...)
+	}
+	var parts []string
+	for _, u := range all {
+		parts = append(parts, u.Setting()+" ("+u.Reason+")")
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []Found{{"", lab.Warning{Text: "nothing shows whether the kernel does what it was asked for: " + strings.Join(parts, "; ") +
+		". Only a difference that was measured tells that such a setting is in effect; that there is none says nothing of it"}}}
+}
+
 func fewRepetitions(h History) []Found {
 	fewest, cells := math.MaxInt, 0
 	var found []Found

@@ -287,6 +287,19 @@ func TestRunsByPrecisionAreJudgedByTheirOwnIntervals(t *testing.T) {
 	}
 }
 
+// All settings that nothing shows are in one warning, which taints no number by itself.
+func TestSettingsThatAreNotVerified(t *testing.T) {
+	audit := lab.Unverified{Factor: "cmdline:audit", Level: "0", Reason: "no log"}
+	run := lab.Run{NotVerified: []lab.Unverified{{Factor: "cmdline:threadirqs", Reason: "no place"}, audit}, Targets: []lab.RunTarget{{NotVerified: []lab.Unverified{audit}}}}
+	found := Run(run, func(func(lab.Repetition) bool) {})
+	if w := found[""]; len(w) != 1 || w[0].Code != "effect-not-verified" || !strings.Contains(w[0].Text, ": cmdline:audit=0 (no log); cmdline:threadirqs (no place).") || w[0].Tainted("read.iops") {
+		t.Errorf("%+v", w)
+	}
+	if found := Run(lab.Run{Targets: []lab.RunTarget{{}}}, func(func(lab.Repetition) bool) {}); len(found) != 0 {
+		t.Errorf("where all is verified: %+v", found)
+	}
+}
+
 func TestEmulatedGuest(t *testing.T) {
 	guest := func(emulated string) lab.RunTarget {
 		return lab.RunTarget{Target: "qemu:guest.yaml", Facts: []lab.Fact{{Key: "vm.hypervisor", Value: "qemu"}, {Key: "vm.emulated", Value: emulated}}}

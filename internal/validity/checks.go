@@ -751,6 +751,17 @@ func Checks() []Check {
 			Source: "tried with QEMU 7.2: 6,000 to 7,500 random reads a second of an emulated NVMe disk",
 		},
 		{
+			Code:   "effect-not-verified",
+			Title:  "Nothing shows whether a setting is in effect",
+			Run:    effectNotVerified,
+			Taints: "nothing by itself: what no difference says of that setting",
+			When: "a kernel was started with an argument, and neither /proc and /sys nor the kernel's log show what it does. One that is seen to do " +
+				"nothing ends the run",
+			Do: "look at its spelling, and whether this kernel has it; a difference that was measured shows that it is in effect",
+			Source: "nvme.io_queue_depth=2 did nothing in a guest whose modules did not read the command line, and an ablation called it harmless; " +
+				"the table of arguments names the kernel's documentation for each (docs/boot.md)",
+		},
+		{
 			Code:   "few-repetitions",
 			Title:  "Too few repetitions for a spread",
 			Run:    fewRepetitions,

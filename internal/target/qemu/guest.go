@@ -194,6 +194,9 @@ func (g *Guest) Caveats(ctx context.Context) []string {
 	return caveats
 }
 
+// Arguments are those that its description has for the kernel.
+func (g *Guest) Arguments() []string { return slices.Clone(g.file.Arguments) }
+
 // Levels are the levels of the machine's settings as the guest was last started, by name.
 func (g *Guest) Levels() map[string]string {
 	levels := map[string]string{}

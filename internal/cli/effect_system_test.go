@@ -1,0 +1,101 @@
+//go:build system
+
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/ablation"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+// readSuite is a suite with one short load.
+func readSuite(t *testing.T, v victim) string {
+	t.Helper()
+	suite := filepath.Join(filepath.Dir(v.suite), "read.yaml")
+	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, iodepth: 8, ioengine: libaio, direct: 1, runtime: 1s, time_based: 1}}\n"
+	if err := os.WriteFile(suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return suite
+}
+
+// A guest is started with an argument whose effect its kernel shows, with one of which nothing is shown, and with one that its description has: what
+// is not verified is so in the store, in the JSON and on the page.
+func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
+	v := newVictim(t)
+	suite, guest := readSuite(t, v), guestFile(t)
+	described, err := os.ReadFile(guest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(guest, append(described, "arguments: [audit=0, norandmaps]\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := v.command("ablate", suite, "/dev/nvme0n1", "--on", "qemu:"+guest, "--setting", "cmdline:nvme.io_queue_depth=2", "--setting", "cmdline:threadirqs",
+		"--alone", "--blocks", "1", "--seed", "1").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	unseen := "no place is known where a kernel shows it"
+	run := v.only().Run
+	if want := []lab.Unverified{{Factor: "cmdline:threadirqs", Reason: unseen}}; !slices.Equal(run.NotVerified, want) {
+		t.Errorf("of the settings: %+v\n%s", run.NotVerified, out)
+	}
+	if want := []lab.Unverified{{Factor: "cmdline:norandmaps", Reason: unseen}}; !slices.Equal(run.Targets[0].NotVerified, want) {
+		t.Errorf("of the guest's own arguments: %+v", run.Targets[0].NotVerified)
+	}
+	i := slices.IndexFunc(run.Warnings, func(w lab.Warning) bool { return w.Code == "effect-not-verified" })
+	if i < 0 || !strings.Contains(run.Warnings[i].Text, "cmdline:norandmaps ("+unseen+"); cmdline:threadirqs (") || strings.Contains(run.Warnings[i].Text, "nvme") {
+		t.Errorf("warnings: %+v", run.Warnings)
+	}
+
+	shown, err := v.command("ablate", "--show", "last", "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d ablation.Document
+	if err := json.Unmarshal(shown, &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range d.Settings {
+		if want := map[bool]string{true: unseen}[s.Factor == "cmdline:threadirqs"]; s.NotVerified != want || s.Verdict == ablation.Same {
+			t.Errorf("%s: %s (%q)", s, s.Verdict, s.NotVerified)
+		}
+	}
+	page := filepath.Join(t.TempDir(), "page.html")
+	if out, err := v.command("report", "last", "-o", page).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(text), "undecided, not verified") || !strings.Contains(string(text), "effect-not-verified") {
+		t.Errorf("the page says nothing of it: %v", err)
+	}
+}
+
+// An argument that does nothing ends the run before anything is measured.
+func TestAnArgumentWithoutEffectIsRefused(t *testing.T) {
+	v := newVictim(t)
+	suite, guest := readSuite(t, v), guestFile(t)
+	described, err := os.ReadFile(guest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(guest, append(described, "arguments: [nvme.io_queue_dept=2]\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := v.command("run", suite, "/dev/nvme0n1", "--on", "qemu:"+guest).CombinedOutput()
+	says := "was started with nvme.io_queue_dept=2, which has no effect: the kernel's log says \"nvme: unknown parameter 'io_queue_dept' ignored\""
+	if err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), says) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if b, err := store.Open(v.store).Find("last"); err == nil {
+		t.Errorf("there is a run: %+v", b.Run)
+	}
+}
