@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -153,7 +152,7 @@ func sysctlsApart(good, bad string) ([]string, error) {
 	}
 	texts := make([]string, 2)
 	for i, name := range []string{good, bad} {
-		data, err := os.ReadFile(name)
+		data, err := readInput(name)
 		if err != nil {
 			return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -100,7 +99,7 @@ func unsearched(rest []diff.Difference) *lab.Unsearched {
 
 // readBuild reads a file with the configuration of a kernel.
 func readBuild(name string) (diff.Side, error) {
-	data, err := os.ReadFile(name)
+	data, err := readInput(name)
 	if err != nil {
 		return diff.Side{}, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
 	}

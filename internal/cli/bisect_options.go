@@ -92,7 +92,7 @@ func readConfiguration(name string) (text []byte, sum string, err error) {
 	if _, err := readBuild(name); err != nil {
 		return nil, "", err
 	}
-	data, err := os.ReadFile(name)
+	data, err := readInput(name)
 	if err != nil {
 		return nil, "", err
 	}

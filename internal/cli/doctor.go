@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -150,7 +149,7 @@ func loadRules(file string) (*rule.Set, error) {
 		return nil, err
 	}
 	if file != "" {
-		data, err := os.ReadFile(file)
+		data, err := readInput(file)
 		if err != nil {
 			return nil, &lab.Error{Kind: lab.Usage, What: "can't read the rules", Err: err}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ func loadSuite(name string) (suite.Suite, error) {
 	if !strings.ContainsRune(name, filepath.Separator) && filepath.Ext(name) == "" {
 		return suite.Load(name)
 	}
-	data, err := os.ReadFile(name)
+	data, err := readInput(name)
 	if err != nil {
 		return suite.Suite{}, &lab.Error{Kind: lab.Usage, What: "can't read the suite", Err: err}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -595,7 +594,7 @@ func (o *experimentOptions) read(kind string, args []string) ([]string, error) {
 	if ext := filepath.Ext(args[0]); ext != ".yaml" && ext != ".yml" {
 		return args, nil
 	}
-	data, err := os.ReadFile(args[0])
+	data, err := readInput(args[0])
 	if err != nil {
 		return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + args[0], Err: err}
 	}

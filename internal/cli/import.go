@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ headroom stages RUN sets them beside each other.`,
 			if err := p.tidy(c.Context(), s, here); err != nil {
 				return err
 			}
-			defer rarelyCollected()()
+			defer rarelyCollected(sources)()
 			b, err := p.importFiles(c.Context(), s, sources, order, label)
 			if err != nil {
 				return err
@@ -80,13 +81,28 @@ func importHelp() string {
 // rarelyCollected lets garbage grow to three times what lives, though not beyond 40 MiB in all, until the function it returns is
 // called. Nearly all that an import allocates is garbage by the next file, and less than ten megabytes are in use: to collect as often
 // as usual takes a twelfth of the time; more seldom than this saves nothing, since fresh memory is not in the processor's cache.
-func rarelyCollected() (restore func()) {
-	percent, limit := debug.SetGCPercent(300), debug.SetMemoryLimit(40<<20)
+// A large file takes a few times its size, and must not have all the time go into finding that nothing can be given back.
+func rarelyCollected(sources []ingest.Source) (restore func()) {
+	var largest int64
+	for _, s := range sources {
+		if info, err := os.Stat(s.Name); err == nil && info.Mode().IsRegular() {
+			largest = max(largest, info.Size())
+		}
+	}
+	percent, limit := debug.SetGCPercent(300), debug.SetMemoryLimit(40<<20+8*largest)
 	return func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) }
 }
 
 func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, label string) (*store.Bundle, error) {
-	if len(sources) == 1 {
+	open := func(name string) (fs.File, error) { return openInput(name) }
+	if len(sources) == 1 && sources[0].Name == standardInput {
+		in := bufio.NewReaderSize(p.Stdin, 64<<10)
+		if head, _ := in.Peek(2048); store.IsExport(head) { // less than that is no export
+			b, err := s.ImportExport(in)
+			return p.labelled(s, b, label, err)
+		}
+		open = func(string) (fs.File, error) { return pipedFile{in}, nil }
+	} else if len(sources) == 1 {
 		name := sources[0].Name
 		ours, err := isRun(name)
 		if err != nil {
@@ -99,8 +115,20 @@ func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ing
 			return p.importRun(s, name, label)
 		}
 	}
-	return p.importResults(ctx, s, sources, order, label)
+	return p.importResults(ctx, s, sources, order, open, label)
 }
+
+// pipedFile is what another program hands on, as a file.
+type pipedFile struct{ io.Reader }
+
+func (pipedFile) Stat() (fs.FileInfo, error) { return pipedInfo{}, nil }
+func (pipedFile) Close() error               { return nil }
+
+// pipedInfo is what is known of it.
+type pipedInfo struct{ fs.FileInfo }
+
+func (pipedInfo) IsDir() bool       { return false }
+func (pipedInfo) Mode() fs.FileMode { return 0 }
 
 // isRun says whether name is a run of headroom's own: the folder of one, or an export.
 func isRun(name string) (bool, error) {
@@ -112,9 +140,12 @@ func isRun(name string) (bool, error) {
 		_, err := store.OpenBundle(name)
 		return err == nil, nil
 	}
-	f, err := os.Open(name)
+	f, err := openInput(name)
 	if err != nil {
 		return false, err
+	}
+	if !info.Mode().IsRegular() {
+		return false, f.Close() // what is read of a pipe is gone
 	}
 	defer f.Close()
 	head := make([]byte, 2048)
@@ -127,6 +158,10 @@ func isRun(name string) (bool, error) {
 
 func (p *program) importRun(s *store.Store, name, label string) (*store.Bundle, error) {
 	b, err := s.Adopt(name)
+	return p.labelled(s, b, label, err)
+}
+
+func (p *program) labelled(s *store.Store, b *store.Bundle, label string, err error) (*store.Bundle, error) {
 	if err != nil || label == "" {
 		return b, err
 	}
@@ -134,14 +169,14 @@ func (p *program) importRun(s *store.Store, name, label string) (*store.Bundle, 
 }
 
 // importResults reads other tools' files into a new run. It is all or nothing.
-func (p *program) importResults(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, label string) (*store.Bundle, error) {
+func (p *program) importResults(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, open ingest.Opener, label string) (*store.Bundle, error) {
 	header := lab.Run{ID: store.NewID(), Label: label, Status: lab.Running, Source: lab.Imported, Created: time.Now(), Version: p.Version, Command: p.Args}
 	w, err := s.Create(header)
 	if err != nil {
 		return nil, err
 	}
 	sink := &importSink{writer: w, latency: map[string]map[string]lab.Histogram{}}
-	read, err := ingest.ImportStages(ctx, sources, order, func(name string) (fs.File, error) { return os.Open(name) }, sink)
+	read, err := ingest.ImportStages(ctx, sources, order, open, sink)
 	if err == nil {
 		err = w.Commit()
 	}

@@ -86,7 +86,7 @@ func (s *ascent) guest(name string) *climbedGuest {
 // startGuest reads what a guest is, and starts it when it can serve as rungs.
 func (s *ascent) startGuest(ctx context.Context, name string) (target.Target, error) {
 	path := strings.TrimPrefix(name, guestScheme)
-	text, err := os.ReadFile(path)
+	text, err := readInput(path)
 	if err != nil {
 		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the guest's description", Err: err}
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -175,7 +174,7 @@ func publishedTables(name string) ([]reference.Table, error) {
 	if strings.HasPrefix(name, reference.Prefix) {
 		return reference.BuiltInTables(name)
 	}
-	f, err := os.Open(name)
+	f, err := openInput(name)
 	if err != nil {
 		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the published table " + name, Err: err}
 	}

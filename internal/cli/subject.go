@@ -42,7 +42,7 @@ func (p *program) subject(ctx context.Context, name string, limit time.Duration)
 	if name == standardInput {
 		return readSubject("standard input", p.Stdin)
 	}
-	f, err := os.Open(name)
+	f, err := openInput(name)
 	if err == nil {
 		defer f.Close()
 		if !isFolder(name) {

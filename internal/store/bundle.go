@@ -14,8 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
-
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
 )
@@ -109,15 +107,15 @@ func readSegment(name string, yield func(lab.Repetition, error) bool) bool {
 	defer f.Close()
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for number := 1; ; number++ {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && len(line) == 0 {
+		line, err := readLine(lines)
+		if errors.Is(err, io.EOF) {
 			return true
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return yield(lab.Repetition{}, err) && false
-		}
 		var rep lab.Repetition
-		if err := json.Unmarshal(line, &rep); err != nil {
+		if err == nil {
+			err = json.Unmarshal(line, &rep)
+		}
+		if err != nil {
 			return yield(lab.Repetition{}, &lab.Error{What: fmt.Sprintf("damaged: %s, line %d", name, number), Err: err,
 				Hints: []string{"the raw output of the same repetitions is in raw/ beside it"}}) && false
 		}
@@ -136,13 +134,32 @@ func (b *Bundle) countRepetitions() (int, error) {
 	}
 	total := 0
 	for _, n := range segments {
-		data, err := os.ReadFile(filepath.Join(b.dir, "repetitions", fmt.Sprintf("%06d.jsonl", n)))
+		lines, err := countLines(filepath.Join(b.dir, "repetitions", fmt.Sprintf("%06d.jsonl", n)))
 		if err != nil {
 			return 0, err
 		}
-		total += bytes.Count(data, []byte{'\n'})
+		total += lines
 	}
 	return total, nil
+}
+
+func countLines(name string) (int, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	buffer, lines := make([]byte, 64<<10), 0
+	for {
+		n, err := f.Read(buffer)
+		lines += bytes.Count(buffer[:n], []byte{'\n'})
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
 }
 
 // Raw yields the raw files of the run, in the order in which they were saved.
@@ -170,7 +187,7 @@ func readArchive(name string, yield func(lab.RawFile, error) bool) bool {
 		return fail(err)
 	}
 	defer f.Close()
-	dec, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	dec, err := unpack(f)
 	if err != nil {
 		return fail(err)
 	}
@@ -184,7 +201,7 @@ func readArchive(name string, yield func(lab.RawFile, error) bool) bool {
 		if err != nil {
 			return fail(err)
 		}
-		data, err := io.ReadAll(archive)
+		data, err := readMember(h, archive)
 		if err != nil {
 			return fail(err)
 		}

@@ -123,7 +123,7 @@ func (b *Bundle) Facts(role string, when When) (d facts.Document, ok bool, err e
 	damaged := func(err error) error {
 		return &lab.Error{What: "the facts of run " + b.Run.ID + " are damaged", Err: fmt.Errorf("%s: %w", name, err)}
 	}
-	decoder, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	decoder, err := unpack(f)
 	if err != nil {
 		return d, false, damaged(err)
 	}
@@ -156,7 +156,7 @@ func (b *Bundle) EachFact(role string, when When) iter.Seq2[lab.Fact, error] {
 			return
 		}
 		defer f.Close()
-		decoder, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		decoder, err := unpack(f)
 		if err != nil {
 			yield(lab.Fact{}, err)
 			return

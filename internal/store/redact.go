@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -122,12 +123,13 @@ func redactedFacts(r facts.Redactor, data []byte) ([]byte, error) {
 }
 
 func redactedRaw(r facts.Redactor, data []byte) ([]byte, error) {
-	plain, err := unpacked(data)
+	plain, err := unpack(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
+	defer plain.Close()
 	var out bytes.Buffer
-	from, to := tar.NewReader(bytes.NewReader(plain)), tar.NewWriter(&out)
+	from, to := tar.NewReader(plain), tar.NewWriter(&out)
 	for {
 		h, err := from.Next()
 		if err == io.EOF {
@@ -136,7 +138,7 @@ func redactedRaw(r facts.Redactor, data []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		content, err := io.ReadAll(from)
+		content, err := readMember(h, from)
 		if err != nil {
 			return nil, err
 		}
@@ -156,12 +158,16 @@ func redactedRaw(r facts.Redactor, data []byte) ([]byte, error) {
 }
 
 func unpacked(data []byte) ([]byte, error) {
-	decoder, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1))
+	decoder, err := unpack(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
 	defer decoder.Close()
-	return io.ReadAll(decoder)
+	plain, err := io.ReadAll(io.LimitReader(decoder, maxFacts+1))
+	if err == nil && len(plain) > maxFacts {
+		err = fmt.Errorf("it unpacks to more than %d MiB", maxFacts>>20)
+	}
+	return plain, err
 }
 
 func packed(plain []byte) ([]byte, error) {

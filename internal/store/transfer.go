@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"headroom/internal/lab"
 )
 
@@ -54,8 +56,13 @@ func addFile(archive *tar.Writer, name, as string) error {
 	return err
 }
 
-// maxImported bounds what an archive from elsewhere may unpack to in one file.
-const maxImported = 8 << 30
+// The bounds of an archive from elsewhere. A run that is measured adds two files a repetition, and a segment is some tens of megabytes: a run of
+// a week has a twentieth of this.
+const (
+	mostEntries     = 400_000
+	mostImportedOne = 8 << 30
+	mostImported    = 64 << 30
+)
 
 // IsExport says whether head, the first bytes of a file, begin an archive that Export wrote: a tar whose first file
 // is a bundle's.
@@ -93,6 +100,9 @@ func (s *Store) Adopt(name string) (*Bundle, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no plain file", name)
 	}
 	if !info.IsDir() {
 		f, err := os.Open(name)
@@ -133,10 +143,8 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 	if err := os.WriteFile(filepath.Join(dir, importedName), nil, 0o644); err != nil {
 		return nil, err
 	}
-	for _, sub := range append(folders(), ".") {
-		if err := syncDir(filepath.Join(dir, sub)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+	if err := syncAll(dir); err != nil {
+		return nil, err
 	}
 	if err := os.Rename(dir, filepath.Join(s.runs(), id)); err != nil {
 		return nil, err
@@ -156,7 +164,8 @@ func (s *Store) unpack(r io.Reader, dir string) (id string, err error) {
 		}
 	}
 	archive := tar.NewReader(r)
-	for {
+	var total int64
+	for entries := 1; ; entries++ {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return id, nil
@@ -168,8 +177,14 @@ func (s *Store) unpack(r io.Reader, dir string) (id string, err error) {
 		if id == "" {
 			id = folder
 		}
-		if folder != id || h.Typeflag != tar.TypeReg || !bundleFile(rest) || h.Size > maxImported {
+		if folder != id || !bundleFile(rest) {
 			return "", fmt.Errorf("unexpected entry %q", h.Name)
+		}
+		if err := checkMember(h, mostImportedOne); err != nil {
+			return "", err
+		}
+		if total += h.Size; total > mostImported || entries > mostEntries {
+			return "", fmt.Errorf("it is larger than any run: more than %d GiB or %d files", mostImported>>30, mostEntries)
 		}
 		if err := unpackFile(archive, filepath.Join(dir, filepath.FromSlash(rest))); err != nil {
 			return "", err
@@ -183,7 +198,17 @@ func unpackFile(r io.Reader, name string) error {
 		return err
 	}
 	_, err = io.Copy(f, r)
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(err, f.Close())
+}
+
+// syncAll has all that was written to the file system of a folder survive a power cut. To flush each of many thousand files takes minutes.
+func syncAll(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return unix.Syncfs(int(d.Fd()))
 }
 
 // bundleFile says whether rest is the name of a file that a bundle has.
