@@ -14,12 +14,11 @@ import (
 var version = "unknown"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signals := make(chan os.Signal, 8) // none of several that come at once is lost
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A reader that goes away (| head) must not end the process in the midst of a run: the write fails instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	// After the first signal the run ends in order; a second one ends the process at once.
-	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Run(ctx, cli.Surroundings{
-		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version,
+	os.Exit(cli.Run(context.Background(), cli.Surroundings{
+		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version, Signals: signals, Exit: os.Exit,
 	}))
 }

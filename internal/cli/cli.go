@@ -34,6 +34,9 @@ type Surroundings struct {
 	Stdout, Stderr io.Writer
 	Env            func(string) string
 	Version        string
+	// Signals are those that ask the program to stop, and Exit ends the process where one does not want to wait for that; nil for none.
+	Signals <-chan os.Signal
+	Exit    func(code int)
 	// AtStep is called before each step of saving a run; tests end the process there. Nil in the real program.
 	AtStep func(string)
 }
@@ -56,6 +59,8 @@ func Run(ctx context.Context, s Surroundings) int {
 	root.SetIn(s.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
+	ctx, ended := p.heedSignals(ctx)
+	defer ended()
 	err := root.ExecuteContext(ctx)
 	if err != nil && err.Error() != "" {
 		p.printError(err)
@@ -83,6 +88,9 @@ type program struct {
 	links qemu.Links
 	// saying is held for each thing that is said: targets that are opened at once say it at any time.
 	saying sync.Mutex
+	// carriedOut are the runs that the command has begun, and savedIn is where; guarded by saying.
+	carriedOut []string
+	savedIn    *store.Store
 }
 
 func (p *program) rootCommand() *cobra.Command {

@@ -21,10 +21,11 @@ const dieBefore = "HEADROOM_TEST_DIE_BEFORE"
 // The test binary is the command too: scripts and tests run it by the name headroom.
 func TestMain(m *testing.M) {
 	headroom := func() {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		context.AfterFunc(ctx, stop)
-		os.Exit(Run(ctx, Surroundings{
+		signals := make(chan os.Signal, 8)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		os.Exit(Run(context.Background(), Surroundings{
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test", AtStep: dier(),
+			Signals: signals, Exit: os.Exit,
 		}))
 	}
 	testscript.Main(m, map[string]func(){"headroom": headroom, pluginFile: headroom, completionFile: headroom})

@@ -210,6 +210,7 @@ func statusOf(err error, outcome runner.Outcome) lab.Status {
 }
 
 func (m *measurement) open() (*store.Writer, error) {
+	m.begins(m.store, m.run.ID)
 	if m.resume != nil {
 		w, err := m.store.Resume(m.resume)
 		if err != nil {

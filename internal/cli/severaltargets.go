@@ -633,6 +633,7 @@ func (t *together) begin(ctx context.Context) (*store.Writer, error) {
 }
 
 func (t *together) open() (*store.Writer, error) {
+	t.begins(t.store, t.run.ID)
 	if w := t.early; w != nil {
 		t.early = nil
 		return w, w.Update(func(r *lab.Run) { *r = t.run })

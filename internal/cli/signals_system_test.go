@@ -1,0 +1,123 @@
+//go:build system
+
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+const stoppedSysctl = "/proc/sys/vm/dirty_expire_centisecs"
+
+// stopped starts an ablation, and calls stop when it has changed a setting; after its end nothing may be left that it has changed or made.
+func stopped(t *testing.T, within []string, stop func(cmd *exec.Cmd)) {
+	t.Helper()
+	before := contentOf(t, stoppedSysctl)
+	v := newVictim(t)
+	argv := slices.Concat(within, []string{"headroom", "ablate", v.suite, v.place, "--store", v.store,
+		"--setting", "sysctl:vm.dirty_expire_centisecs=2900", "--blocks", "20"})
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does: a signal to the group is not for the test
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said += lines.Text() + "\n"
+		if stop != nil && strings.HasPrefix(lines.Text(), "set sysctl:") {
+			time.Sleep(150 * time.Millisecond) // in the midst of a load
+			stop(cmd)
+			stop = nil
+		}
+	}
+	_ = cmd.Wait()
+	if stop != nil && within == nil {
+		t.Fatalf("it changed nothing:\n%s", said)
+	}
+	if after := contentOf(t, stoppedSysctl); after != before {
+		t.Errorf("%s was %q and is %q\n%s", stoppedSysctl, before, after, said)
+	}
+	var out bytes.Buffer
+	restore := v.command("restore")
+	restore.Stdout, restore.Stderr = &out, &out
+	if err := restore.Run(); err != nil || out.String() != "nothing was left behind\n" {
+		t.Errorf("restore found %s%v, after\n%s", out.String(), err, said)
+	}
+	if rows, err := store.Open(v.store).List(); err != nil || len(rows) > 1 || len(rows) == 1 && rows[0].Status != lab.Interrupted {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// Two signals that come one right after the other are one wish: all is put back.
+func TestTwoSignalsAreOneWish(t *testing.T) {
+	for _, pause := range []time.Duration{5, 20, 500} {
+		stopped(t, nil, func(cmd *exec.Cmd) {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			time.Sleep(pause * time.Millisecond)
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		})
+	}
+}
+
+// timeout(1) sends its signal to the process, and then to the process's group.
+func TestTimeoutPutsAllBack(t *testing.T) {
+	for _, after := range []string{"1.5", "3"} {
+		stopped(t, []string{"timeout", after}, nil)
+	}
+}
+
+// A signal that comes clearly later cuts the clean-up short, which says so; restore does the rest.
+func TestALaterSignalCutsTheCleanUpShort(t *testing.T) {
+	v := newVictim(t)
+	// A process that does not end when asked holds the clean-up up.
+	suite := `version: 1
+name: slow
+place: directory
+repetitions: 1
+jobs:
+  - name: holds
+    exec: [sh, -c, "trap '' TERM; while :; do sleep 0.2; done"]
+    metrics: {rate: {match: 'rate ([0-9]+)', unit: 1/s, better: higher}}
+`
+	if err := os.WriteFile(v.suite, []byte(suite), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := v.command("run", v.suite, v.place)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); len(processesOf(t, v.place)) == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the command does not begin")
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	time.Sleep(sameWish + 200*time.Millisecond)
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
+	rows, err := store.Open(v.store).List()
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	want := "the clean-up was cut short; what run " + rows[0].ID[:4] + " has changed or made may be left; to put it back: headroom restore"
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) || !strings.Contains(said.String(), want) {
+		t.Errorf("exit code %d, it said\n%s", code, said.String())
+	}
+	v.verify("cut short", "")
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// A second signal is the first one come again, unless it comes clearly later; a third one is not.
+func TestWhatSignalsAskFor(t *testing.T) {
+	start := time.Unix(100, 0)
+	for name, c := range map[string]struct {
+		after []time.Duration
+		want  []wish
+	}{
+		"one":                    {[]time.Duration{0}, []wish{stopInOrder}},
+		"timeout(1)":             {[]time.Duration{0, 20 * time.Millisecond}, []wish{stopInOrder, already}},
+		"at the end of the time": {[]time.Duration{0, sameWish - 1}, []wish{stopInOrder, already}},
+		"clearly later":          {[]time.Duration{0, sameWish}, []wish{stopInOrder, cutShort}},
+		"twice, and later":       {[]time.Duration{0, 20 * time.Millisecond, time.Minute}, []wish{stopInOrder, already, cutShort}},
+		"three times":            {[]time.Duration{0, 20 * time.Millisecond, 40 * time.Millisecond}, []wish{stopInOrder, already, cutShort}},
+	} {
+		var s stopSignals
+		var got []wish
+		for _, after := range c.after {
+			got = append(got, s.heed(start.Add(after)))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// The first signal ends the context and says why; the third ends the process, and says what may be left.
+func TestSignalsEndTheContext(t *testing.T) {
+	signals, codes := make(chan os.Signal), make(chan int, 1)
+	var said strings.Builder
+	p := &program{Surroundings: Surroundings{Signals: signals, Exit: func(code int) { codes <- code }, Stderr: &said}}
+	ctx, ended := p.heedSignals(t.Context())
+	signals <- syscall.SIGTERM
+	<-ctx.Done()
+	err := &lab.Error{What: "stopped", Err: context.Cause(ctx)}
+	if !errors.Is(context.Cause(ctx), context.Canceled) || err.Error() != "stopped: terminated signal received" {
+		t.Errorf("%v", err)
+	}
+	signals <- syscall.SIGTERM
+	signals <- os.Interrupt
+	if code := <-codes; code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	ended()
+	if !strings.Contains(said.String(), "to put it back: headroom restore\n") {
+		t.Errorf("it said %q", said.String())
+	}
+}
