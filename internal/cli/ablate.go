@@ -42,5 +42,5 @@ func (p *program) ablateRun(c *cobra.Command, o experimentOptions, args []string
 	if err != nil || id == "" {
 		return err
 	}
-	return p.reportExperiment(id, ablating, o)
+	return p.reportExperiment(c.Context(), id, ablating, o)
 }

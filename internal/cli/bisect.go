@@ -167,7 +167,7 @@ func (p *program) bisectRun(c *cobra.Command, o experimentOptions, args []string
 	if err != nil || id == "" {
 		return err
 	}
-	if err := p.reportExperiment(id, bisecting, o); err != nil || o.show != "" {
+	if err := p.reportExperiment(c.Context(), id, bisecting, o); err != nil || o.show != "" {
 		return err
 	}
 	b, err := p.findExperiment(id, bisecting)

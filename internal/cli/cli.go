@@ -86,6 +86,8 @@ type program struct {
 	naming naming
 	// links connect the guests that a command starts.
 	links qemu.Links
+	// making has what commands are making that end at once.
+	making sync.WaitGroup
 	// saying is held for each thing that is said: targets that are opened at once say it at any time.
 	saying sync.Mutex
 	// carriedOut are the runs that the command has begun, and savedIn is where; guarded by saying.
@@ -117,30 +119,32 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		return usage(err.Error(), c.CommandPath()+" --help lists the flags")
 	})
 	root.PersistentFlags().StringVar(&p.storeDir, "store", "", "folder that runs are kept in (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
+	p.addReading(root,
+		p.suitesCommand(),
+		p.listCommand(),
+		p.showCommand(),
+		p.reportCommand(),
+		p.historyCommand(),
+		p.stagesCommand(),
+		p.exportCommand(),
+		p.rulesCommand(),
+		p.factorsCommand(),
+		p.referencesCommand(),
+	)
 	root.AddCommand(
 		p.runCommand(),
 		p.netCommand(),
 		p.nfsCommand(),
 		p.doctorCommand(),
 		p.factsCommand(),
-		p.suitesCommand(),
-		p.listCommand(),
-		p.showCommand(),
 		p.compareCommand(),
 		p.sweepCommand(),
 		p.ablateCommand(),
 		p.bisectCommand(),
 		p.ladderCommand(),
-		p.reportCommand(),
-		p.historyCommand(),
-		p.stagesCommand(),
-		p.exportCommand(),
 		p.importCommand(),
 		p.labelCommand(),
 		p.rmCommand(),
-		p.rulesCommand(),
-		p.factorsCommand(),
-		p.referencesCommand(),
 		p.restoreCommand(),
 	)
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))

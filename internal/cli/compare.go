@@ -86,7 +86,7 @@ target or on several.`,
 			if live.live {
 				return p.compareLive(c.Context(), live, o, args)
 			}
-			return p.compareRuns(args, o)
+			return p.interruptible(c.Context(), func() error { return p.compareRuns(args, o) })
 		},
 	}
 	f := c.Flags()

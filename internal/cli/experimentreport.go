@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"iter"
@@ -17,8 +18,12 @@ import (
 	"headroom/internal/sweep"
 )
 
-// reportExperiment shows a saved experiment of a kind.
-func (p *program) reportExperiment(ref, kind string, o experimentOptions) error {
+// reportExperiment shows a saved experiment of a kind. It ends at once when it is interrupted: all that was changed is put back by now.
+func (p *program) reportExperiment(ctx context.Context, ref, kind string, o experimentOptions) error {
+	return p.interruptible(ctx, func() error { return p.showExperiment(ref, kind, o) })
+}
+
+func (p *program) showExperiment(ref, kind string, o experimentOptions) error {
 	b, err := p.findExperiment(ref, kind)
 	if err != nil {
 		return err

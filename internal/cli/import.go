@@ -56,11 +56,13 @@ headroom stages RUN sets them beside each other.`,
 				return err
 			}
 			defer rarelyCollected(sources)()
-			b, err := p.importFiles(c.Context(), s, sources, order, label)
-			if err != nil {
-				return err
-			}
-			return p.printImported(s, b)
+			return p.interruptible(c.Context(), func() error {
+				b, err := p.importFiles(c.Context(), s, sources, order, label)
+				if err != nil {
+					return err
+				}
+				return p.printImported(s, b)
+			})
 		},
 	}
 	c.Flags().StringVar(&label, "label", "", "text to find the run by")
@@ -98,6 +100,7 @@ func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ing
 	if len(sources) == 1 && sources[0].Name == standardInput {
 		in := bufio.NewReaderSize(p.Stdin, 64<<10)
 		if head, _ := in.Peek(2048); store.IsExport(head) { // less than that is no export
+			defer p.unlessDone(ctx, s.DropImports)()
 			b, err := s.ImportExport(in)
 			return p.labelled(s, b, label, err)
 		}
@@ -112,7 +115,7 @@ func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ing
 			return nil, usage(name+" is a run of headroom's own, which has its stages or has none", "import it without --stage and --stages")
 		}
 		if ours {
-			return p.importRun(s, name, label)
+			return p.importRun(ctx, s, name, label)
 		}
 	}
 	return p.importResults(ctx, s, sources, order, open, label)
@@ -156,7 +159,8 @@ func isRun(name string) (bool, error) {
 	return store.IsExport(head[:n]), nil
 }
 
-func (p *program) importRun(s *store.Store, name, label string) (*store.Bundle, error) {
+func (p *program) importRun(ctx context.Context, s *store.Store, name, label string) (*store.Bundle, error) {
+	defer p.unlessDone(ctx, s.DropImports)()
 	b, err := s.Adopt(name)
 	return p.labelled(s, b, label, err)
 }
@@ -175,6 +179,7 @@ func (p *program) importResults(ctx context.Context, s *store.Store, sources []i
 	if err != nil {
 		return nil, err
 	}
+	defer p.unlessDone(ctx, func() error { return s.Remove(header.ID) })()
 	sink := &importSink{writer: w, latency: map[string]map[string]lab.Histogram{}}
 	read, err := ingest.ImportStages(ctx, sources, order, open, sink)
 	if err == nil {

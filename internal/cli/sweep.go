@@ -49,7 +49,7 @@ func (p *program) sweepRun(c *cobra.Command, o experimentOptions, args []string)
 	if err != nil || id == "" {
 		return err
 	}
-	return p.reportExperiment(id, sweeping, o)
+	return p.reportExperiment(c.Context(), id, sweeping, o)
 }
 
 // experimentRun measures, unless a saved run is to be shown, and returns the ID of the run to report; empty where there is nothing to

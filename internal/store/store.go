@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -37,6 +38,9 @@ type Store struct {
 	// atStep is called before each step of saving; tests crash there.
 	atStep func(step string)
 
+	mu sync.Mutex
+	// unpacking are the folders of imports that have not ended.
+	unpacking []string
 	// accepted are imported runs with which the user wants to go on, by their ids.
 	accepted []string
 }

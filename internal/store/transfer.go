@@ -84,6 +84,9 @@ func (s *Store) ImportExport(r io.Reader) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	s.unpacking = append(s.unpacking, building)
+	s.mu.Unlock()
 	defer os.RemoveAll(building) // does nothing once renamed
 	if err := os.Chmod(building, 0o755); err != nil {
 		return nil, err
@@ -93,6 +96,25 @@ func (s *Store) ImportExport(r io.Reader) (*Bundle, error) {
 		return nil, &lab.Error{Kind: lab.Usage, What: "not a run that headroom exported", Err: err}
 	}
 	return s.adopt(building, id)
+}
+
+// DropImports takes away what imports that are still going on have unpacked so far, so that they fail: one that has been adopted stays.
+func (s *Store) DropImports() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, dir := range s.unpacking {
+		// Once it has another name nothing more is written into it, or adopted.
+		gone := filepath.Join(s.runs(), ".removed-"+strings.TrimPrefix(filepath.Base(dir), "."))
+		if err := os.Rename(dir, gone); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, os.RemoveAll(gone))
+	}
+	return errors.Join(errs...)
 }
 
 // Adopt takes a run into the store from name: an exported file, or the folder of a bundle, which stays where it is.
