@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
 )
@@ -30,13 +28,13 @@ serial numbers, addresses, host and user names hidden, in what the load generato
   headroom export 7KQ4 --format run -o for-a-colleague.headroom`,
 		Args:              between(1, many, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			bundles, err := p.findAll(args)
 			if err != nil {
 				return err
 			}
 			if format == "run" {
-				return p.exportRun(bundles, output, o.Serials)
+				return p.exportRun(c.Context(), bundles, output, o.Serials)
 			}
 			return p.writeTo(output, format, p.present, bundles, o)
 		},
@@ -60,7 +58,7 @@ func formatHelp() string {
 	return b.String()
 }
 
-func (p *program) exportRun(bundles []*store.Bundle, output string, serials bool) error {
+func (p *program) exportRun(ctx context.Context, bundles []*store.Bundle, output string, serials bool) error {
 	if len(bundles) != 1 {
 		return usage("one run a file with --format run")
 	}
@@ -68,19 +66,11 @@ func (p *program) exportRun(bundles []*store.Bundle, output string, serials bool
 	if serials {
 		write = bundles[0].Export
 	}
-	if output == "" || output == "-" {
+	if ownOutput(output) {
 		if columns(p.Stdout) > 0 {
 			return usage("a run is not for a terminal", "name a file: -o FILE.headroom")
 		}
 		return write(p.unshown)
 	}
-	f, err := os.Create(output)
-	if err != nil {
-		return &lab.Error{What: "can't write " + output, Err: err}
-	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(output))
-	}
-	fmt.Fprintln(p.Stderr, "wrote "+output)
-	return nil
+	return p.writeOutput(ctx, output, write)
 }

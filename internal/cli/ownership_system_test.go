@@ -252,3 +252,35 @@ func TestCommandsInDirectoryOfAnother(t *testing.T) {
 		}
 	}
 }
+
+// A folder on the way to an output may be a link of somebody else's, and so lead anywhere.
+func TestOutputThroughLinkOfAnother(t *testing.T) {
+	h := newTheirs(t)
+	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	private := filepath.Join(h.base, "private")
+	h.must(os.Mkdir(private, 0o700))
+	h.must(os.WriteFile(filepath.Join(private, "page.html"), []byte("kept"), 0o600))
+	for link, to := range map[string]string{"folder": private, "page.html": h.secret} {
+		link = filepath.Join(h.place, link)
+		h.must(os.Symlink(to, link))
+		h.must(os.Lchown(link, other, other))
+	}
+	before := h.sum(h.secret)
+	for _, args := range [][]string{{"report", "last"}, {"export", "last", "--format", "run"}} {
+		out, err := h.command(append(args, "-o", filepath.Join(h.place, "folder", "page.html"))...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "folder is a link of user 65534") {
+			t.Errorf("%s: %v, want the reason: %s", args[0], err, out)
+		}
+		if out, err := h.command(append(args, "-o", filepath.Join(h.place, "page.html"))...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", args[0], err, out)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(private, "page.html")); err != nil || string(data) != "kept" {
+		t.Errorf("the file behind the link holds %.40q, %v", data, err)
+	}
+	if h.sum(h.secret) != before {
+		t.Error("what the link at its name led to was overwritten")
+	}
+}

@@ -2,17 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/store"
 	"headroom/internal/visible"
@@ -166,7 +164,7 @@ func rawCellsFlag(c *cobra.Command, raw *bool) {
 
 // writeTo writes runs to a file, which appears whole or not at all, or to standard output.
 func (p *program) writeTo(output, format string, write writer, bundles []*store.Bundle, o report.Options) error {
-	if output == "" || output == "-" {
+	if ownOutput(output) {
 		if format == "html" && columns(p.Stdout) > 0 {
 			return usage("a page is not for a terminal", "name a file: -o page.html")
 		}
@@ -179,21 +177,8 @@ func (p *program) writeTo(output, format string, write writer, bundles []*store.
 	return p.writeFile(output, page.Bytes())
 }
 
+// writeFile writes a text.
 func (p *program) writeFile(output string, data []byte) error {
-	data = []byte(visible.Text(string(data))) // some day somebody shows the file on a terminal
-	tmp, err := os.CreateTemp(filepath.Dir(output), "."+filepath.Base(output)+".*")
-	if err != nil {
-		return &lab.Error{What: "can't write " + output, Err: err}
-	}
-	defer os.Remove(tmp.Name()) // does nothing once renamed
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), output)
-	}
-	if err != nil {
-		return &lab.Error{What: "can't write " + output, Err: err}
-	}
-	fmt.Fprintln(p.Stderr, "wrote "+output)
-	return nil
+	shown := visible.Text(string(data)) // some day somebody shows the file on a terminal
+	return p.writeOutput(context.Background(), output, func(w io.Writer) error { _, err := io.WriteString(w, shown); return err })
 }
