@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint system test-guests test-kernel test-kube image build bench install clean
+.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube image build bench install clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
@@ -28,8 +28,14 @@ fast: ## the tests that need no root, no network and no installed tool
 lint: ## what the compiler does not see
 	@scripts/lint
 
+fuzz: ## every fuzz target in turn, MINUTES in all (60)
+	@scripts/fuzz $(or $(MINUTES),60)
+
 system: ## the tests with real disks, file systems and browsers; as root
 	@scripts/test system
+
+kills: ## COUNT times (10,000): kill it with SIGKILL, restore, and check that nothing is left or lost; as root, an hour
+	@scripts/kills $(COUNT) $(MINUTES)
 
 test-guests: ## longer experiments in guests: emulated where KVM does not work
 	@scripts/test guests

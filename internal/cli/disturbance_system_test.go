@@ -27,6 +27,7 @@ import (
 // (ABBA), and the interval of the ratio of what they report must lie close to 1.
 
 func TestDisturbanceOnARateLimitedFile(t *testing.T) {
+	forBench(t)
 	// Pairs are measured, and more up to most while the interval is wider than within: what is waited for is a sharp answer on
 	// a noisy machine, not a certain one.
 	const pairs, most, within = 12, 24, 0.005
@@ -95,6 +96,7 @@ func TestDisturbanceOnARateLimitedFile(t *testing.T) {
 // on by turns, 50 ms each, in random order: neighbours on the same hardware change the speed of such a load by half from one
 // second to the next, and two slices side by side share their luck, as two processes one after the other do not.
 func TestDisturbanceOnTheNullEngine(t *testing.T) {
+	forBench(t)
 	const within = 0.02
 	suiteFile := filepath.Join(t.TempDir(), "idle.yaml")
 	text := "version: 1\nname: idle\ntitle: hardly a load\nplace: directory\nrepetitions: 1\njobs:\n" +

@@ -37,6 +37,7 @@ print(spent)
 // needs more of the caches, has taken 1.01 times as long as its neighbour [0.82, 1.15] on a machine where it was 0.84 times at other
 // hours. What the programs need is therefore told by the fastest of each; they take turns, so that both meet a quiet moment.
 func TestImportOfTenThousandDocuments(t *testing.T) {
+	forBench(t)
 	dir := t.TempDir()
 	many, few := filepath.Join(dir, "many"), filepath.Join(dir, "few")
 	for d, n := range map[string]int{many: 10_000, few: 1_000} {

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,29 +114,6 @@ func processesOf(t *testing.T, run string) []string {
 		}
 	}
 	return found
-}
-
-func TestKilledAtRandomMoments(t *testing.T) {
-	v := newVictim(t)
-	const kills = 50
-	random := rand.New(rand.NewPCG(1, 2))
-	for i := range kills {
-		cmd := v.command("run", v.suite, v.place)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		// A whole run takes about 2.5 s.
-		time.Sleep(time.Duration(random.IntN(2600)) * time.Millisecond)
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		v.verify(fmt.Sprintf("kill %d", i+1), stderr.String())
-		if t.Failed() {
-			return
-		}
-		clearStore(t, v.store)
-	}
 }
 
 func TestKilledAtEachStepOfSavingARun(t *testing.T) {

@@ -291,15 +291,17 @@ func TestLoadGeneratorsRunWhereTheyArePut(t *testing.T) {
 	cmd := h.experiment("sweep", "--factor", "pin:cpus=1,0", "--blocks", "1", "--set", "time=4s", "--set", "bitrate=50m", "--seed", "1")
 	h.begun(cmd, `each visited`)
 	where := map[string]bool{}
-	for _, cwd := range h.running() {
-		status, err := os.ReadFile(filepath.Join(filepath.Dir(cwd), "status"))
-		name, err2 := os.ReadFile(filepath.Join(filepath.Dir(cwd), "comm"))
-		if err != nil || err2 != nil || strings.TrimSpace(string(name)) != "iperf3" {
-			continue // of those that have ended, and the shells around it
+	for begun := time.Now(); len(where) == 0 && time.Since(begun) < time.Minute; time.Sleep(20 * time.Millisecond) { // until one has begun
+		for _, cwd := range h.running() {
+			status, err := os.ReadFile(filepath.Join(filepath.Dir(cwd), "status"))
+			name, err2 := os.ReadFile(filepath.Join(filepath.Dir(cwd), "comm"))
+			if err != nil || err2 != nil || strings.TrimSpace(string(name)) != "iperf3" {
+				continue // of those that have ended, and the shells around it
+			}
+			_, rest, _ := strings.Cut(string(status), "Cpus_allowed_list:")
+			cpus, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+			where[cpus] = true
 		}
-		_, rest, _ := strings.Cut(string(status), "Cpus_allowed_list:")
-		cpus, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
-		where[cpus] = true
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)

@@ -41,7 +41,7 @@ func parseMountInfo(data []byte) []mount {
 		for dash < len(f) && f[dash] != "-" {
 			dash++
 		}
-		if dash+2 >= len(f) || !path.IsAbs(f[4]) {
+		if dash+2 >= len(f) || !path.IsAbs(f[4]) || f[dash+1] == "" {
 			continue
 		}
 		m := mount{id: f[0], parent: f[1], device: f[2], root: unescape(f[3]), point: path.Clean(unescape(f[4])),

@@ -278,20 +278,17 @@ func runtime(params map[string]string) time.Duration {
 	return run
 }
 
-// sameValue says whether two values of a parameter mean the same: 4k and 4096, 60 and 1m.
-func sameValue(name, a, b string) bool {
-	if a == b {
-		return true
-	}
+// canonical is the same text for values of a parameter that mean the same: 4k and 4096, 60 and 1m.
+func canonical(name, v string) string {
 	switch parameters()[name] {
 	case blocks, extent, number:
-		x, errX := unit.ParseBytes(a)
-		y, errY := unit.ParseBytes(b)
-		return errX == nil && errY == nil && x == y
+		if n, err := unit.ParseBytes(v); err == nil {
+			return strconv.FormatInt(n, 10)
+		}
 	case duration:
-		x, errX := unit.ParseDuration(a)
-		y, errY := unit.ParseDuration(b)
-		return errX == nil && errY == nil && x == y
+		if d, err := unit.ParseDuration(v); err == nil {
+			return d.String()
+		}
 	}
-	return false
+	return v
 }

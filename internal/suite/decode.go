@@ -313,15 +313,18 @@ func (r *reporter) matrix(n *yaml.Node, own settings) []Axis {
 		if e.Value.Kind == yaml.SequenceNode && len(elements) == 0 {
 			r.At(e.Value, "list at least one value", "%s has no values", name)
 		}
+		taken := map[string]bool{}
 		for _, element := range elements {
 			v, ok := r.parameterValue(element, name)
 			if !ok {
 				continue
 			}
-			if slices.ContainsFunc(axis.Values, func(w string) bool { return sameValue(name, v, w) }) {
+			means := canonical(name, v)
+			if taken[means] {
 				r.At(element, "delete one of the two", "%s has the value %s twice", name, yamlfile.Quoted(v))
 				continue
 			}
+			taken[means] = true
 			axis.Values = append(axis.Values, v)
 		}
 		if len(axis.Values) == 0 {

@@ -185,6 +185,8 @@ func (r Result) Values() map[string]float64 {
 // Ran is how many seconds counted.
 func (r Result) Ran() float64 {
 	switch {
+	case r.Iterations == 0: // of which Values knows no rate
+		return 0
 	case r.Rate > 0:
 		return float64(r.Iterations) / r.Rate
 	case r.Mean > 0:

@@ -27,7 +27,7 @@ type cmdline struct {
 }
 
 // parseCmdline reads boot arguments. A double quote keeps spaces together, around the whole argument or around its value; there is
-// no other quoting and no escape.
+// no other quoting and no escape. GRUB puts quotes around a value with spaces, and not around one with other blanks.
 func parseCmdline(text string) (cmdline, error) {
 	var c cmdline
 	toInit := false
@@ -62,7 +62,7 @@ func parseArgument(word string) (argument, error) {
 	if value, ok := strings.CutPrefix(a.value, `"`); ok {
 		a.value = strings.TrimSuffix(value, `"`)
 	}
-	if strings.Contains(a.text(), `"`) || strings.ContainsAny(a.text(), "\x00\r\n") || a.name == "" || strings.ContainsAny(a.name, " \t") {
+	if strings.Contains(a.text(), `"`) || strings.ContainsAny(a.text(), "\x00\t\r\n\v\f") || a.name == "" || strings.Contains(a.name, " ") {
 		return argument{}, fmt.Errorf("%q is no boot argument that every loader hands on unchanged", word)
 	}
 	return a, nil
@@ -78,7 +78,7 @@ func (a argument) text() string {
 
 // String quotes the argument for the kernel.
 func (a argument) String() string {
-	if strings.ContainsAny(a.value, " \t") {
+	if strings.Contains(a.value, " ") {
 		return a.name + `="` + a.value + `"`
 	}
 	return a.text()
