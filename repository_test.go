@@ -307,6 +307,44 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// Each line of the table of threats names tests, and those are there.
+func TestThreatsNameTheirTests(t *testing.T) {
+	tests := map[string]bool{}
+	for _, f := range goFiles(t, true) {
+		for _, d := range f.tree.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasSuffix(f.name, "_test.go") {
+				tests[fn.Name.Name] = true
+			}
+		}
+	}
+	const title = "| what could happen | why it does not | tests |"
+	page := lines(t, "docs/security.md")
+	at := slices.Index(page, title)
+	if at < 0 {
+		t.Fatalf("docs/security.md has no table %q", title)
+	}
+	name := regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
+	threats := 0
+	for _, line := range page[at+2:] {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		threats++
+		named := name.FindAllStringSubmatch(line, -1)
+		if len(named) == 0 {
+			t.Errorf("no test holds: %s", line)
+		}
+		for _, n := range named {
+			if !tests[n[1]] {
+				t.Errorf("there is no %s, which is to hold: %s", n[1], line)
+			}
+		}
+	}
+	if threats == 0 {
+		t.Error("docs/security.md lists no threats")
+	}
+}
+
 // Every user-visible change brings a fragment, and fragments have a kind that the changelog knows.
 func TestChangelogFragments(t *testing.T) {
 	kinds := []string{"added", "changed", "fixed", "removed"}
