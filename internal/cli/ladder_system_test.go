@@ -30,21 +30,16 @@ jobs:
     fio: {rw: read, bs: 256k, iodepth: 4}
 `
 
-// rack is loop devices in memory, whose reads the kernel throttles for all loads of a cgroup.
+// rack is loop devices in memory, whose reads the kernel throttles.
 type rack struct {
 	arena
-	cgroup, suite string
+	throttled throttled
+	suite     string
 }
 
 func newRack(t *testing.T) rack {
 	t.Helper()
-	r := rack{arena: newArena(t)}
-	var err error
-	r.cgroup, err = os.MkdirTemp("/sys/fs/cgroup/blkio", "headroom-test-")
-	if err != nil {
-		t.Skip("no cgroup of the first version with blkio, which can limit reads: " + err.Error())
-	}
-	t.Cleanup(func() { _ = os.Remove(r.cgroup) })
+	r := rack{arena: newArena(t), throttled: newThrottled(t)}
 	r.suite = filepath.Join(t.TempDir(), "rungs.yaml")
 	if err := os.WriteFile(r.suite, []byte(ladderSuite), 0o644); err != nil {
 		t.Fatal(err)
@@ -82,24 +77,10 @@ func (r rack) loop(args ...string) string {
 	return device
 }
 
-// throttle lets loads read no more than so many bytes a second from a device.
-func (r rack) throttle(device string, bytes int) {
-	r.t.Helper()
-	number, err := os.ReadFile(filepath.Join("/sys/class/block", filepath.Base(device), "dev"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	limit := fmt.Sprintf("%s %d", strings.TrimSpace(string(number)), bytes)
-	if err := os.WriteFile(filepath.Join(r.cgroup, "blkio.throttle.read_bps_device"), []byte(limit), 0o644); err != nil {
-		r.t.Skip("this kernel can't limit reads of a cgroup: " + err.Error())
-	}
-}
-
-// climb runs ladder with --json in the cgroup.
+// climb runs ladder with --json in the control group.
 func (r rack) climb(args ...string) ladder.Document {
 	r.t.Helper()
-	argv := append([]string{"-c", `echo $$ > "$0/cgroup.procs" && exec "$@"`, r.cgroup, "headroom", "ladder", "--json", "--store", r.store}, args...)
-	cmd := exec.Command("sh", argv...)
+	cmd := r.throttled.command(append([]string{"headroom", "ladder", "--json", "--store", r.store}, args...)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -139,9 +120,9 @@ func TestLadderNamesASlowDrive(t *testing.T) {
 	var drives []string
 	for i := range 3 {
 		drives = append(drives, r.drive())
-		r.throttle(drives[i], 32*megabytes)
+		r.throttled.bytes(drives[i], 32*megabytes)
 	}
-	r.throttle(drives[2], 16*megabytes)
+	r.throttled.bytes(drives[2], 16*megabytes)
 	d := r.climb("--suite", r.suite, "--passes", "4", "--margin", "15%", strings.Join(drives, ","))
 	if rung := named(t, d); rung.Name != drives[2] || rung.Kind != ladder.Drive {
 		t.Errorf("%s is named, %s is slow", rung.Name, drives[2])
@@ -163,10 +144,10 @@ func TestLadderNamesWhatDrivesShare(t *testing.T) {
 	var parts []string
 	for i := range 3 {
 		part := r.loop("--direct-io=on", "--offset", fmt.Sprint(i*20*megabytes), "--sizelimit", fmt.Sprint(20*megabytes), shared)
-		r.throttle(part, 16*megabytes)
+		r.throttled.bytes(part, 16*megabytes)
 		parts = append(parts, part)
 	}
-	r.throttle(shared, 24*megabytes)
+	r.throttled.bytes(shared, 24*megabytes)
 	d := r.climb(append([]string{"--suite", r.suite, "--passes", "4", "--margin", "15%"}, append(slices.Clone(parts), strings.Join(parts, ","))...)...)
 	rung := named(t, d)
 	if rung.Kind != ladder.Together || len(rung.Places) != 3 {
@@ -186,8 +167,8 @@ func TestLadderNamesASlowVolume(t *testing.T) {
 		r := newRack(t)
 		drive := r.drive()
 		upper := r.loop("--direct-io=on", drive)
-		r.throttle(drive, 32*megabytes)
-		r.throttle(upper, c.limit*megabytes)
+		r.throttled.bytes(drive, 32*megabytes)
+		r.throttled.bytes(upper, c.limit*megabytes)
 		before := contents(t, drive)
 		d := r.climb("--suite", r.suite, "--passes", "4", "--margin", "15%", drive, upper)
 		if c.slow {

@@ -59,14 +59,18 @@ func loopOver(t *testing.T, device string) string {
 	return upper
 }
 
-// survey runs compare --layers with --json, in a cgroup where one is named.
-func (p pile) survey(cgroup string, args ...string) layers.Document {
+// survey runs compare --layers with --json.
+func (p pile) survey(args ...string) layers.Document {
 	p.t.Helper()
-	argv := append([]string{"headroom", "compare", "--layers", "--json", "--store", p.store}, args...)
-	if cgroup != "" {
-		argv = append([]string{"sh", "-c", `echo $$ > "$0/cgroup.procs" && exec "$@"`, cgroup}, argv...)
-	}
-	cmd := exec.Command(argv[0], argv[1:]...)
+	return p.surveyed(exec.Command("headroom", p.layersOf(args)...))
+}
+
+func (p pile) layersOf(args []string) []string {
+	return append([]string{"compare", "--layers", "--json", "--store", p.store}, args...)
+}
+
+func (p pile) surveyed(cmd *exec.Cmd) layers.Document {
+	p.t.Helper()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -91,24 +95,14 @@ func added(t *testing.T, d layers.Document, cell, metric string, layer int) laye
 	return layers.Interval{}
 }
 
-// A delay that is put at one layer is found there and nowhere else: a cgroup lets the load have 200 reads a second from the upper
+// A delay that is put at one layer is found there and nowhere else: a control group lets the load have 200 reads a second from the upper
 // loop device, 5 ms for each of reads that come one at a time.
 func TestLayersFindADelayWhereItIs(t *testing.T) {
 	p := newPile(t)
-	cgroup, err := os.MkdirTemp("/sys/fs/cgroup/blkio", "headroom-test-")
-	if err != nil {
-		t.Skip("no cgroup of the first version with blkio, which can limit reads: " + err.Error())
-	}
-	t.Cleanup(func() { _ = os.Remove(cgroup) })
-	number, err := os.ReadFile(filepath.Join("/sys/class/block", filepath.Base(p.upper), "dev"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	limit := fmt.Sprintf("%s 200", strings.TrimSpace(string(number)))
-	if err := os.WriteFile(filepath.Join(cgroup, "blkio.throttle.read_iops_device"), []byte(limit), 0o644); err != nil {
-		t.Skip("this kernel can't limit reads of a cgroup: " + err.Error())
-	}
-	d := p.survey(cgroup, p.lower, p.upper, p.files, "--size", "8m", "--set", "runtime=500ms", "--pairs", "6")
+	group := newThrottled(t)
+	group.reads(p.upper, 200)
+	args := p.layersOf([]string{p.lower, p.upper, p.files, "--size", "8m", "--set", "runtime=500ms", "--pairs", "6"})
+	d := p.surveyed(group.command(append([]string{"headroom"}, args...)...))
 	const metric, delay = "read.latency.mean", 5e-3
 	device, files := added(t, d, "randread-q1", metric, 1), added(t, d, "randread-q1", metric, 2)
 	t.Logf("figure: a delay of 5 ms at the second of three layers: found %.2f ms [%.2f, %.2f] there, %.2f ms [%.2f, %.2f] above it",
@@ -137,7 +131,7 @@ func TestLayersLeaveDevicesAlone(t *testing.T) {
 	p := pile{arena: newArena(t), lower: attachLoop(t, "ext4")}
 	p.upper = loopOver(t, p.lower)
 	before := contents(t, p.lower)
-	d := p.survey("", p.upper, p.lower, "--set", "runtime=200ms", "--pairs", "2")
+	d := p.survey(p.upper, p.lower, "--set", "runtime=200ms", "--pairs", "2")
 	if after := contents(t, p.lower); before != after {
 		t.Error("the device was written to")
 	}
@@ -152,7 +146,7 @@ func TestLayersLeaveDevicesAlone(t *testing.T) {
 			t.Errorf("a device was measured with %s", s.Params["rw"])
 		}
 	}
-	again := p.survey("", "--resume", d.Layers[1].Run)
+	again := p.survey("--resume", d.Layers[1].Run)
 	a, _ := json.Marshal([]any{d.Steps, d.Warnings})
 	b, _ := json.Marshal([]any{again.Steps, again.Warnings})
 	if string(a) != string(b) {
@@ -211,7 +205,7 @@ func TestLayersOfDeviceMapper(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
-	d := p.survey("", p.lower, "/dev/mapper/"+name, "--set", "runtime=500ms", "--pairs", "6")
+	d := p.survey(p.lower, "/dev/mapper/"+name, "--set", "runtime=500ms", "--pairs", "6")
 	if a := added(t, d, "randread-q1", "read.latency.mean", 1); a.Value < 4e-3 || a.Value > 8e-3 {
 		t.Errorf("a delay of 5 ms is found as %+v", a)
 	}
