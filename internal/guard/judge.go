@@ -96,9 +96,12 @@ func Judge(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) (Verdi
 	if !destroys(steps, onlyReads) {
 		return v, nil
 	}
-	for _, o := range []Override{consent.Destroy, consent.Sampled} {
-		if o != "" && string(o) != e.Identity.Token() {
-			return v, refuse(e, []string{fmt.Sprintf("%q does not name it", string(o))}, []string{howToName(e.Identity)})
+	for _, o := range []struct {
+		typed Override
+		right func(Identity) string
+	}{{consent.Destroy, howToName}, {consent.Sampled, howToSample}} {
+		if o.typed != "" && string(o.typed) != e.Identity.Token() {
+			return v, refuse(e, []string{fmt.Sprintf("%q does not name it", string(o.typed))}, []string{o.right(e.Identity)})
 		}
 	}
 	if len(r.use) > 0 {

@@ -134,6 +134,9 @@ func TestJudgeTakesNoSampleForEmpty(t *testing.T) {
 	for _, name := range []Override{"yes", "7681501126656"} {
 		v, err = Judge(e, writes(), false, Consent{Sampled: name})
 		refused(t, v, err, "does not name it")
+		if hints := hintsOf(err); !strings.Contains(hints, "--sampled") || strings.Contains(hints, "--destroy") {
+			t.Errorf("asked for a sample, the hints are %q", hints)
+		}
 	}
 	token := Override(e.Identity.Token())
 	for _, c := range []struct {
