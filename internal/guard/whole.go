@@ -152,6 +152,7 @@ func (s *scan) run(ctx context.Context, open func() (*directReader, error), tell
 		case <-tick.C:
 			tell()
 		case <-ctx.Done():
+			s.next(ctx) // waits for who is looking for a stretch: the file that tells them is closed when this returns
 			return ctx.Err()
 		case <-ended:
 			return s.failed
