@@ -148,6 +148,9 @@ func (s *Session) gather(ctx context.Context, a *attempt) error {
 		if state, err = r.job.Poll(ctx); err != nil || state.Done {
 			break
 		}
+		if r.floods(ctx) {
+			break
+		}
 		if time.Now().After(end) {
 			r.timedOut = true
 			break

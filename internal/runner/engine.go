@@ -126,6 +126,15 @@ type ended struct {
 	spent facts.Spent
 }
 
+// floods says whether the job has printed more than it may by now. A target that can't tell is one whose job ends soon, or whose counters can't
+// be read any more either.
+func (e *ended) floods(ctx context.Context) bool {
+	if n, err := e.job.Size(ctx, "stdout", "stderr", outputName); err == nil && n > mostPrinted {
+		e.flood = n
+	}
+	return e.flood > 0
+}
+
 // mostSaid is how much of either end of what was printed is searched for what went wrong.
 const mostSaid = 64 << 10
 

@@ -360,9 +360,7 @@ func (s *Session) await(ctx context.Context, running *ended, l load) error {
 			if err := s.look(ctx, running, taken, l); err != nil {
 				return err
 			}
-			// A target that can't tell is one whose job ends soon, or whose counters can't be read any more either.
-			if n, err := running.job.Size(ctx, "stdout", "stderr", outputName); err == nil && n > mostPrinted {
-				running.flood = n
+			if running.floods(ctx) {
 				return nil
 			}
 			e := s.progress(ctx, running.job, l, taken)
