@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,7 +79,7 @@ func (p *program) accept(s *store.Store, b *store.Bundle) error {
 		s.Accept(b)
 	}
 	err = s.Resumable(b)
-	if e, ok := err.(*lab.Error); ok && !p.trust {
+	if e, ok := errors.AsType[*lab.Error](err); ok && !p.trust {
 		e.Hints = append(e.Hints, "where all of the above may be done here: add --trust")
 	}
 	return err
@@ -108,7 +109,10 @@ func carriedOut(run lab.Run) ([]string, error) {
 		add("search for programs in:", c.Path)
 	}
 	for _, t := range run.Targets {
-		add("on:", slices.DeleteFunc([]string{t.Target, t.Place.Path}, func(s string) bool { return s == "" }))
+		add("on:", given(t.Target, t.Place.Path))
+	}
+	for _, pair := range run.Network {
+		add("traffic from "+pair.Client+" to "+pair.Server+":", []string{pair.Address, fmt.Sprintf("port %d", pair.Port)})
 	}
 	for _, c := range run.Cells {
 		add("load "+c.Job+":", append([]string{c.Engine}, assigned(c.Params)...))
@@ -128,11 +132,16 @@ func carriedOut(run lab.Run) ([]string, error) {
 		for _, job := range su.Jobs {
 			if job.Exec != nil {
 				command(job.Exec.Command)
+			} else {
+				add("load "+job.Name+":", append([]string{lab.EngineFio}, assigned(job.Fio)...))
 			}
 		}
-		ends := []string{n.Client, n.Server, n.Export, n.Path, n.Mounted, n.Guest}
-		add("NFS, client and server:", slices.DeleteFunc(ends, func(s string) bool { return s == "" }))
+		add("NFS, client and server:", given(n.Client, n.Server, n.Export, n.Path, n.Mounted, n.Guest, n.GuestPlace))
+		add("NFS, addresses of the server:", n.Addresses)
+		add("NFS, transports:", n.Transports)
 		add("NFS, mount options:", n.Options)
+		add("NFS, parameters of every load:", n.Set)
+		add("NFS, size of the scratch file:", given(n.Size))
 		upsets(n.Events, add)
 	}
 	upsets(run.Upsets, add)
@@ -150,10 +159,12 @@ func carriedOut(run lab.Run) ([]string, error) {
 			add("boots of:", []string{e.BootOn})
 		}
 		if e.Commits != nil {
+			add("commits of "+e.Commits.Tree+":", given(e.Commits.Good, e.Commits.Bad))
 			add("build in a tree of "+e.Commits.Tree+":", e.Commits.Build)
 		}
 		if e.Kernels != nil {
 			add("build kernels of:", append([]string{e.Kernels.Tree}, e.Kernels.Make...))
+			add("between the configurations:", given(e.Kernels.Good, e.Kernels.Bad))
 		}
 	}
 	for _, a := range run.Arms {
@@ -173,6 +184,11 @@ func upsets(all []lab.Upset, add func(what string, argv []string)) {
 			add("event on "+u.Target+", setting:", []string{u.Factor, u.Level})
 		}
 	}
+}
+
+// given leaves out what is empty.
+func given(words ...string) []string {
+	return slices.DeleteFunc(words, func(s string) bool { return s == "" })
 }
 
 func assigned(values map[string]string) []string {
