@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"headroom/internal/lab"
 	"headroom/internal/runner"
@@ -64,7 +63,7 @@ func (m *measurement) bringFio(ctx context.Context, saver runner.Saver) error {
 	if !ok {
 		return usage("nothing needs to be copied to "+m.target.Name(), "without --bring-fio its own fio is used")
 	}
-	data, err := os.ReadFile(m.options.bringFio)
+	data, err := readProgram(m.options.bringFio)
 	if err != nil {
 		return &lab.Error{Kind: lab.Usage, What: "can't read --bring-fio", Err: err}
 	}

@@ -47,16 +47,24 @@ func nameOfKind(m fs.FileMode) string {
 	return "a device"
 }
 
+// mostProgram is the largest program that is copied to a target; a static fio with all engines has some ten megabytes.
+const mostProgram = 512 << 20
+
 // readInput reads a file of moderate size that the user named.
-func readInput(name string) ([]byte, error) {
+func readInput(name string) ([]byte, error) { return readUpTo(name, mostInput) }
+
+// readProgram reads a program that the user named.
+func readProgram(name string) ([]byte, error) { return readUpTo(name, mostProgram) }
+
+func readUpTo(name string, most int64) ([]byte, error) {
 	f, err := openInput(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, mostInput+1))
-	if err == nil && len(data) > mostInput {
-		err = &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s is larger than %d MiB", name, mostInput>>20)}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s is larger than %d MiB", name, most>>20)}
 	}
 	return data, err
 }
