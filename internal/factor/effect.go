@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -55,8 +56,8 @@ func UnverifiedLevels(ctx context.Context, t target.Target, levels map[string]st
 	if err != nil {
 		return nil, err
 	}
-	for name, e := range effects {
-		factorName := "cmdline:" + name
+	for _, name := range slices.Sorted(maps.Keys(effects)) { // so that of several errors it is always the same
+		e, factorName := effects[name], "cmdline:"+name
 		if e.Missed && levels[factorName] != Found {
 			return nil, e.missed(t)
 		}
