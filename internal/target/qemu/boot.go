@@ -262,7 +262,7 @@ func (g *Guest) await(ctx context.Context, s start) error {
 			reason, _, _ = strings.Cut(reason, "\n")
 			return &target.NotStarted{Err: fmt.Errorf("its kernel panicked: %s", strings.TrimSpace(reason))}
 		case own && refused:
-			return &target.NotStarted{Err: fmt.Errorf("a module does not take its arguments of the kernel's command line: %s", strings.TrimSpace(unloaded))}
+			return &target.NotStarted{Err: fmt.Errorf("a module can't be loaded with the arguments that the kernel's command line has for it: %s", strings.TrimSpace(unloaded))}
 		case bytes.Contains(console, []byte(setupFailed)):
 			return errors.New("the commands of setup: failed")
 		case ended:

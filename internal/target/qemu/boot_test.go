@@ -71,7 +71,7 @@ $b insmod /modules/virtio_blk.ko || echo 'headroom: the module virtio_blk can no
 	}
 	defer p.stop(stopGrace)
 	err = (&Guest{dir: dir, process: p}).await(t.Context(), start{})
-	if _, ok := errors.AsType[*target.NotStarted](err); !ok || !strings.HasSuffix(err.Error(), "command line: nvme io_queue_depth=1") {
+	if _, ok := errors.AsType[*target.NotStarted](err); !ok || !strings.HasSuffix(err.Error(), "has for it: nvme io_queue_depth=1") {
 		t.Errorf("a module that refuses its arguments is told as %v", err)
 	}
 }
