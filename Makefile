@@ -35,7 +35,7 @@ system: ## the tests with real disks, file systems and browsers; as root
 	@scripts/test system
 
 kills: ## COUNT times (10,000): kill it with SIGKILL, restore, and check that nothing is left or lost; as root, an hour
-	@scripts/kills $(COUNT) $(MINUTES)
+	@scripts/kills "$(or $(COUNT),10000)" $(MINUTES)
 
 test-guests: ## longer experiments in guests: emulated where KVM does not work
 	@scripts/test guests

@@ -105,7 +105,7 @@ func (d *device) describe() string {
 		text += "; whether a program outside of this container has it open can't be seen"
 	}
 	if d.evidence.ProgramsUnread > 0 {
-		text += fmt.Sprintf("; what %d programs of other users have open can't be seen", d.evidence.ProgramsUnread)
+		text += fmt.Sprintf("; what %d of the other programs have open can't be seen", d.evidence.ProgramsUnread)
 	}
 	if d.evidence.FilesUnseen > 0 {
 		text += fmt.Sprintf("; %s on network file systems, which programs write to, could not be looked at", plural(d.evidence.FilesUnseen, "file"))

@@ -21,10 +21,10 @@ func ProgramsHidden(device string) lab.Warning {
 		Text: "programs outside of this container can't be seen, so nobody knows whether one of them has " + device + " open; start the container with --pid host"}
 }
 
-// ProgramsUnread is the same warning where it is some programs of other users whose open files could not be read.
+// ProgramsUnread is the same warning where it is some programs whose open files could not be read: they are other users', or wait for a device.
 func ProgramsUnread(device string, programs int) lab.Warning {
 	return lab.Warning{Code: "programs-hidden", Taints: []string{},
-		Text: fmt.Sprintf("what %d programs of other users have open can't be seen, so nobody knows whether one of them has %s open; run as root", programs, device)}
+		Text: fmt.Sprintf("what %d of the other programs have open can't be seen, so nobody knows whether one of them has %s open; run as root", programs, device)}
 }
 
 // DeviceSampled is the warning that a device was written to after a look at a sample of it. seen says how much that was, and missed how likely
