@@ -1,0 +1,371 @@
+package scripted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// run answers a short command: what is written down, then what every machine has.
+func (m *Machine) run(ctx context.Context, argv []string) (target.Output, error) {
+	line := lab.ShellQuote(argv)
+	m.mu.Lock()
+	m.ran = append(m.ran, line)
+	m.mu.Unlock()
+	var result Result
+	for _, f := range m.due(false, argv) {
+		f.then(&Event{Machine: m, Argv: argv, Result: &result})
+	}
+	if result.Hangs {
+		<-ctx.Done()
+		return target.Output{}, &lab.Error{What: "can't run " + argv[0], Command: argv, Err: ctx.Err()}
+	}
+	if result.Takes > 0 {
+		if err := pause(ctx, result.Takes); err != nil {
+			return target.Output{}, &lab.Error{What: "can't run " + argv[0], Command: argv, Err: err}
+		}
+	}
+	if result.Exit == 0 && result.Stdout == "" && result.Err == nil {
+		out, err := m.answer(argv)
+		result.Stdout, result.Stderr, result.Exit, result.Err = out.Stdout, out.Stderr, out.Exit, err
+	}
+	return target.Output{Stdout: []byte(result.Stdout), Stderr: []byte(result.Stderr), ExitCode: result.Exit}, result.Err
+}
+
+// answer is what a command prints and does.
+func (m *Machine) answer(argv []string) (Output, error) {
+	if m.Answer != nil {
+		if out, ok := m.Answer(argv); ok {
+			return out, nil
+		}
+	}
+	line := lab.ShellQuote(argv)
+	m.mu.Lock()
+	out, ok := m.answers[line]
+	absent := m.absent[path.Base(argv[0])]
+	m.mu.Unlock()
+	switch {
+	case ok:
+		return out, nil
+	case absent:
+		return Output{}, missing(argv)
+	}
+	if script, isScript := scriptOf(argv); isScript {
+		return m.script(script, argv)
+	}
+	l := &Load{Env: map[string]string{}}
+	if inner := l.unwrap(argv); len(inner) > 0 && len(inner) < len(argv) {
+		return m.answer(inner)
+	}
+	if do, ok := commands()[path.Base(argv[0])]; ok {
+		return do(m, argv)
+	}
+	return Output{}, m.strange(argv)
+}
+
+// script carries out a script of headroom's. Which one it is shows in what it says; no shell runs it, so that it can't touch this machine.
+func (m *Machine) script(script string, argv []string) (Output, error) {
+	args := argv[4:]
+	contains := func(text string) bool { return strings.Contains(script, text) }
+	switch {
+	case contains(`dd of="$2"`) && len(args) == 2:
+		if err := m.tree.write(args[1], []byte(args[0])); err != nil {
+			return Output{Stderr: "dd: error writing '" + args[1] + "': " + plain(err) + "\n", Exit: 1}, nil
+		}
+		return Output{}, nil
+	case contains(`set -C`) && contains(`seek="$2"`) && len(args) == 2:
+		if m.Exists(args[0]) {
+			return Output{Stderr: "sh: cannot create " + args[0] + ": File exists\n", Exit: 2}, nil
+		}
+		size, _ := strconv.ParseInt(args[1], 10, 64)
+		m.Sized(args[0], size)
+		return Output{}, nil
+	case contains(`command -v "$tool"`) && len(args) > 0:
+		return m.findTools(args), nil
+	case contains(`for f in $p`):
+		text := ""
+		for _, pattern := range args {
+			found, _ := fs.Glob(files{&Target{machine: m}}, strings.TrimPrefix(pattern, "/"))
+			for _, name := range found {
+				text += "/" + name + "\n"
+			}
+		}
+		return Output{Stdout: text}, nil
+	case contains(`signal=$1; mark=$2`) && len(args) == 5:
+		return m.signal(args[0], args[1], args[2]), nil
+	case contains(`ls -l /proc/[0-9]*/fd`):
+		return Output{}, nil // no program has anything open
+	}
+	l := &Load{Env: map[string]string{}}
+	if inner := l.unwrap(argv); len(inner) > 0 && len(inner) < len(argv) {
+		return m.answer(inner)
+	}
+	return Output{}, m.strange(argv)
+}
+
+// findTools is the answer to which tools are there: NUMBER PATTERN... TOOL...
+func (m *Machine) findTools(args []string) Output {
+	n, _ := strconv.Atoi(args[0])
+	text := ""
+	for _, tool := range args[min(len(args), 1+n):] {
+		m.mu.Lock()
+		absent := m.absent[tool]
+		m.mu.Unlock()
+		_, program := m.Programs[tool]
+		_, common := commands()[tool]
+		if absent || !program && !common && !slices.Contains([]string{"fio", "iperf3", "sh", "sleep", "env"}, tool) {
+			text += "missing\t" + tool + "\n"
+		}
+	}
+	return Output{Stdout: text}
+}
+
+// signal ends the processes that carry a mark or work in a folder, and prints who they were.
+func (m *Machine) signal(signal, mark, folder string) Output {
+	m.mu.Lock()
+	var found []*process
+	for _, p := range m.processes {
+		name, value, _ := strings.Cut(mark, "=")
+		if p.ended.IsZero() && (mark != "" && p.load.Env[name] == value || folder != "" && (p.load.Folder == folder || strings.HasPrefix(p.load.Folder, folder+"/"))) {
+			found = append(found, p)
+		}
+	}
+	m.mu.Unlock()
+	text := ""
+	for _, p := range found {
+		p.kill(map[string]string{"TERM": "terminated", "KILL": "killed"}[signal])
+		text += fmt.Sprintln(p.pid)
+	}
+	return Output{Stdout: text}
+}
+
+// plain is an error as tools print it.
+func plain(err error) string {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		text := errno.Error()
+		return strings.ToUpper(text[:1]) + text[1:]
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "No such file or directory"
+	case errors.Is(err, fs.ErrPermission):
+		return "Permission denied"
+	}
+	return err.Error()
+}
+
+// commands are those that every machine has, as far as headroom asks for them.
+func commands() map[string]func(*Machine, []string) (Output, error) {
+	nothing := func(*Machine, []string) (Output, error) { return Output{}, nil }
+	return map[string]func(*Machine, []string) (Output, error){
+		"true": nothing, "sync": nothing, "chown": nothing, "chmod": nothing,
+		"false": func(*Machine, []string) (Output, error) { return Output{Exit: 1}, nil },
+		"echo": func(_ *Machine, argv []string) (Output, error) {
+			return Output{Stdout: strings.Join(argv[1:], " ") + "\n"}, nil
+		},
+		"test":     (*Machine).test,
+		"stat":     (*Machine).stat,
+		"rm":       (*Machine).rm,
+		"mkdir":    (*Machine).mkdir,
+		"cat":      (*Machine).cat,
+		"readlink": (*Machine).realpath,
+		"realpath": (*Machine).realpath,
+		"id":       (*Machine).id,
+		"ip":       (*Machine).ip,
+		"sysctl":   (*Machine).sysctl,
+	}
+}
+
+// words splits the options from what they are for.
+func words(argv []string) (options string, names []string) {
+	for i, a := range argv[1:] {
+		if a == "--" {
+			return options, append(names, argv[i+2:]...)
+		}
+		if strings.HasPrefix(a, "-") && len(a) > 1 && len(names) == 0 {
+			options += a
+			continue
+		}
+		names = append(names, a)
+	}
+	return options, names
+}
+
+func (m *Machine) test(argv []string) (Output, error) {
+	if len(argv) != 3 {
+		return Output{}, m.strange(argv)
+	}
+	info, err := m.tree.stat(argv[2], true)
+	is := err == nil
+	switch argv[1] {
+	case "-e", "-w", "-r", "-x":
+	case "-d":
+		is = is && info.IsDir()
+	case "-f":
+		is = is && info.Mode().IsRegular()
+	case "-b":
+		is = is && info.Mode()&fs.ModeDevice != 0
+	default:
+		return Output{}, m.strange(argv)
+	}
+	if is {
+		return Output{}, nil
+	}
+	return Output{Exit: 1}, nil
+}
+
+func (m *Machine) stat(argv []string) (Output, error) {
+	options, names := words(argv)
+	if !strings.Contains(options, "-c") || len(names) < 2 {
+		return Output{}, m.strange(argv)
+	}
+	format, names := names[0], names[1:]
+	if names[0] == "--" {
+		names = names[1:]
+	}
+	var out Output
+	for _, name := range names {
+		info, err := m.tree.stat(name, true)
+		if err != nil {
+			out.Stderr, out.Exit = out.Stderr+"stat: cannot statx '"+name+"': "+plain(err)+"\n", 1
+			continue
+		}
+		number := info.Sys().(*syscall.Stat_t).Rdev
+		pairs := []string{"%s", fmt.Sprint(info.Size()), "%d", m.deviceOf(name), "%n", name,
+			"%t", fmt.Sprintf("%x", unix.Major(number)), "%T", fmt.Sprintf("%x", unix.Minor(number)), "%u", "0", "%g", "0"}
+		if strings.Contains(options, "f") {
+			pairs = []string{"%S", "4096", "%b", fmt.Sprint((m.Free + m.Free/4) / 4096), "%f", fmt.Sprint(m.Free / 4096), "%a", fmt.Sprint(m.Free / 4096), "%c", "1000000", "%d", "900000", "%n", name}
+		}
+		out.Stdout += strings.NewReplacer(pairs...).Replace(format) + "\n"
+	}
+	return out, nil
+}
+
+// deviceOf is the number of the file system that a path is on.
+func (m *Machine) deviceOf(name string) string {
+	best, number := "", "0"
+	for line := range strings.Lines(m.Get("/proc/self/mountinfo")) {
+		f := strings.Fields(line)
+		if len(f) > 4 && (name == f[4] || strings.HasPrefix(name, strings.TrimSuffix(f[4], "/")+"/")) && len(f[4]) >= len(best) {
+			best, number = f[4], strings.Join(strings.Split(f[2], ":"), "0")
+		}
+	}
+	return number
+}
+
+func (m *Machine) rm(argv []string) (Output, error) {
+	options, names := words(argv)
+	var out Output
+	for _, name := range names {
+		info, err := m.tree.stat(name, false)
+		if err == nil && info.IsDir() && !strings.Contains(options, "r") {
+			return Output{Stderr: "rm: cannot remove '" + name + "': Is a directory\n", Exit: 1}, nil
+		}
+		if m.Remove(name) && strings.Contains(options, "v") {
+			out.Stdout += "removed '" + name + "'\n"
+		}
+	}
+	return out, nil
+}
+
+func (m *Machine) mkdir(argv []string) (Output, error) {
+	options, names := words(argv)
+	if strings.Contains(options, "-m") && len(names) > 0 {
+		names = names[1:] // the mode
+	}
+	for _, name := range names {
+		if name == "--" {
+			continue
+		}
+		if m.Exists(name) && !strings.Contains(options, "p") {
+			return Output{Stderr: "mkdir: cannot create directory '" + name + "': File exists\n", Exit: 1}, nil
+		}
+		m.Folder(name)
+	}
+	return Output{}, nil
+}
+
+func (m *Machine) cat(argv []string) (Output, error) {
+	_, names := words(argv)
+	var out Output
+	for _, name := range names {
+		text, err := m.tree.text(name)
+		if err != nil {
+			out.Stderr, out.Exit = out.Stderr+"cat: "+name+": "+plain(err)+"\n", 1
+		}
+		out.Stdout += string(text)
+	}
+	return out, nil
+}
+
+func (m *Machine) realpath(argv []string) (Output, error) {
+	options, names := words(argv)
+	if argv[0] == "readlink" && !strings.Contains(options, "f") {
+		return Output{}, m.strange(argv)
+	}
+	var out Output
+	for _, name := range names {
+		m.tree.mu.Lock()
+		_, full, err := m.tree.find(name, true)
+		m.tree.mu.Unlock()
+		if err != nil {
+			out.Stderr, out.Exit = out.Stderr+argv[0]+": "+name+": "+plain(err)+"\n", 1
+			continue
+		}
+		out.Stdout += full + "\n"
+	}
+	return out, nil
+}
+
+// id knows root and nobody.
+func (m *Machine) id(argv []string) (Output, error) {
+	_, names := words(argv)
+	if len(names) == 1 && names[0] != "root" && names[0] != "nobody" {
+		return Output{Stderr: "id: '" + names[0] + "': no such user\n", Exit: 1}, nil
+	}
+	if len(names) == 1 && names[0] == "nobody" {
+		return Output{Stdout: "65534\n"}, nil
+	}
+	return Output{Stdout: "0\n"}, nil
+}
+
+// ip tells of routes: every address is reached by the one adapter.
+func (m *Machine) ip(argv []string) (Output, error) {
+	if len(argv) == 5 && argv[2] == "route" && argv[3] == "get" {
+		dev := "eth0"
+		if argv[4] == m.Address || strings.HasPrefix(argv[4], "127.") {
+			dev = "lo"
+		}
+		return Output{Stdout: fmt.Sprintf(`[{"dst":%q,"dev":%q,"prefsrc":%q,"flags":[],"uid":0,"cache":[]}]`, argv[4], dev, m.Address)}, nil
+	}
+	return Output{}, m.strange(argv)
+}
+
+// sysctl reads with -n NAME and writes with -w NAME=VALUE.
+func (m *Machine) sysctl(argv []string) (Output, error) {
+	options, names := words(argv)
+	var out Output
+	for _, n := range names {
+		name, value, write := strings.Cut(n, "=")
+		file := "/proc/sys/" + strings.ReplaceAll(name, ".", "/")
+		if write || strings.Contains(options, "w") {
+			if err := m.tree.write(file, []byte(value)); err != nil {
+				return Output{Stderr: "sysctl: setting key \"" + name + "\": " + plain(err) + "\n", Exit: 1}, nil
+			}
+			continue
+		}
+		out.Stdout += m.Get(file) + "\n"
+	}
+	return out, nil
+}

@@ -1,0 +1,107 @@
+package scripted
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// Host is a machine that can be started anew with other arguments.
+type Host struct{ *Target }
+
+var _ target.Booter = Host{}
+
+// bootTakes is how long a machine takes to be there again.
+const bootTakes = 30 * time.Second
+
+// Boot starts the machine anew; what the kernel held in memory is as in server.txtar again, and /proc/cmdline has the arguments.
+func (h Host) Boot(ctx context.Context, spec target.BootSpec) error {
+	if err := h.reach(ctx); err != nil {
+		return err
+	}
+	m := h.machine
+	var kept []string
+	for _, a := range strings.Fields(m.own) {
+		name, _, _ := strings.Cut(a, "=")
+		drop := false
+		for _, w := range spec.Without {
+			drop = drop || w == name
+		}
+		if !drop {
+			kept = append(kept, a)
+		}
+	}
+	line := strings.Join(append(kept, spec.Arguments...), " ")
+	m.boot()
+	if err := pause(ctx, bootTakes); err != nil {
+		return err
+	}
+	if m.OnBoot != nil {
+		if err := m.OnBoot(line); err != nil {
+			return &target.NotStarted{Err: err}
+		}
+	}
+	m.Set("/proc/cmdline", line)
+	return nil
+}
+
+// Pod is a machine that can be gone for good, and of which another can be had.
+type Pod struct{ *Target }
+
+var _ target.Perishable = Pod{}
+
+// Perish has the machine be gone for good, with all that runs there.
+func (m *Machine) Perish(why string) {
+	m.mu.Lock()
+	m.perished = &lab.Error{What: why, Target: m.Name}
+	var open []*job
+	for _, p := range m.processes {
+		open = append(open, p.handles...)
+	}
+	m.mu.Unlock()
+	for _, j := range open {
+		j.close()
+	}
+}
+
+// Lost says why it is gone.
+func (p Pod) Lost(context.Context) error {
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	return p.machine.perished
+}
+
+// Renew has another be there.
+func (p Pod) Renew(ctx context.Context) error {
+	if err := pause(ctx, 5*time.Second); err != nil {
+		return err
+	}
+	p.machine.boot()
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	p.machine.perished = nil
+	p.machine.incarnated++
+	return nil
+}
+
+// Incarnation counts them.
+func (p Pod) Incarnation() string {
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	return fmt.Sprint(p.machine.incarnated)
+}
+
+// Place is a target that was made with something to be measured.
+type Place struct {
+	*Target
+	Path string
+}
+
+var _ target.Holder = Place{}
+
+// Place is where that is.
+func (p Place) Place() string { return p.Path }
