@@ -37,6 +37,8 @@ type Surroundings struct {
 	// Signals are those that ask the program to stop, and Exit ends the process where one does not want to wait for that; nil for none.
 	Signals <-chan os.Signal
 	Exit    func(code int)
+	// Kinds of targets beside the program's own, and before them; nil in the real program.
+	Kinds []TargetKind
 	// AtStep is called before each step of saving a run; tests end the process there. Nil in the real program.
 	AtStep func(string)
 }

@@ -35,7 +35,7 @@ func (c *contest) base() *measurement { return c.arms[plan.Base] }
 // targetNames are those of the two sides: of the command line, or of the runs that are gone on with.
 func (c *contest) targetNames(args []string) ([]string, error) {
 	if c.options.resume == "" {
-		base, next, err := c.options.sides(args)
+		base, next, err := c.options.sides(args, c.kinds())
 		return []string{base.target, next.target}, err
 	}
 	if len(args) > 0 {
@@ -79,7 +79,7 @@ func (c *contest) onOneTarget() bool { return c.targets[plan.New] == c.targets[p
 
 // draw makes two new runs out of the command line.
 func (c *contest) draw(ctx context.Context, args []string) error {
-	base, next, err := c.options.sides(args)
+	base, next, err := c.options.sides(args, c.kinds())
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (p *program) subjectsOn(args, on []string) ([]namedTarget, error) {
 			continue
 		}
 		n := namedTarget{role: typed, name: typed, numbered: true}
-		if role, name := roleOf(typed); role != "" && isTarget(name) {
+		if role, name := roleOf(typed); role != "" && p.kinds().has(name) {
 			n = namedTarget{role: role, name: name}
 		}
 		if slices.ContainsFunc(all, func(o namedTarget) bool { return o.role == n.role }) {

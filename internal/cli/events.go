@@ -244,10 +244,10 @@ func (m *measurement) ofTarget(on string) (string, error) {
 	switch {
 	case on == "" || on == storageRole:
 		return m.target.Name(), nil
-	case isTarget(on):
+	case m.kinds().has(on):
 		return on, nil
 	}
-	return "", usage("--event-on "+on+" is no target", "a target is "+targetForms())
+	return "", usage("--event-on "+on+" is no target", "a target is "+m.kinds().forms())
 }
 
 // eventJournal stands in the ID of a journal of events between that of the run and a number.

@@ -77,16 +77,16 @@ type layerSide struct{ name, target, place string }
 
 // layersOf reads the arguments. A place is on the target that was typed before it, from there on until another is; a target that no place follows is a
 // layer by itself.
-func layersOf(args []string) []layerSide {
+func layersOf(args []string, kinds targetKinds) []layerSide {
 	var all []layerSide
 	on, called := here, ""
 	for i, typed := range args {
 		name, what := roleOf(typed)
 		switch {
-		case !isTarget(what):
+		case !kinds.has(what):
 			all = append(all, layerSide{cmp.Or(name, called), on, what})
 			called = ""
-		case i+1 < len(args) && !namesTarget(args[i+1]):
+		case i+1 < len(args) && !namesTarget(args[i+1], kinds):
 			on, called = what, name
 		case what != here:
 			all = append(all, layerSide{name, what, ""})
@@ -95,9 +95,9 @@ func layersOf(args []string) []layerSide {
 	return all
 }
 
-func namesTarget(typed string) bool {
+func namesTarget(typed string, kinds targetKinds) bool {
 	_, what := roleOf(typed)
-	return isTarget(what)
+	return kinds.has(what)
 }
 
 // draw makes a run for each layer out of the command line.
@@ -109,7 +109,7 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 	if name == "" {
 		name = "layers"
 	}
-	sides := layersOf(args)
+	sides := layersOf(args, s.kinds())
 	if len(sides) < 2 {
 		return usage("--layers takes two places or more, from the bottom up", "for example: headroom compare --layers /dev/sdb /dev/vg/data /srv",
 			"or, of a cluster: headroom compare --layers raw='kube:pod?class=fast&mode=block' pod='kube:pod?class=fast'")

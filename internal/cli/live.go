@@ -100,11 +100,11 @@ func (o *liveOptions) check(c *cobra.Command) error {
 type liveSide struct{ suite, place, target string }
 
 // sides reads the arguments: places, suites and targets, of each one for both sides or one for either.
-func (o *liveOptions) sides(args []string) (base, next liveSide, err error) {
+func (o *liveOptions) sides(args []string, kinds targetKinds) (base, next liveSide, err error) {
 	var suites, places, targets []string
 	for _, a := range args {
 		switch {
-		case isTarget(a):
+		case kinds.has(a):
 			targets = append(targets, a)
 		case isSuite(a):
 			suites = append(suites, a)

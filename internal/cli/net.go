@@ -86,7 +86,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET or server=TARGET, a target is "+targetForms()+" (default local)")
+	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET or server=TARGET, a target is "+p.kinds().forms()+" (default local)")
 	f.StringArrayVar(&o.addresses, "address", nil, "of the server, the one under test; once for each server")
 	f.IntVar(&o.port, "port", served.Port, "that the first server listens on; each further pair takes the next")
 	f.IntVar(&o.pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client or server)")
@@ -447,14 +447,14 @@ func (n *network) planUpsets() error {
 		switch {
 		case on == "" && len(n.opened) == 1:
 			return n.ends[0].name, nil
-		case isTarget(on):
+		case n.kinds().has(on):
 			return on, nil
 		}
 		var hints []string
 		for _, e := range n.ends[:min(len(n.ends), mostNamed)] {
 			hints = append(hints, "--event-on "+e.role)
 		}
-		return "", usage("it is not said where the events are", append(hints, "--event-on TARGET, which is "+targetForms())...)
+		return "", usage("it is not said where the events are", append(hints, "--event-on TARGET, which is "+n.kinds().forms())...)
 	})
 	for _, m := range n.parts[1:] {
 		m.run.Upsets = slices.Clone(n.parts[0].run.Upsets)

@@ -67,7 +67,7 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.groups, "group", nil, "NAME=ADDRESS[,ADDRESS...] or NAME=/PATH: a load, and what it goes through; twice or more")
-	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET or server=TARGET, a target is "+targetForms()+" (default local)")
+	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET or server=TARGET, a target is "+p.kinds().forms()+" (default local)")
 	f.IntVar(&o.port, "port", iperf3.Port, "that the first server process listens on; each further pair takes the next")
 	f.IntVar(&o.pairs, "pairs", 1, "pairs of processes for each address")
 	f.IntVar(&o.passes, "passes", defaultPasses, "times that each combination is measured")

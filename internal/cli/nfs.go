@@ -78,7 +78,7 @@ With --event something is done on purpose while each load on a mount goes on, on
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET (default local) or server=TARGET, a target is "+targetForms())
+	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET (default local) or server=TARGET, a target is "+p.kinds().forms())
 	f.StringVar(&o.Export, "export", "", "the directory on the server")
 	f.StringVar(&o.Path, "path", "", "what clients call it (default: the same)")
 	f.StringArrayVar(&o.Addresses, "address", nil, "of the server; with more than one, those over which a mount is trunked")
@@ -87,7 +87,7 @@ With --event something is done on purpose while each load on a mount goes on, on
 	f.StringArrayVar(&o.Transports, "transport", nil, "tcp or rdma only (default: both, where there is RDMA)")
 	f.IntVar(&o.RDMAPort, "rdma-port", defaultRDMAPort, "that the server listens on for RDMA")
 	f.StringVar(&o.Mounted, "mounted", "", "a mount of the client that is there already, in place of headroom's own")
-	f.StringVar(&o.Guest, "guest", "", "a virtual machine whose disk lies on the mount of --mounted: "+targetForms())
+	f.StringVar(&o.Guest, "guest", "", "a virtual machine whose disk lies on the mount of --mounted: "+p.kinds().forms())
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device that is measured in the guest")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted experiment, named by one of its runs")
 	f.StringVar(&o.label, "label", "", "text to find the runs by")
@@ -272,10 +272,10 @@ func (x *nfsStages) eventTarget(on string) (string, error) {
 		return x.options.Client, nil
 	case on == serverRole && x.options.Server != "":
 		return x.options.Server, nil
-	case isTarget(on):
+	case x.kinds().has(on):
 		return on, nil
 	}
-	return "", usage("--event-on "+on+" is no target of this measurement", "--event-on "+clientRole, "--event-on "+serverRole+", with --on "+serverRole+"=TARGET", "a target is "+targetForms())
+	return "", usage("--event-on "+on+" is no target of this measurement", "--event-on "+clientRole, "--event-on "+serverRole+", with --on "+serverRole+"=TARGET", "a target is "+x.kinds().forms())
 }
 
 // nameMounted is name for a mount that is there already.

@@ -227,12 +227,12 @@ END
 // inner runs a command in the machine.
 func (p nfsPair) inner(config, command string) {
 	p.t.Helper()
-	t, err := openSSH(context.WithoutCancel(p.t.Context()), &program{Surroundings: Surroundings{Env: func(name string) string {
+	t, err := (&program{Surroundings: Surroundings{Env: func(name string) string {
 		if name == sshConfigVariable {
 			return config
 		}
 		return os.Getenv(name)
-	}}}, "ssh://nfs-inner")
+	}}}).openSSH(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
 	if err != nil {
 		p.t.Fatal(err)
 	}

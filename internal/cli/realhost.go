@@ -22,7 +22,7 @@ import (
 // talosScheme begins the name of a Talos node.
 const talosScheme = "talos://"
 
-func openTalos(ctx context.Context, _ *program, name string) (target.Target, error) {
+func (p *program) openTalos(ctx context.Context, name string) (target.Target, error) {
 	node := strings.TrimPrefix(name, talosScheme)
 	if node == "" || strings.HasPrefix(node, "-") {
 		return nil, usage(fmt.Sprintf("%q is no target: the node is missing", name), "write talos://NODE, as talosctl --nodes takes it")
@@ -81,7 +81,7 @@ func (x *experiment) checkBoots(ctx context.Context) error {
 			return usage("a guest is headroom's own, and started anew without --reboot")
 		}
 		return nil
-	case fleeting(name) || name == here || !isTarget(name) || slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
+	case fleeting(name) || name == here || !x.kinds().has(name) || slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
 		return x.cantBoot()
 	case x.options.reboot == "":
 		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s starts %s anew at every visit, and nobody has allowed that", x.bootFactor(), name),

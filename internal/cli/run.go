@@ -122,7 +122,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	f.StringVar(&o.sampled, "sampled", "", "serial number or size in bytes of a device that is written to after a look at a sample of it, not all")
 	f.StringVar(&o.maxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run; with a finished one if more is asked for")
-	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+targetForms()+" (default local)")
+	f.StringArrayVar(&o.on, "on", nil, "where to measure: [ROLE=]TARGET, a target is "+p.kinds().forms()+" (default local)")
 	f.IntVar(&o.atOnce, "at-once", 0, "with several targets: load so many at the same time, by turns; 1 is one after the other (default: all)")
 	f.StringVar(&o.bringFio, "bring-fio", "", "copy this static fio to the target for the run, and use it")
 	o.events.define(f, "where events are: a target (default: the one under test) or its role; once for all, or for each")

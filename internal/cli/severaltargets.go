@@ -547,10 +547,10 @@ func (t *together) planUpsets() error {
 			}
 			hints = append(hints, "--event-on "+m.role)
 		}
-		if isTarget(on) {
+		if t.kinds().has(on) {
 			return on, nil
 		}
-		return "", usage("it is not said where the events are", append(hints[:min(len(hints), mostNamed)], "--event-on TARGET, which is "+targetForms())...)
+		return "", usage("it is not said where the events are", append(hints[:min(len(hints), mostNamed)], "--event-on TARGET, which is "+t.kinds().forms())...)
 	})
 	for _, m := range t.parts[1:] {
 		m.run.Upsets = slices.Clone(t.parts[0].run.Upsets)

@@ -28,7 +28,7 @@ const standardInput = "-"
 // subject finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, one target of a run of several ("4J0P:server"), a file (a
 // snapshot, a kernel configuration, the output of sysctl -a), or such a file from standard input ("-"). Reading a machine may take limit.
 func (p *program) subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
-	if isTarget(name) {
+	if p.kinds().has(name) {
 		t, err := p.openTarget(ctx, name)
 		if err != nil {
 			return facts.Document{}, err
@@ -90,7 +90,7 @@ func cutRole(name string) (run, role string) {
 
 // targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else, or for one machine.
 func (p *program) targetsOfRun(name string) []namedTarget {
-	if _, err := os.Stat(name); isTarget(name) || name == standardInput || name == "" || err == nil && !isFolder(name) {
+	if _, err := os.Stat(name); p.kinds().has(name) || name == standardInput || name == "" || err == nil && !isFolder(name) {
 		return nil
 	}
 	b, role, err := p.runOf(name)

@@ -24,25 +24,51 @@ const sshConfigVariable = "HEADROOM_SSH_CONFIG"
 // patienceVariable says how long a lost connection is tried for again.
 const patienceVariable = "HEADROOM_SSH_PATIENCE"
 
-// targetKind is one kind of place where commands run.
-type targetKind struct {
-	// scheme is what its names begin with; form is how they are written.
-	scheme, form string
-	open         func(ctx context.Context, p *program, name string) (target.Target, error)
+// TargetKind is one kind of place where commands run.
+type TargetKind struct {
+	// Scheme is what its names begin with, "ssh:"; Form is how they are written.
+	Scheme, Form string
+	Open         func(ctx context.Context, name string) (target.Target, error)
 }
 
-// targetKinds is the list of them.
-func targetKinds() []targetKind {
-	return []targetKind{
-		{here, "local", func(_ context.Context, p *program, _ string) (target.Target, error) { return p.local(), nil }},
-		{"ssh:", "ssh://[user@]host[:port]", openSSH},
-		{guestScheme, "qemu:FILE", openGuest},
-		{kube.Scheme, kube.Form, openPod},
-		{talosScheme, "talos://NODE", openTalos},
+// targetKinds is a list of them. Of two that a name fits, the first one counts.
+type targetKinds []TargetKind
+
+// kinds are all that this program has.
+func (p *program) kinds() targetKinds {
+	return append(slices.Clone(targetKinds(p.Kinds)), targetKinds{
+		{here, "local", func(context.Context, string) (target.Target, error) { return p.local(), nil }},
+		{"ssh:", "ssh://[user@]host[:port]", p.openSSH},
+		{guestScheme, "qemu:FILE", p.openGuest},
+		{kube.Scheme, kube.Form, p.openPod},
+		{talosScheme, "talos://NODE", p.openTalos},
+	}...)
+}
+
+// of is the kind of a name; nil where it is no target's.
+func (k targetKinds) of(name string) *TargetKind {
+	i := slices.IndexFunc(k, func(k TargetKind) bool {
+		return name == k.Scheme || k.Scheme != here && strings.HasPrefix(name, k.Scheme)
+	})
+	if i < 0 {
+		return nil
 	}
+	return &k[i]
 }
 
-func openSSH(ctx context.Context, p *program, name string) (target.Target, error) {
+// has says whether an argument names a target and can't be the name of anything else.
+func (k targetKinds) has(name string) bool { return k.of(name) != nil }
+
+// forms is how targets are written.
+func (k targetKinds) forms() string {
+	var forms []string
+	for _, k := range k {
+		forms = append(forms, k.Form)
+	}
+	return strings.Join(forms, " or ")
+}
+
+func (p *program) openSSH(ctx context.Context, name string) (target.Target, error) {
 	o, err := target.ParseSSH(name)
 	if err != nil {
 		return nil, err
@@ -65,7 +91,7 @@ func openSSH(ctx context.Context, p *program, name string) (target.Target, error
 // guestScheme begins the name of a guest in QEMU; a description file follows.
 const guestScheme = "qemu:"
 
-func openGuest(ctx context.Context, p *program, name string) (target.Target, error) {
+func (p *program) openGuest(ctx context.Context, name string) (target.Target, error) {
 	return p.openGuestWith(ctx, name, os.TempDir())
 }
 
@@ -79,7 +105,7 @@ func (p *program) openGuestWith(ctx context.Context, name, images string) (targe
 	return g, nil
 }
 
-func openPod(ctx context.Context, p *program, name string) (target.Target, error) {
+func (p *program) openPod(ctx context.Context, name string) (target.Target, error) {
 	o, err := p.podOptions(name)
 	if err != nil {
 		return nil, err
@@ -184,16 +210,15 @@ func fleeting(name string) bool { return strings.HasPrefix(name, guestScheme) }
 
 // openTarget opens a place where commands run; closeTarget gives it back.
 func (p *program) openTarget(ctx context.Context, name string) (target.Target, error) {
-	for _, k := range targetKinds() {
-		if name == k.scheme || k.scheme != here && strings.HasPrefix(name, k.scheme) {
-			t, err := k.open(ctx, p, name)
-			if err != nil && ctx.Err() != nil {
-				return nil, stoppedOpening(ctx, name, err)
-			}
-			return t, err
-		}
+	kind := p.kinds().of(name)
+	if kind == nil {
+		return nil, usage(fmt.Sprintf("%q is no target", name), "a target is "+p.kinds().forms())
 	}
-	return nil, usage(fmt.Sprintf("%q is no target", name), "a target is "+targetForms())
+	t, err := kind.Open(ctx, name)
+	if err != nil && ctx.Err() != nil {
+		return nil, stoppedOpening(ctx, name, err)
+	}
+	return t, err
 }
 
 // stoppedOpening is the error of a target that the user did not wait for: that is why it could not be had, whatever the step at hand says. What
@@ -209,24 +234,6 @@ func stoppedOpening(ctx context.Context, name string, err error) error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-func targetForms() string {
-	var forms []string
-	for _, k := range targetKinds() {
-		forms = append(forms, k.form)
-	}
-	return strings.Join(forms, " or ")
-}
-
-// isTarget says whether an argument names a target and can't be the name of anything else.
-func isTarget(name string) bool {
-	for _, k := range targetKinds() {
-		if name == k.scheme || k.scheme != here && strings.HasPrefix(name, k.scheme) {
-			return true
-		}
-	}
-	return false
 }
 
 // closeTarget gives a target back; what goes wrong there is said, and changes no result.
