@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headroom/internal/report"
+	"headroom/internal/target"
+	"headroom/internal/target/scripted"
+)
+
+// Whole commands on scripted machines: what is tested is what a run does when loads fail, hang, take their time, or the machine is lost. Each test is in a
+// bubble of synctest, so that loads take their thirty seconds by a clock that nobody waits for.
+
+// scriptedScheme begins the names of scripted machines.
+const scriptedScheme = "scripted://"
+
+// scriptedLab is scripted machines, a store, and the command line.
+type scriptedLab struct {
+	*testing.T
+	network  *scripted.Network
+	machines map[string]*scripted.Machine
+	dir      string
+	env      map[string]string
+	signals  chan os.Signal
+	// opened makes of a connection the target that a command gets; nil for the connection itself.
+	opened map[string]func(*scripted.Target) target.Target
+	// kinds of targets beside scripted ones; steps are told before each step of saving.
+	kinds []TargetKind
+	steps func(string)
+}
+
+// inScriptedLab runs a test on machines of these names, in a bubble. A command or a program that nobody wrote down fails the test.
+func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
+	t.Helper()
+	t.Parallel()
+	dir := folderInMemory(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))) // later than all files
+		l := &scriptedLab{T: t, network: new(scripted.Network), machines: map[string]*scripted.Machine{}, dir: dir, env: map[string]string{},
+			signals: make(chan os.Signal, 8), opened: map[string]func(*scripted.Target) target.Target{}}
+		for _, name := range names {
+			l.machines[name] = l.network.New(name)
+		}
+		test(l)
+		for _, name := range slices.Sorted(maps.Keys(l.machines)) {
+			for _, line := range l.machines[name].Unforeseen() {
+				t.Errorf("nothing is written down about, on %s: %s", name, line)
+			}
+		}
+	})
+}
+
+// folderInMemory is a folder of the test's own, where nothing waits for a disk if that can be had.
+func folderInMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "headroom-scripted-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// machine is the one of a name.
+func (l *scriptedLab) machine(name string) *scripted.Machine {
+	l.Helper()
+	m := l.machines[name]
+	if m == nil {
+		l.Fatalf("there is no scripted machine %s", name)
+	}
+	return m
+}
+
+// file writes a file of this machine, a suite for example, and returns its path.
+func (l *scriptedLab) file(name, text string) string {
+	l.Helper()
+	full := filepath.Join(l.dir, name)
+	if err := os.WriteFile(full, []byte(text), 0o600); err != nil {
+		l.Fatal(err)
+	}
+	return full
+}
+
+// scriptedOutcome is how a command ended, and what it printed.
+type scriptedOutcome struct {
+	*testing.T
+	args           []string
+	code           int
+	stdout, stderr string
+}
+
+// run carries out a command line, without the program's name in front.
+func (l *scriptedLab) run(args ...string) scriptedOutcome {
+	l.Helper()
+	var stdout, stderr bytes.Buffer
+	open := func(_ context.Context, name string) (target.Target, error) {
+		m := l.machines[strings.TrimPrefix(name, scriptedScheme)]
+		if m == nil {
+			return nil, usage("there is no scripted machine " + name)
+		}
+		t, err := m.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		if as := l.opened[m.Name]; as != nil {
+			return as(t), nil
+		}
+		return t, nil
+	}
+	code := Run(l.Context(), Surroundings{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")}, args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Env: func(name string) string { return l.env[name] }, Version: "test", Signals: l.signals, AtStep: l.steps,
+		Exit:  func(code int) { l.Errorf("the clean-up was cut short, with exit code %d", code) },
+		Kinds: append(slices.Clone(l.kinds), TargetKind{scriptedScheme, scriptedScheme + "NAME", open})})
+	return scriptedOutcome{l.T, args, code, stdout.String(), stderr.String()}
+}
+
+// atRest fails the test when something of a run is left on a machine: a scratch file, the folder of a job, a load.
+func (l *scriptedLab) atRest(name string) {
+	l.Helper()
+	m := l.machine(name)
+	for _, folder := range []string{"/srv", "/tmp", "/dev/shm/headroom-0"} {
+		if left := m.Names(folder); len(left) > 0 {
+			l.Errorf("left in %s of %s: %v", folder, name, left)
+		}
+	}
+	if left := m.Running(); len(left) > 0 {
+		l.Errorf("still running on %s: %v", name, left)
+	}
+}
+
+// loaded are the names of the jobs of fio's that were started on a machine, in order.
+func (l *scriptedLab) loaded(name string) []string {
+	l.Helper()
+	var all []string
+	for _, load := range l.machine(name).Loads() {
+		all = append(all, load.Params["name"])
+	}
+	return all
+}
+
+// interrupt is a Ctrl-C.
+func (l *scriptedLab) interrupt() { l.signals <- os.Interrupt }
+
+// ends fails the test when the command ended in another way.
+func (o scriptedOutcome) ends(code int) scriptedOutcome {
+	o.Helper()
+	if o.code != code {
+		o.Fatalf("headroom %s: exit code %d, want %d\n%s%s", strings.Join(o.args, " "), o.code, code, o.stdout, o.stderr)
+	}
+	return o
+}
+
+// says fails the test when a text is in neither of what was printed.
+func (o scriptedOutcome) says(texts ...string) scriptedOutcome {
+	o.Helper()
+	for _, text := range texts {
+		if !strings.Contains(o.stdout+o.stderr, text) {
+			o.Errorf("headroom %s does not say %q:\n%s%s", strings.Join(o.args, " "), text, o.stdout, o.stderr)
+		}
+	}
+	return o
+}
+
+// saved is the document of a run, as programs read it.
+func (l *scriptedLab) saved(name string) report.Summary {
+	l.Helper()
+	out := l.run("show", name, "--json").ends(0)
+	var d report.Summary
+	if err := json.Unmarshal([]byte(out.stdout), &d); err != nil {
+		l.Fatalf("%v in %s", err, out.stdout)
+	}
+	return d
+}

@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/target/scripted"
+)
+
+// scriptedSuite is two loads of ten seconds, three times each.
+const scriptedSuite = `version: 1
+name: scripted
+title: loads for tests on scripted machines
+place: directory
+repetitions: 3
+order: sequential
+size: 1g
+defaults: {ioengine: libaio, direct: 1, bs: 4k, runtime: 10s, time_based: 1}
+jobs:
+  - {name: reads, fio: {rw: randread, iodepth: 4}}
+  - {name: writes, fio: {rw: randwrite, iodepth: 16}}
+`
+
+// values are those of a metric of a job's cell, one for each repetition that has it.
+func values(d report.Summary, job, metric string) []float64 {
+	var all []float64
+	for _, c := range d.Cells {
+		if c.Job == job {
+			for _, v := range c.Metrics[metric].Values {
+				all = append(all, v.Value)
+			}
+		}
+	}
+	return all
+}
+
+// codes are those of all warnings of a run and its cells, each once.
+func codes(d report.Summary) []string {
+	var all []string
+	for _, w := range d.Warnings {
+		all = append(all, w.Code)
+	}
+	for _, c := range d.Cells {
+		for _, w := range c.Warnings {
+			all = append(all, w.Code)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func TestScriptedRun(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.machine("db1").Fio = func(load *scripted.Load) scripted.IO {
+			if load.Params["rw"] == "randread" {
+				return scripted.IO{Read: 1000 + float64(load.Number)} // the first load lays out the file
+			}
+			return scripted.IO{Write: 5000, Latency: 3 * time.Millisecond}
+		}
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0).says("writes reach 5.00k IOPS", "No warnings.")
+		d := l.saved("last")
+		if d.Status != lab.Complete || len(codes(d)) != 0 {
+			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
+		}
+		if got := values(d, "reads", "read.iops"); !slices.Equal(got, []float64{1002, 1003, 1004}) {
+			t.Errorf("reads: %v", got)
+		}
+		if got := values(d, "writes", "write.latency.mean"); !slices.Equal(got, []float64{0.003, 0.003, 0.003}) {
+			t.Errorf("latency of writes: %v", got)
+		}
+		if got := l.loaded("db1"); !slices.Equal(got, []string{"layout", "reads", "reads", "reads", "writes", "writes", "writes"}) {
+			t.Errorf("the loads were %v", got)
+		}
+		l.atRest("db1")
+	})
+}
+
+func TestScriptedLoadFails(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.machine("db1").AtLoad("--name=reads", 2, func(e *scripted.Event) { e.Fail(1, "fio: io_u error: Remote I/O error\n") })
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says("1 of 6 loads failed", "Remote I/O error")
+		d := l.saved("last")
+		if d.Status != lab.Complete || !slices.Equal(codes(d), []string{"errors", "few-repetitions", "no-result"}) {
+			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))
+		}
+		if n, of := len(values(d, "reads", "read.iops")), d.Cells[0].N; n != 2 || of != 3 {
+			t.Errorf("%d values of %d repetitions", n, of)
+		}
+		if n := len(values(d, "writes", "write.iops")); n != 3 {
+			t.Errorf("what came after it has %d values", n)
+		}
+		l.atRest("db1")
+	})
+}
+
+func TestScriptedLoadHangs(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.machine("db1").AtLoad("--name=reads", 1, func(e *scripted.Event) { e.Result.Hangs = true })
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says("1 of 6 loads failed", "had not ended after 1m 10s, and was")
+		d := l.saved("last")
+		if !slices.Equal(codes(d), []string{"errors", "few-repetitions", "not-ended"}) {
+			t.Errorf("the warnings are %q", codes(d))
+		}
+		if r, w := len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")); r != 2 || w != 3 {
+			t.Errorf("%d and %d values", r, w)
+		}
+		l.atRest("db1")
+	})
+}
+
+func TestScriptedInterruptAndResume(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.machine("db1").AtLoad("--name=reads", 3, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(130).says("2 of 6 repetitions are kept", "headroom run --resume")
+		if d := l.saved("last"); d.Status != lab.Interrupted || len(values(d, "reads", "read.iops")) != 2 || len(values(d, "writes", "write.iops")) != 0 {
+			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")))
+		}
+		l.atRest("db1")
+
+		before := len(l.loaded("db1"))
+		l.run("run", "--resume", "last").ends(0)
+		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 || len(values(d, "writes", "write.iops")) != 3 {
+			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")))
+		}
+		if got := l.loaded("db1")[before:]; !slices.Equal(got, []string{"layout", "reads", "writes", "writes", "writes"}) {
+			t.Errorf("then the loads were %v", got)
+		}
+		l.atRest("db1")
+	})
+}
+
+func TestScriptedBudget(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.machine("db1").Noise = 0.05
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--budget", "4m", "--repeat", "1").ends(0)
+		d := l.saved("last")
+		reads, writes := len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops"))
+		// 24 loads of 10 s are 4 minutes; what comes around each takes no time here.
+		if d.Status != lab.Complete || reads+writes > 24 || reads+writes < 20 || min(reads, writes) < 2 {
+			t.Errorf("the run is %s, with %d and %d values", d.Status, reads, writes)
+		}
+		l.atRest("db1")
+	})
+}
+
+func TestScriptedDryRun(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--dry-run").ends(0).says("--name=reads", "--name=writes", "--filename=/srv/headroom-")
+		if got := l.loaded("db1"); len(got) > 0 {
+			t.Errorf("loads were started: %v", got)
+		}
+		for _, line := range l.machine("db1").Commands() {
+			if strings.Contains(line, "rm ") || strings.Contains(line, "mkdir") || strings.Contains(line, "dd of") {
+				t.Errorf("it was changed: %s", line)
+			}
+		}
+		l.run("show", "last").ends(2)
+		l.atRest("db1")
+	})
+}
+
+func TestScriptedTargetLost(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(5*time.Second, m.Lose) })
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(1).says("the connection was lost, and could not be made again", "1 of 6 repetitions are kept")
+		if names := m.Names("/srv"); len(names) != 1 {
+			t.Errorf("nobody could remove the scratch file, but there is %v", names)
+		}
+		// While it can't be reached nothing can be done about it.
+		l.run("run", "--resume", "last").ends(1).says("can't connect")
+		m.Reach()
+		l.run("run", "--resume", "last").ends(0)
+		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 || len(values(d, "writes", "write.iops")) != 3 {
+			t.Errorf("the run is %s, with %d and %d values", d.Status, len(values(d, "reads", "read.iops")), len(values(d, "writes", "write.iops")))
+		}
+		l.atRest("db1")
+	})
+}
+
+// A connection that comes back in time costs nothing.
+func TestScriptedTargetLostForAMinute(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.AtLoad("--name=reads", 2, func(e *scripted.Event) {
+			e.After(5*time.Second, m.Lose)
+			e.After(65*time.Second, m.Reach)
+		})
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0)
+		if d := l.saved("last"); d.Status != lab.Complete || len(values(d, "reads", "read.iops")) != 3 {
+			t.Errorf("the run is %s, with %d values", d.Status, len(values(d, "reads", "read.iops")))
+		}
+		l.atRest("db1")
+	})
+}
+
+func TestScriptedSweepAndRestore(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		const file = "/proc/sys/vm/dirty_ratio"
+		m := l.machine("db1")
+		m.Fio = func(load *scripted.Load) scripted.IO {
+			io := scripted.Drive(load)
+			if m.Get(file) == "5" {
+				io.Write *= 0.7
+			}
+			return io
+		}
+		refuse := true
+		m.AtCommand("20 "+file, 0, func(e *scripted.Event) {
+			if refuse && len(m.Loads()) > 5 {
+				e.Fail(1, "dd: error writing '"+file+"': Device or resource busy\n")
+			}
+		})
+		o := l.run("sweep", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--factor", "sysctl:vm.dirty_ratio=5,40", "--blocks", "2", "--seed", "1")
+		o.ends(1).says("/proc/sys/vm/dirty_ratio was not put back", "something uses it", "headroom restore")
+		if now := m.Get(file); now == "20" {
+			t.Errorf("it is %s, although that was refused", now)
+		}
+		d := l.saved("last")
+		iops := map[string]float64{}
+		for _, c := range d.Cells {
+			if c.Job == "writes" {
+				iops[c.Levels["sysctl:vm.dirty_ratio"]] = c.Metrics["write.iops"].Center
+			}
+		}
+		if iops["5"] > 0.71*iops["40"] || iops["5"] < 0.69*iops["40"] {
+			t.Errorf("writes reach %v", iops)
+		}
+		l.run("restore").ends(1).says("was not put back")
+		refuse = false
+		l.run("restore").ends(0).says("settings that " + d.ID + " had changed on scripted://db1 are as they were: sysctl:vm.dirty_ratio")
+		if now := m.Get(file); now != "20" {
+			t.Errorf("it is %s, not as it was", now)
+		}
+		l.run("restore").ends(0).says("nothing was left behind")
+		l.atRest("db1")
+	})
+}
