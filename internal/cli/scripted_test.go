@@ -34,9 +34,9 @@ type scriptedLab struct {
 	signals  chan os.Signal
 	// opened makes of a connection the target that a command gets; nil for the connection itself.
 	opened map[string]func(*scripted.Target) target.Target
-	// kinds of targets beside scripted ones; steps are told before each step of saving.
-	kinds []TargetKind
-	steps func(string)
+	// schemes are those by which machines can be named; with "qemu:", qemu:db1 is the machine db1. Steps are told before each step of saving.
+	schemes []string
+	steps   func(string)
 }
 
 // inScriptedLab runs a test on machines of these names, in a bubble. A command or a program that nobody wrote down fails the test.
@@ -47,7 +47,7 @@ func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))) // later than all files
 		l := &scriptedLab{T: t, network: new(scripted.Network), machines: map[string]*scripted.Machine{}, dir: dir, env: map[string]string{},
-			signals: make(chan os.Signal, 8), opened: map[string]func(*scripted.Target) target.Target{}}
+			signals: make(chan os.Signal, 8), opened: map[string]func(*scripted.Target) target.Target{}, schemes: []string{scriptedScheme}}
 		for _, name := range names {
 			l.machines[name] = l.network.New(name)
 		}
@@ -107,25 +107,33 @@ type scriptedOutcome struct {
 func (l *scriptedLab) run(args ...string) scriptedOutcome {
 	l.Helper()
 	var stdout, stderr bytes.Buffer
-	open := func(_ context.Context, name string) (target.Target, error) {
-		m := l.machines[strings.TrimPrefix(name, scriptedScheme)]
-		if m == nil {
-			return nil, usage("there is no scripted machine " + name)
-		}
-		t, err := m.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		if as := l.opened[m.Name]; as != nil {
-			return as(t), nil
-		}
-		return t, nil
+	var kinds []TargetKind
+	for _, scheme := range l.schemes {
+		kinds = append(kinds, TargetKind{scheme, scheme + "NAME", func(_ context.Context, name string) (target.Target, error) {
+			return l.open(name, strings.TrimPrefix(name, scheme))
+		}})
 	}
 	code := Run(l.Context(), Surroundings{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")}, args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
 		Env: func(name string) string { return l.env[name] }, Version: "test", Signals: l.signals, AtStep: l.steps,
 		Exit:  func(code int) { l.Errorf("the clean-up was cut short, with exit code %d", code) },
-		Kinds: append(slices.Clone(l.kinds), TargetKind{scriptedScheme, scriptedScheme + "NAME", open})})
+		Kinds: kinds})
 	return scriptedOutcome{l.T, args, code, stdout.String(), stderr.String()}
+}
+
+// open connects to a machine.
+func (l *scriptedLab) open(name, machine string) (target.Target, error) {
+	m := l.machines[machine]
+	if m == nil {
+		return nil, usage("there is no scripted machine " + machine)
+	}
+	t, err := m.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if as := l.opened[machine]; as != nil {
+		return as(t), nil
+	}
+	return t, nil
 }
 
 // atRest fails the test when something of a run is left on a machine: a scratch file, the folder of a job, a load.

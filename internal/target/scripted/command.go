@@ -124,7 +124,7 @@ func (m *Machine) findTools(args []string) Output {
 		m.mu.Unlock()
 		_, program := m.Programs[tool]
 		_, common := commands()[tool]
-		if absent || !program && !common && !slices.Contains([]string{"fio", "iperf3", "sh", "sleep", "env"}, tool) {
+		if absent || !program && !common && !slices.Contains([]string{"fio", "iperf3", "sh", "sleep", "env", "touch"}, tool) {
 			text += "missing\t" + tool + "\n"
 		}
 	}

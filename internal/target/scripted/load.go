@@ -325,11 +325,20 @@ func (m *Machine) outcome(l *Load) Result {
 		return m.fio(l)
 	case l.Program == "iperf3":
 		return m.iperf3(l)
-	case l.Program == "true":
-		return Result{}
 	case l.Program == "sleep":
 		seconds, _ := strconv.ParseFloat(l.Argv[1], 64)
 		return Result{Takes: time.Duration(seconds * float64(time.Second))}
+	case l.Program == "touch":
+		for _, name := range l.Argv[1:] {
+			if !path.IsAbs(name) {
+				name = path.Join(l.Folder, name)
+			}
+			m.at(name)
+		}
+		return Result{}
+	case commands()[l.Program] != nil:
+		out, err := commands()[l.Program](m, l.Argv)
+		return Result{Stdout: out.Stdout, Stderr: out.Stderr, Exit: out.Exit, Err: err}
 	default:
 		return Result{Err: m.strange(l.Typed)}
 	}
