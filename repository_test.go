@@ -31,8 +31,8 @@ func layers() [][]string {
 		{"internal/ceiling"},
 		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf", "internal/load/perftest", "internal/load/served", "internal/load/command", "internal/validity", "internal/guard"},
 		{"internal/target"},
-		{"internal/yamlfile", "internal/load/option"},
-		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig", "internal/search", "internal/golden", "internal/safepath", "internal/visible"},
+		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document"},
+		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig", "internal/search", "internal/golden", "internal/figure", "internal/safepath", "internal/visible"},
 	}
 }
 
@@ -61,6 +61,7 @@ func forbidden() []struct{ path, only, reason string } {
 		{"github.com/spf13/cobra", "internal/cli", "the command line is one package"},
 		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven megabytes of memory on every machine that is measured"},
 		{"headroom/internal/golden", "nowhere", "golden files are for tests"},
+		{"headroom/internal/figure", "internal/figure", "figures are for tests"},
 		{"net/http", "nowhere", "headroom opens no port, and calls nobody but the cluster that a user names, through client-go"},
 		{"k8s.io", "internal/target/kube", "Kubernetes is one package"},
 		{"k8s.io/client-go/kubernetes", "nowhere", "the typed clientset brings the types of every API into the binary; the dynamic client does"},

@@ -1,0 +1,74 @@
+package document
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+
+	"headroom/internal/figure"
+	"headroom/internal/figure/sampled"
+)
+
+// Benchmarks reads what go test -bench printed, with GOMAXPROCS=1: with more, the names would end with the number.
+//
+//	pkg: headroom/internal/load/fio
+//	BenchmarkParse/plain 	     384	   6215043 ns/op	 512.27 MB/s	     120 B/op
+//
+// Each unit is a figure of its own, "load/fio.BenchmarkParse/plain:MB/s"; those of several rounds (-count) have an interval.
+func Benchmarks(r io.Reader) ([]figure.Figure, error) {
+	values := map[string][]float64{}
+	var names []string // in the order of the output
+	pkg := ""
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if name, ok := strings.CutPrefix(lines.Text(), "pkg: headroom/internal/"); ok {
+			pkg = name
+			continue
+		}
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") || len(fields)%2 != 0 {
+			continue
+		}
+		if _, err := strconv.ParseUint(fields[1], 10, 64); err != nil {
+			continue // somebody's sentence
+		}
+		for i := 2; i < len(fields); i += 2 {
+			v, err := strconv.ParseFloat(fields[i], 64)
+			if err != nil {
+				break
+			}
+			name := pkg + "." + fields[0] + ":" + fields[i+1]
+			if _, ok := values[name]; !ok {
+				names = append(names, name)
+			}
+			values[name] = append(values[name], v)
+		}
+	}
+	var all []figure.Figure
+	for _, name := range names {
+		all = append(all, benchmarked(name, values[name]))
+	}
+	return all, lines.Err()
+}
+
+// benchmarked is one of them in base units.
+func benchmarked(name string, values []float64) figure.Figure {
+	unit, better, by := name[strings.LastIndexByte(name, ':')+1:], figure.Lower, 1.0
+	switch unit {
+	case "ns/op":
+		unit, by = "s", 1e-9
+	case "MB/s":
+		unit, by, better = "B/s", 1e6, figure.Higher
+	case "B/op":
+		unit = "B"
+	case "allocs/op":
+	default:
+		better = "" // a benchmark's own: it knows
+	}
+	scaled := make([]float64, len(values))
+	for i, v := range values {
+		scaled[i] = v * by
+	}
+	return sampled.Median(name, unit, scaled, better)
+}

@@ -1,0 +1,106 @@
+// Package document is the file that figures are kept in, build/figures.json: made of what tests and benchmarks of several sections recorded,
+// and two of them side by side. For scripts/bench only.
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"headroom/internal/figure"
+)
+
+// Schema says what the file is.
+const Schema = "headroom/figures/v1"
+
+// Document is the file.
+type Document struct {
+	Schema string `json:"schema"`
+	// Commit is what git describe says of the tree, with "-dirty" where files differ from it.
+	Commit  string          `json:"commit"`
+	Time    time.Time       `json:"time"`
+	Machine Machine         `json:"machine"`
+	Figures []figure.Figure `json:"figures"`
+}
+
+// Machine is where the figures are from: those of another say little beside them.
+type Machine struct {
+	Kernel string `json:"kernel"`
+	CPUs   int    `json:"cpus"`
+	Model  string `json:"model"`
+}
+
+func (m Machine) String() string {
+	return fmt.Sprintf("Linux %s, %d of %s", m.Kernel, m.CPUs, m.Model)
+}
+
+// Read reads a file and refuses what is none.
+func Read(r io.Reader) (*Document, error) {
+	var d Document
+	if err := json.NewDecoder(r).Decode(&d); err != nil {
+		return nil, err
+	}
+	if d.Schema != Schema {
+		return nil, fmt.Errorf("the schema is %q; want %q", d.Schema, Schema)
+	}
+	return &d, nil
+}
+
+// Write writes it with one figure a line, so that a person finds them, too.
+func (d *Document) Write(w io.Writer) error {
+	head := struct {
+		Schema  string    `json:"schema"`
+		Commit  string    `json:"commit"`
+		Time    time.Time `json:"time"`
+		Machine Machine   `json:"machine"`
+	}{d.Schema, d.Commit, d.Time, d.Machine}
+	text, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	text = append(text[:len(text)-1], `,"figures":[`...)
+	for i, f := range d.Figures {
+		line, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(text, '\n'), line...)
+	}
+	_, err = w.Write(append(text, "\n]}\n"...))
+	return err
+}
+
+// Add adds the figures of a section. One name stands for one figure: a second one is an error, and is left out.
+func (d *Document) Add(section string, figures []figure.Figure) error {
+	var twice error
+	for _, f := range figures {
+		f.Section = section
+		if slices.ContainsFunc(d.Figures, func(have figure.Figure) bool { return have.Name == f.Name }) {
+			twice = fmt.Errorf("section %s: %s is recorded twice", section, f.Name)
+			continue
+		}
+		d.Figures = append(d.Figures, f)
+	}
+	return twice
+}
+
+// Recorded reads what figure.Record has written.
+func Recorded(r io.Reader) ([]figure.Figure, error) {
+	var all []figure.Figure
+	for lines := json.NewDecoder(r); ; {
+		var f figure.Figure
+		switch err := lines.Decode(&f); err {
+		case nil:
+			all = append(all, f)
+		case io.EOF:
+			return all, nil
+		default:
+			return all, err
+		}
+	}
+}
