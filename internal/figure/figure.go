@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Environment names the variable that says into which file figures go. Nothing is recorded without it.
@@ -103,6 +105,31 @@ func Share(name string, hits, n int, better string) Figure {
 	if hits < n {
 		f.Hi = mathext.InvRegIncBeta(k+1, of-k, 0.975)
 	}
+	return f
+}
+
+// Mean is that of some values, with the interval of 95% that Student's t gives.
+func Mean(name, unit string, values []float64, better string) Figure {
+	mean, deviation := stat.MeanStdDev(values, nil)
+	f := Figure{Name: name, Unit: unit, Center: mean, N: len(values), Better: better}
+	if n := float64(len(values)); n > 1 {
+		within := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * deviation / math.Sqrt(n)
+		f.Lo, f.Hi, f.Confidence = mean-within, mean+within, 0.95
+	}
+	return f
+}
+
+// Times is how often a simulation runs: few in an ordinary test, whole for a figure.
+func Times(few, whole int) int {
+	if Whole {
+		return whole
+	}
+	return few
+}
+
+// Saying is the figure with the sentence that people read.
+func (f Figure) Saying(format string, a ...any) Figure {
+	f.Text = fmt.Sprintf(format, a...)
 	return f
 }
 

@@ -107,3 +107,14 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// The deviation is the root of 12.5, and 2.776445 the 97.5th percentile of Student's t with four degrees of freedom.
+func TestMean(t *testing.T) {
+	f := Mean("x", "s", []float64{1, 2, 3, 4, 10}, Lower)
+	if math.Abs(f.Center-4) > 1e-12 || math.Abs(f.Hi-4-2.776445*math.Sqrt(12.5/5)) > 1e-5 || math.Abs(f.Lo+f.Hi-8) > 1e-9 || f.N != 5 {
+		t.Errorf("%+v", f)
+	}
+	if one := Mean("x", "s", []float64{1}, Lower); one.Known() || one.Center != 1 {
+		t.Errorf("%+v", one)
+	}
+}

@@ -1,10 +1,12 @@
 package stat_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/stat"
 	"headroom/internal/stat/noise"
 )
@@ -57,7 +59,7 @@ func TestSimulatedBlocks(t *testing.T) {
 		{noise.TwoMode(0.7, 0.05, 0.01, 0), 1, mostBlocks}, {noise.TwoMode(0.3, 0.2, 0.02, 0), 1, 5}, {noise.TwoMode(0.3, 0.2, 0.02, 0.8), 1, 5},
 		{noise.Wandering(0.8, 0.1), 1, 3.5}, {noise.Drift(0.01, 0.05), 1, 3.5},
 	} {
-		n := times(20, 1000)
+		n := figure.Times(20, 1000)
 		r := rand.New(rand.NewPCG(6, uint64(i)))
 		var wrong, byPairs int
 		var blocks, pairs float64
@@ -100,8 +102,15 @@ func TestSimulatedBlocks(t *testing.T) {
 			wrong, byPairs = wrong+count(spoiled), byPairs+count(spoiledByPairs)
 			blocks, pairs = blocks+float64(found)/float64(n), pairs+float64(foundByPairs)/float64(n)
 		}
-		t.Logf("figure: eight settings, %s, one setting %g times as noisy: wrong in %.1f%%, 40%% found after %.1f blocks; by the pairs of each arm %.1f%%, %.1f blocks, n=%d",
-			c.Name, c.loud, percent(wrong, n), blocks, percent(byPairs, n), pairs, n)
+		what := fmt.Sprintf("%s, one setting %g times as noisy", c.Name, c.loud)
+		for _, f := range []figure.Figure{
+			figure.Share(figure.Name("decisions/blocks/wrong", what), wrong, n, figure.Lower).Saying("eight settings, %s: wrong", what),
+			figure.Share(figure.Name("decisions/blocks/wrong-by-pairs", what), byPairs, n, "").Saying("eight settings, %s: wrong by the pairs of each arm", what),
+			{Name: figure.Name("decisions/blocks/found", what), Center: blocks, N: n, Better: figure.Lower, Text: "eight settings, " + what + ": blocks until a cost of 40% is found"},
+			{Name: figure.Name("decisions/blocks/found-by-pairs", what), Center: pairs, N: n, Text: "eight settings, " + what + ": the same by the pairs of each arm"},
+		} {
+			figure.Record(t, f)
+		}
 		atMost(t, c.Name, wrong, n, 0.05)
 		if blocks > c.most {
 			t.Errorf("%s: 40%% found after %.1f blocks, promised are %g", c.Name, blocks, c.most)
@@ -122,7 +131,7 @@ func count(yes bool) int {
 func TestSimulatedBlocksOfOtherSizes(t *testing.T) {
 	for i, size := range []struct{ arms, claims int }{{1, 1}, {2, 2}, {8, 64}, {20, 40}} {
 		for _, model := range []noise.Model{noise.Gaussian(0.1), noise.StudentT3(0.1), noise.TwoMode(0.4, 0.05, 0.02, 0), noise.TwoMode(0.4, 0.1, 0.02, 0), noise.TwoMode(0.4, 0.3, 0.02, 0)} {
-			n := times(30, 1000)
+			n := figure.Times(30, 1000)
 			r := rand.New(rand.NewPCG(7, uint64(i)))
 			wrong := 0
 			for range n {
@@ -143,7 +152,8 @@ func TestSimulatedBlocksOfOtherSizes(t *testing.T) {
 				}
 				wrong += count(spoiled)
 			}
-			t.Logf("figure: %d settings, %d claims, %s: wrong in %.1f%%, n=%d", size.arms, size.claims, model.Name, percent(wrong, n), n)
+			figure.Record(t, figure.Share(figure.Name("decisions/blocks/sizes", fmt.Sprintf("%d settings, %d claims", size.arms, size.claims), model.Name), wrong, n, figure.Lower).
+				Saying("%d settings, %d claims, %s: wrong", size.arms, size.claims, model.Name))
 			atMost(t, model.Name, wrong, n, 0.05)
 		}
 	}

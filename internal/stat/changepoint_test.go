@@ -1,10 +1,12 @@
 package stat
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
+
+	"headroom/internal/figure"
 )
 
 // noises are what a run's centre can scatter like, each with mean 0 and standard deviation 1.
@@ -124,7 +126,8 @@ func TestChangePointsDespiteWildRuns(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("figure: a step of 5%% at 1%% noise in 24 runs of 8 cells, of which %d at half the speed: found in %.0f%%", wild, 100*float64(found)/trials)
+		figure.Record(t, figure.Share(figure.Name("history/found-despite-wild-runs", wild), found, trials, figure.Higher).
+			Saying("a step of 5%% at 1%% noise in 24 runs of 8 cells, of which %d at half the speed: found", wild))
 		if found < trials*70/100 {
 			t.Errorf("%d wild runs: found in %d of %d", wild, found, trials)
 		}
@@ -220,7 +223,8 @@ func TestNewestRunOfTwoLevels(t *testing.T) {
 			}
 		}
 		share := float64(wrong) / suites
-		t.Logf("figure: newest run worse, none is, a tenth of runs 15%% slower, 1%% within, 8 cells, %d runs before: %.0f%% of suites", n, 100*share)
+		figure.Record(t, figure.Share(figure.Name("history/newest/false", fmt.Sprint(n, " before")), wrong, suites, figure.Lower).
+			Saying("suites of 8 cells whose newest run is called worse, and none is; a tenth of runs 15%% slower, 1%% within, %d runs before", n))
 		if share > before {
 			t.Errorf("%d runs before: %.2f of suites have a false alarm, more than with fewer runs", n, share)
 		}
@@ -242,7 +246,7 @@ func TestNextChangeUnknown(t *testing.T) {
 // How long a change has to wait, for the docs.
 func TestFewestAfterByFamily(t *testing.T) {
 	families, lengths := []int{1, 24}, []int{20, 50}
-	if os.Getenv("HEADROOM_SIMULATE") == "whole" {
+	if figure.Whole {
 		families, lengths = []int{1, 8, 24, 144}, []int{20, 30, 40, 50}
 	}
 	for _, series := range families {
@@ -252,7 +256,13 @@ func TestFewestAfterByFamily(t *testing.T) {
 			k := s.FewestAfter(n)
 			least, most = min(least, k), max(most, k)
 		}
-		t.Logf("figure: %d cells, 20 to 50 runs: a change is found from its run %d to %d on", series, least, most)
+		for _, f := range []struct {
+			name string
+			runs int
+		}{{"least", least}, {"most", most}} {
+			figure.Record(t, figure.Figure{Name: figure.Name("history/found-after", fmt.Sprint(series, " cells"), f.name), Center: float64(f.runs), Better: figure.Lower,
+				Text: fmt.Sprintf("runs after which a change is found, at %s, %d cells, 20 to 50 runs", f.name, series)})
+		}
 		if least < FewestBesides || most > 12 {
 			t.Errorf("%d series: %d to %d", series, least, most)
 		}

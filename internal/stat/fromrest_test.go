@@ -1,9 +1,12 @@
 package stat
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"headroom/internal/figure"
 )
 
 func TestMediansOfOthers(t *testing.T) {
@@ -101,7 +104,8 @@ func TestNobodyIsNamedThatIsLikeTheRest(t *testing.T) {
 					wrong++
 				}
 			}
-			t.Logf("figure: %s, %d machines, %d values each: in %.1f%% of the tables somebody is named wrongly", name, size.groups, size.n, 100*float64(wrong)/float64(tables))
+			figure.Record(t, figure.Share(figure.Name("outliers/wrong", name, fmt.Sprintf("%d machines, %d values", size.groups, size.n)), wrong, tables, figure.Lower).
+				Saying("%s, %d machines, %d values each: tables in which somebody is named wrongly", name, size.groups, size.n))
 			if expected := alpha * float64(tables); float64(wrong) > expected+3*math.Sqrt(expected*(1-alpha)) {
 				t.Errorf("%s, %d machines, %d values each: %d of %d tables", name, size.groups, size.n, wrong, tables)
 			}

@@ -1,8 +1,11 @@
 package stat
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"headroom/internal/figure"
 )
 
 // Looked at again and again until it is clear, the wrong side is named no more often than was allowed, and it becomes clear soon where the
@@ -39,7 +42,10 @@ func TestSideOf(t *testing.T) {
 			}
 		}
 		mean := float64(taken) / searches
-		t.Logf("figure: levels %g apart, known from %d each: %.1f values on average, %d wrong and %d undecided of %d", c.distance, c.known, mean, wrong, undecided, searches)
+		what := fmt.Sprintf("levels %g apart, known from %d each", c.distance, c.known)
+		figure.Record(t, figure.Figure{Name: figure.Name("decisions/side/values", what), Center: mean, N: searches, Better: figure.Lower, Text: what + ": values on average"})
+		figure.Record(t, figure.Share(figure.Name("decisions/side/wrong", what), wrong, searches, figure.Lower).Saying("%s: the wrong side", what))
+		figure.Record(t, figure.Share(figure.Name("decisions/side/undecided", what), undecided, searches, figure.Lower).Saying("%s: undecided", what))
 		if wrong > searches*alpha || mean > c.mean {
 			t.Errorf("%g apart: %d wrong of %d, %.1f values", c.distance, wrong, searches, mean)
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/stat"
 	"headroom/internal/stat/noise"
 )
@@ -18,7 +19,7 @@ func TestSimulatedCoverageOfChanges(t *testing.T) {
 	}{{"verdict", decides(0.03)}, {"half-width 1%", precise(0.01)}, {"half-width 3%", precise(0.03)}}
 	models := append(steadyModels(t), noise.Gaussian(0.01), noise.StudentT3(0.01))
 	for i, m := range models {
-		n := times(50, 4000)
+		n := figure.Times(50, 4000)
 		r := rand.New(rand.NewPCG(6, uint64(i)))
 		covered := make([]int, len(stops))
 		for k := range n {
@@ -30,12 +31,11 @@ func TestSimulatedCoverageOfChanges(t *testing.T) {
 				}
 			}
 		}
-		line := ""
 		for s, stop := range stops {
-			line += ", " + stop.name + ": " + fmt.Sprintf("%.1f%%", percent(covered[s], n))
+			figure.Record(t, figure.Share(figure.Name("decisions/change/covered", stop.name, m.Name), covered[s], n, figure.Higher).
+				Saying("95%% intervals of a change that cover it when stopped by %s; %s", stop.name, m.Name))
 			atMost(t, m.Name+", "+stop.name+", not covered", n-covered[s], n, 0.06)
 		}
-		t.Logf("figure: a 95%% interval of a change covers it when stopped by%s; %s, n=%d", line[1:], m.Name, n)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestSimulatedCoverageOfMedians(t *testing.T) {
 		// Where the slow level lies below, the median of 0.2+0.8·Φ and of 0.1+0.9·Φ.
 		{noise.TwoMode(0.15, 0.2, within, 0), -0.31864 * within}, {noise.TwoMode(0.15, 0.1, within, 0), -0.13971 * within},
 	} {
-		n := times(100, 5000)
+		n := figure.Times(100, 5000)
 		r := rand.New(rand.NewPCG(7, uint64(i)))
 		for _, half := range []float64{0.01, 0.03} {
 			sequence, fixed, values := 0, 0, 0
@@ -74,8 +74,10 @@ func TestSimulatedCoverageOfMedians(t *testing.T) {
 					fixed++
 				}
 			}
-			t.Logf("figure: a 95%% interval of a median, stopped at half-width %g%%: covers %.1f%% with %.1f values; the interval for a fixed number %.1f%%; %s, n=%d",
-				100*half, percent(sequence, n), float64(values)/float64(n), percent(fixed, n), c.model.Name, n)
+			what := fmt.Sprintf("stopped at half-width %g%%, %s", 100*half, c.model.Name)
+			figure.Record(t, figure.Share(figure.Name("decisions/median/covered", what), sequence, n, figure.Higher).Saying("95%% intervals of a median that cover it, %s", what))
+			figure.Record(t, figure.Share(figure.Name("decisions/median/covered-fixed", what), fixed, n, "").Saying("intervals for a fixed number that cover it, %s", what))
+			figure.Record(t, figure.Figure{Name: figure.Name("decisions/median/values", what), Center: float64(values) / float64(n), N: n, Better: figure.Lower, Text: "values on average, " + what})
 			atMost(t, c.model.Name+", not covered", n-sequence, n, 0.05)
 		}
 	}
@@ -100,7 +102,7 @@ func TestSimulatedFreshPairs(t *testing.T) {
 		effect, sd float64
 		most       int
 	}{{0.02, 0.03, 20}, {0.05, 0.03, 20}, {0.10, 0.03, 20}, {0.10, 0.09, 20}, {0.10, 0.09, mostPairs}} {
-		n := times(300, 20000)
+		n := figure.Times(300, 20000)
 		r := rand.New(rand.NewPCG(8, uint64(i)))
 		claimed := 0
 		var atStop, middle, after, square float64
@@ -124,8 +126,15 @@ func TestSimulatedFreshPairs(t *testing.T) {
 		}
 		m := float64(claimed)
 		slack := math.Sqrt(square) / m
-		t.Logf("figure: %g%% at %g%% noise, at most %d pairs, claimed %.0f%%: too large by %.2f%% at the stop, %.2f%% as the median of the pairs; by %.2f%% from %d fresh pairs (whose 95%% interval covers %.1f%%), n=%d",
-			100*c.effect, 100*c.sd, c.most, percent(claimed, n), 100*atStop/m, 100*middle/m, 100*after/m, fresh, percent(covered, claimed), claimed)
+		what := fmt.Sprintf("%g%% at %g%% noise, at most %d pairs", 100*c.effect, 100*c.sd, c.most)
+		figure.Record(t, figure.Share(figure.Name("decisions/fresh/claimed", what), claimed, n, figure.Higher).Saying("%s: a difference is claimed", what))
+		for _, f := range []struct {
+			name, text string
+			off        float64
+		}{{"off-at-the-stop", "too large at the stop by", atStop}, {"off-by-the-median", "too large as the median of the pairs by", middle}, {"off", "too large from fresh pairs by", after}} {
+			figure.Record(t, figure.Figure{Name: figure.Name("decisions/fresh", f.name, what), Unit: "share", Center: f.off / m, N: claimed, Text: what + ": " + f.text})
+		}
+		figure.Record(t, figure.Share(figure.Name("decisions/fresh/covered", what), covered, claimed, figure.Higher).Saying("%s: 95%% intervals of %d fresh pairs that cover it", what, fresh))
 		if math.Abs(after/m) > 3*slack {
 			t.Errorf("fresh pairs are off by %v on average, more than chance allows (%v)", after/m, 3*slack)
 		}
@@ -140,7 +149,7 @@ func TestSimulatedFreshPairs(t *testing.T) {
 // median is not, and the first pairs are nearly always alike. "Same" is said of the usual run.
 func TestSimulatedRareSlowRuns(t *testing.T) {
 	const slow, gap, within = 0.1, 0.5, 0.003
-	n := times(300, 5000)
+	n := figure.Times(300, 5000)
 	r := rand.New(rand.NewPCG(9, 9))
 	same, lower := 0, 0
 	for range n {
@@ -156,7 +165,8 @@ func TestSimulatedRareSlowRuns(t *testing.T) {
 			lower++
 		}
 	}
-	t.Logf("figure: %g%% of the new runs %g%% slower, the others alike: called same %.0f%%, slower %.0f%%, n=%d", 100*slow, 100*gap, percent(same, n), percent(lower, n), n)
+	figure.Record(t, figure.Share("decisions/rare-slow/same", same, n, "").Saying("%g%% of the new runs %g%% slower, the others alike: called same", 100*slow, 100*gap))
+	figure.Record(t, figure.Share("decisions/rare-slow/slower", lower, n, "").Saying("%g%% of the new runs %g%% slower, the others alike: called slower", 100*slow, 100*gap))
 	if percent(same, n) < 50 {
 		t.Errorf("called same %.1f%%: the page says that this is not seen", percent(same, n))
 	}

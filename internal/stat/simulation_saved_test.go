@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/stat"
 	"headroom/internal/stat/noise"
 )
@@ -34,9 +35,8 @@ func TestSimulatedSavedRuns(t *testing.T) {
 	models = append(models, recorded(t)...)
 	spells, unaware, of := 0, 0, 0
 	for i, m := range models {
-		n := times(100, 5000)
+		n := figure.Times(100, 5000)
 		r := rand.New(rand.NewPCG(10, uint64(i)))
-		line := ""
 		for _, size := range []int{3, 5, 10, 20} {
 			wrong, alone := 0, 0
 			for range n {
@@ -48,16 +48,17 @@ func TestSimulatedSavedRuns(t *testing.T) {
 					alone++
 				}
 			}
-			line += fmt.Sprintf(", %d v %d: %.1f%%", size, size, percent(wrong, n))
+			figure.Record(t, figure.Share(figure.Name("decisions/saved/wrong", fmt.Sprintf("%d v %d", size, size), m.Name), wrong, n, figure.Lower).
+				Saying("two saved runs of one system, %d v %d, %s: wrong", size, size, m.Name))
 			if i < independent {
 				atMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
 			} else if size == 20 {
 				spells, unaware, of = spells+wrong, unaware+alone, of+n
 			}
 		}
-		t.Logf("figure: two saved runs of one system, %s: wrong%s, n=%d", m.Name, line[1:], n)
 	}
-	t.Logf("figure: two saved runs of 20, noise in spells: wrong %.1f%%, by ranks alone %.1f%%, n=%d", percent(spells, of), percent(unaware, of), of)
+	figure.Record(t, figure.Share("decisions/saved/spells", spells, of, figure.Lower).Saying("two saved runs of 20, noise in spells: wrong"))
+	figure.Record(t, figure.Share("decisions/saved/spells-by-ranks", unaware, of, "").Saying("two saved runs of 20, noise in spells: wrong by ranks alone"))
 	if percent(unaware, of) < 15 || percent(spells, of) > 10 {
 		t.Errorf("%.1f%% are wrong where noise comes in spells, %.1f%% by ranks alone", percent(spells, of), percent(unaware, of))
 	}
@@ -66,7 +67,7 @@ func TestSimulatedSavedRuns(t *testing.T) {
 // Two or three values a side show no modes, and the interval allows for a jump of 15%. Levels farther apart than that are a negative
 // control: suites of eight cells with a wrong verdict, where a tenth of the runs have half the speed.
 func TestSimulatedSavedRunsOfFewValues(t *testing.T) {
-	n := times(100, 4000)
+	n := figure.Times(100, 4000)
 	m := noise.TwoMode(0.5, 0.1, 0.003, 0)
 	for i, size := range []int{2, 3, 4} {
 		r := rand.New(rand.NewPCG(12, uint64(i)))
@@ -81,7 +82,8 @@ func TestSimulatedSavedRunsOfFewValues(t *testing.T) {
 				wrong++
 			}
 		}
-		t.Logf("figure: 8 cells of two saved runs of one system, %s: any wrong of %d v %d: %.1f%%, n=%d", m.Name, size, size, percent(wrong, n), n)
+		figure.Record(t, figure.Share(figure.Name("decisions/saved/few", fmt.Sprintf("%d v %d", size, size)), wrong, n, figure.Lower).
+			Saying("8 cells of two saved runs of one system, %d v %d, %s: any wrong", size, size, m.Name))
 		if size > 2 {
 			atMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
 		} else if percent(wrong, n) < 5 {
@@ -104,7 +106,7 @@ func TestSimulatedSavedRunsToAPrecision(t *testing.T) {
 	}
 	for i, m := range []noise.Model{noise.Gaussian(0.01), noise.Gaussian(0.03), noise.StudentT3(0.03), noise.TwoMode(0.15, 0.5, 0.003, 0),
 		noise.TwoMode(0.15, 0.2, 0.01, 0)} {
-		n := times(20, 3000)
+		n := figure.Times(20, 3000)
 		r := rand.New(rand.NewPCG(11, uint64(i)))
 		for _, half := range []float64{0.01, 0.03} {
 			both, one := 0, 0
@@ -117,8 +119,9 @@ func TestSimulatedSavedRunsToAPrecision(t *testing.T) {
 					one++
 				}
 			}
-			t.Logf("figure: saved runs stopped at half-width %g%%, %s: any difference claimed of two of them %.1f%%, of one and 5 repetitions %.1f%%, n=%d",
-				100*half, m.Name, percent(both, n), percent(one, n), n)
+			what := fmt.Sprintf("stopped at half-width %g%%, %s", 100*half, m.Name)
+			figure.Record(t, figure.Share(figure.Name("decisions/saved/two-stopped", what), both, n, figure.Lower).Saying("a difference is claimed of two saved runs, %s", what))
+			figure.Record(t, figure.Share(figure.Name("decisions/saved/one-stopped", what), one, n, figure.Lower).Saying("a difference is claimed of a saved run and 5 repetitions, %s", what))
 			atMost(t, fmt.Sprint(m.Name, ", two stopped at ", half), both, n, 0.05)
 			atMost(t, fmt.Sprint(m.Name, ", one stopped at ", half), one, n, 0.05)
 		}

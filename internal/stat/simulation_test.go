@@ -4,24 +4,16 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/stat"
 	"headroom/internal/stat/noise"
 )
 
 // The simulations ask of known changes under known noise whether decisions keep what they promise. `go test` runs each a few times, with
-// bounds that allow for it; scripts/bench sets HEADROOM_SIMULATE=whole and prints the figures that docs/statistics.md quotes.
-
-// times is how often a simulation runs: few in a test, whole in the benchmark.
-func times(few, whole int) int {
-	if os.Getenv("HEADROOM_SIMULATE") == "whole" {
-		return whole
-	}
-	return few
-}
+// bounds that allow for it; scripts/bench runs them as often as it takes for the figures that docs/statistics.md quotes.
 
 // atMost fails where the share of n is above the limit by more than chance allows (three standard errors of n draws at the limit).
 func atMost(t *testing.T, what string, count, n int, limit float64) {
@@ -121,7 +113,7 @@ func trials(t *testing.T) []trial {
 // A against A, looking after every pair up to 200: any claim is wrong.
 func TestSimulatedSameAgainstItself(t *testing.T) {
 	for i, c := range trials(t) {
-		n := times(100, 5000)
+		n := figure.Times(100, 5000)
 		r := rand.New(rand.NewPCG(1, uint64(i)))
 		wrong, peeking := 0, 0
 		for range n {
@@ -136,8 +128,12 @@ func TestSimulatedSameAgainstItself(t *testing.T) {
 				wrong++
 			}
 		}
-		t.Logf("figure: A against A, %s: wrong %.1f%%, benchstat's test after every pair up to 50 %.1f%%, n=%d%s",
-			c, percent(wrong, n), percent(peeking, n), n, map[bool]string{true: " (negative control)"}[c.broken])
+		better, control := figure.Lower, ""
+		if c.broken {
+			better, control = "", " (a negative control)"
+		}
+		figure.Record(t, figure.Share(figure.Name("decisions/same/wrong", c), wrong, n, better).Saying("A against A, %s: wrong%s", c, control))
+		figure.Record(t, figure.Share(figure.Name("decisions/same/peeking", c), peeking, n, "").Saying("A against A, %s: wrong by benchstat's test after every pair up to 50", c))
 		if !c.broken {
 			atMost(t, c.String(), wrong, n, 0.05)
 		} else if percent(wrong, n) < 6 {
@@ -188,7 +184,7 @@ func TestSimulatedSuiteOfSame(t *testing.T) {
 	}
 	for _, cells := range []int{8, 144} {
 		for k, kind := range kinds {
-			n := map[int]int{8: times(25, 2000), 144: times(2, 400)}[cells]
+			n := map[int]int{8: figure.Times(25, 2000), 144: figure.Times(2, 400)}[cells]
 			r := rand.New(rand.NewPCG(2, uint64(k)))
 			spoiled := 0
 			for range n {
@@ -200,7 +196,8 @@ func TestSimulatedSuiteOfSame(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("figure: suite of %d cells, %s: any wrong in %.1f%% of the suites, n=%d", cells, kind.name, percent(spoiled, n), n)
+			figure.Record(t, figure.Share(figure.Name("decisions/suite/wrong", fmt.Sprint(cells, " cells"), kind.name), spoiled, n, figure.Lower).
+				Saying("suites of %d cells with any wrong verdict, %s", cells, kind.name))
 			atMost(t, fmt.Sprintf("%d cells, %s", cells, kind.name), spoiled, n, 0.05)
 		}
 	}
@@ -212,7 +209,7 @@ func TestSimulatedPairsToAVerdict(t *testing.T) {
 		{0.02, 0.01, 0.01, 10}, {0.10, 0.09, 0.03, 24},
 		{0, 0.01, 0.03, 9}, {0.05, 0.01, 0.03, 6}, {0.05, 0.03, 0.03, 13}, {0.10, 0.03, 0.03, 7}, {0.30, 0.03, 0.03, 5},
 	} {
-		n := times(400, 5000)
+		n := figure.Times(400, 5000)
 		r := rand.New(rand.NewPCG(3, 3))
 		var pairs, inBlocks []int
 		right := 0
@@ -227,8 +224,14 @@ func TestSimulatedPairsToAVerdict(t *testing.T) {
 		}
 		slices.Sort(pairs)
 		slices.Sort(inBlocks)
-		t.Logf("figure: %g%% at %g%% noise, margin %g%%: %d pairs in the median, %d in nine of ten, %d in the median by blocks of two, right %.1f%%, n=%d",
-			100*c.effect, 100*c.sd, 100*c.margin, pairs[n/2], pairs[n*9/10], inBlocks[n/2], percent(right, n), n)
+		what := fmt.Sprintf("%g%% at %g%% noise, margin %g%%", 100*c.effect, 100*c.sd, 100*c.margin)
+		for _, f := range []struct {
+			name, text string
+			pairs      int
+		}{{"median", "pairs to a verdict, median", pairs[n/2]}, {"p90", "pairs that nine of ten verdicts take", pairs[n*9/10]}, {"median-in-blocks", "pairs by blocks of two, median", inBlocks[n/2]}} {
+			figure.Record(t, figure.Figure{Name: figure.Name("decisions/pairs", f.name, what), Center: float64(f.pairs), N: n, Better: figure.Lower, Text: what + ": " + f.text})
+		}
+		figure.Record(t, figure.Share(figure.Name("decisions/pairs/right", what), right, n, figure.Higher).Saying("%s: right", what))
 		if float64(pairs[n/2]) > c.most {
 			t.Errorf("a change of %v at %v noise takes %d pairs, promised are %v", c.effect, c.sd, pairs[n/2], c.most)
 		}
@@ -251,7 +254,7 @@ func isRight(d stat.Decision, effect, margin float64) bool {
 // The mix of a day's work, against 20 pairs each.
 func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
 	const most, margin = 20, 0.03
-	n := times(300, 5000)
+	n := figure.Times(300, 5000)
 	type plan struct {
 		name                               string
 		pairs, easy, easyN, decided, wrong int
@@ -297,17 +300,24 @@ func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
 				lo, hi := hodgesLehmann(base, next)
 				count(plans[4], most, stat.Change{Lo: math.Exp(lo), Hi: math.Exp(hi)}.Decide(margin))
 			}
-			line := ""
+			what := fmt.Sprintf("%g%% at %g%% noise", 100*effect, 100*sd)
 			for i, p := range plans {
-				line += fmt.Sprintf("; %s: %.1f pairs, decided %.0f%%", p.name, float64(p.pairs-before[i].pairs)/float64(n), percent(p.decided-before[i].decided, n))
+				figure.Record(t, figure.Figure{Name: figure.Name("decisions/plan/pairs", p.name, what), Center: float64(p.pairs-before[i].pairs) / float64(n), N: n, Better: figure.Lower,
+					Text: what + ", " + p.name + ": pairs on average"})
+				figure.Record(t, figure.Share(figure.Name("decisions/plan/decided", p.name, what), p.decided-before[i].decided, n, figure.Higher).Saying("%s, %s: decided", what, p.name))
 			}
-			t.Logf("figure: %g%% at %g%% noise%s", 100*effect, 100*sd, line)
 		}
 	}
 	all := 10 * n
 	for _, p := range plans {
-		t.Logf("figure: mix, %s: %.1f%% of 20 pairs each, %.1f%% where it is easy, decided %.1f%%, wrong %.2f%%, n=%d",
-			p.name, percent(p.pairs, all*most), percent(p.easy, p.easyN*most), percent(p.decided, all), percent(p.wrong, all), all)
+		for _, f := range []figure.Figure{
+			figure.Figure{Name: figure.Name("decisions/mix/pairs", p.name), Unit: "share", Center: float64(p.pairs) / float64(all*most), N: all, Better: figure.Lower}.Saying("the mix, %s: pairs, of 20 each", p.name),
+			figure.Figure{Name: figure.Name("decisions/mix/easy", p.name), Unit: "share", Center: float64(p.easy) / float64(p.easyN*most), N: p.easyN, Better: figure.Lower}.Saying("the mix, %s: pairs where it is easy, of 20 each", p.name),
+			figure.Share(figure.Name("decisions/mix/decided", p.name), p.decided, all, figure.Higher).Saying("the mix, %s: decided", p.name),
+			figure.Share(figure.Name("decisions/mix/wrong", p.name), p.wrong, all, figure.Lower).Saying("the mix, %s: wrong", p.name),
+		} {
+			figure.Record(t, f)
+		}
 	}
 	fixed := plans[3]
 	for _, p := range plans[:3] {
