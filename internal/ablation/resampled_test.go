@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
+
+	"headroom/internal/figure"
 )
 
 //go:embed testdata/*.csv
@@ -179,10 +180,7 @@ func (p pools) machine(r *rand.Rand, costly int) machine {
 // TestResampledAblations carries out ablations of eight settings with recorded boots in place of new ones: with one setting that costs and seven
 // that do not, and with eight that do not. At most 5% may have a wrong "slower"; a wrong "faster" counts too.
 func TestResampledAblations(t *testing.T) {
-	n := 40
-	if os.Getenv("HEADROOM_SIMULATE") == "whole" {
-		n = 500
-	}
+	n := figure.Times(40, 500)
 	for name, text := range recorded(t) {
 		boots, err := parseBoots(text)
 		if err != nil {
@@ -220,8 +218,22 @@ func TestResampledAblations(t *testing.T) {
 				}
 				blocks, visits = blocks+doc.Blocks, visits+doc.Visits
 			}
-			t.Logf("figure: %s, %s, noise of a boot %.0f%%: wrong in %.1f%% of %d ablations, the expensive one named in %.1f%%, %.1f blocks, %.0f boots, baseline unlike itself in %.1f%%",
-				name, c.name, 100*c.pool.noise(), percent(wrong, n), n, percent(named, n), float64(blocks)/float64(n), float64(visits)/float64(n), percent(distrusted, n))
+			what := fmt.Sprintf("%s, %s, noise of a boot %.0f%%", name, c.name, 100*c.pool.noise())
+			called := func(kind string) string {
+				return figure.Name("ablation", kind, strings.TrimSuffix(name, ".csv"), c.name)
+			}
+			figures := []figure.Figure{
+				figure.Share(called("wrong"), wrong, n, figure.Lower).Saying("%s: ablations with a wrong verdict", what),
+				figure.Share(called("unlike-itself"), distrusted, n, figure.Lower).Saying("%s: the baseline is unlike itself", what),
+				{Name: called("blocks"), Center: float64(blocks) / float64(n), N: n, Better: figure.Lower, Text: what + ": blocks on average"},
+				{Name: called("boots"), Center: float64(visits) / float64(n), N: n, Better: figure.Lower, Text: what + ": boots on average"},
+			}
+			if c.costly > 0 {
+				figures = append(figures, figure.Share(called("named"), named, n, figure.Higher).Saying("%s: the expensive one is named", what))
+			}
+			for _, f := range figures {
+				figure.Record(t, f)
+			}
 			few := 3 * math.Sqrt(0.05*0.95/float64(n))
 			if share := float64(wrong) / float64(n); share > 0.05+few {
 				t.Errorf("%s, %s: wrong in %.1f%%", name, c.name, 100*share)
@@ -235,5 +247,3 @@ func TestResampledAblations(t *testing.T) {
 		}
 	}
 }
-
-func percent(count, of int) float64 { return 100 * float64(count) / float64(of) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/search"
 )
@@ -86,7 +87,8 @@ func TestEvidence(t *testing.T) {
 			wrong++
 		}
 	}
-	t.Logf("figure: of %d searches %d named a counter that did not move, or gave CPU time an interval without the truth", trials, wrong)
+	figure.Record(t, figure.Share("bisection/evidence/wrong", wrong, trials, figure.Lower).
+		Saying("searches that named a counter that did not move, or gave CPU time an interval without the truth"))
 	if wrong > 20 { // 10 are expected; more than 20 come by chance once in a thousand times
 		t.Errorf("%d of %d", wrong, trials)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"headroom/internal/bisection"
 	"headroom/internal/diff"
+	"headroom/internal/figure"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 	"headroom/internal/search"
@@ -25,22 +26,17 @@ import (
 
 // The searches between two real kernels are simulated: which of some 3,000 options that differ between their configurations costs the
 // performance? A mixture is a kernel that must be built, so kernels are counted, those beside the two that are there; and boots, since each
-// kernel is measured several times. `go test` makes a few searches of each kind; scripts/bench sets HEADROOM_SIMULATE=whole, makes
-// HEADROOM_SEARCHES of them, and prints the figures that docs/bisect.md quotes.
+// kernel is measured several times. `go test` makes a few searches of each kind; scripts/bench makes 200
+// (HEADROOM_SEARCHES), for the figures that docs/bisect.md quotes.
 
 // build is how many boots with their measurements take as long as building a kernel.
 const build = 10
 
-func whole() bool { return os.Getenv("HEADROOM_SIMULATE") == "whole" }
-
 // searches of each kind.
 func searches(few int) int {
-	if !whole() {
-		return few
-	}
 	n := 200
 	fmt.Sscan(os.Getenv("HEADROOM_SEARCHES"), &n)
-	return n
+	return figure.Times(few, n)
 }
 
 // boots are the noises of one measurement after a boot, with their standard deviations: 4% is what fio on an NVMe drive shows.
@@ -109,12 +105,20 @@ func (r *trials) add(o trials) {
 	r.kernels, r.boots, r.right = append(r.kernels, o.kernels...), append(r.boots, o.boots...), r.right+o.right
 }
 
-func (r *trials) text() string {
+// record them: name says which they are, and what says it in words.
+func (r *trials) record(t *testing.T, name, what string) {
+	t.Helper()
 	n := len(r.kernels)
 	slices.Sort(r.kernels)
-	return fmt.Sprintf("kernels %4.1f (median %2.0f, p90 %2.0f, most %2.0f), boots %5.1f; right %5.1f%%; n=%d", stat.Mean(r.kernels, nil),
-		stat.Quantile(0.5, stat.Empirical, r.kernels, nil), stat.Quantile(0.9, stat.Empirical, r.kernels, nil), r.kernels[n-1], stat.Mean(r.boots, nil),
-		100*float64(r.right)/float64(n), n)
+	quantile := func(q float64) float64 { return stat.Quantile(q, stat.Empirical, r.kernels, nil) }
+	for _, f := range []figure.Figure{
+		figure.Mean(name+"/kernels", "", r.kernels, figure.Lower).
+			Saying("%s: kernels built (median %.0f, p90 %.0f, most %.0f)", what, quantile(0.5), quantile(0.9), r.kernels[n-1]),
+		figure.Mean(name+"/boots", "", r.boots, figure.Lower).Saying("%s: boots", what),
+		figure.Share(name+"/right", r.right, n, figure.Higher).Saying("%s: right", what),
+	} {
+		figure.Record(t, f)
+	}
 }
 
 // between two kernels, one of whose differences has an effect.
@@ -212,12 +216,12 @@ func TestTalosInFewKernels(t *testing.T) {
 			{"nothing known", cold, 0},
 			{"known, 20 others cost 1% each", beside, 0},
 		} {
-			if w.most == 0 && !whole() {
+			if w.most == 0 && !figure.Whole {
 				continue
 			}
 			w.model = b.model
 			r := w.run(searches(4))
-			t.Logf("figure: Talos, strict IOMMU costs 60%%, %-10s prior %.2f; %-30s %s", b.name, priors[culprit], w.name+":", r.text())
+			r.record(t, figure.Name("bisection/talos", b.name, w.name), fmt.Sprintf("Talos, strict IOMMU costs 60%%, %s, prior %.2f, %s", b.name, priors[culprit], w.name))
 			within := stat.CDF(w.most, stat.Empirical, r.kernels, nil)
 			if w.most > 0 && (within < 0.95 || float64(r.right) < 0.95*float64(len(r.kernels))) {
 				t.Errorf("%s, %s: at most %.0f kernels in %.0f%% of the searches, right in %d of %d", b.name, w.name, w.most, 100*within, r.right, len(r.kernels))
@@ -248,10 +252,10 @@ func TestPublishedRegressionsInFewKernels(t *testing.T) {
 	}
 	for _, d := range []float64{2, 3, 5, 20} {
 		for _, b := range boots() {
-			if !whole() && (d != 5 || b.name != "Gaussian") {
+			if !figure.Whole && (d != 5 || b.name != "Gaussian") {
 				continue
 			}
-			row := fmt.Sprintf("d=%g %-10s", d, b.name)
+			row, under := fmt.Sprintf("d=%g, %s", d, b.name), figure.Name("bisection/published", fmt.Sprintf("d %g", d), b.name)
 			here := between{build: build, effect: -d * b.sd, model: b.model}
 			here.of, here.culprit = len(planted[0]), func(r *rand.Rand) int { return r.IntN(len(planted[0])) }
 			cold := here.run(searches(6))
@@ -263,7 +267,7 @@ func TestPublishedRegressionsInFewKernels(t *testing.T) {
 				here.priors, here.of, here.culprit = bisection.PriorsOf(planted[i]), len(planted[i]), always(c)
 				one := here.run(searches(8) / 4)
 				mean := stat.Mean(one.kernels, nil)
-				t.Logf("figure: %s %-32s place %2d, prior %.3f; %s", row, r.Option, c+1, here.priors[c], one.text())
+				one.record(t, figure.Name(under, r.Option), fmt.Sprintf("%s, %s in place %d, prior %.3f", row, r.Option, c+1, here.priors[c]))
 				if mean > bound {
 					t.Errorf("%s: %s takes %.1f kernels, and %.1f without priors", row, r.Option, mean, bound)
 				}
@@ -272,8 +276,10 @@ func TestPublishedRegressionsInFewKernels(t *testing.T) {
 			}
 			slices.Sort(means)
 			median := stat.Quantile(0.5, stat.Empirical, means, nil)
-			t.Logf("figure: %s the twenty: median of their means %.1f, worst %.1f; %s", row, median, means[len(means)-1], all.text())
-			t.Logf("figure: %s without priors: %s", row, cold.text())
+			all.record(t, under+"/all", row+", the twenty")
+			figure.Record(t, figure.Figure{Name: under + "/median", Center: median, N: len(means), Better: figure.Lower, Text: row + ", the twenty: kernels, median of their means"})
+			figure.Record(t, figure.Figure{Name: under + "/worst", Center: means[len(means)-1], N: len(means), Better: figure.Lower, Text: row + ", the twenty: kernels, worst of their means"})
+			cold.record(t, under+"/without-priors", row+", without priors")
 			if median > 10 || float64(all.right) < 0.95*float64(len(all.kernels)) {
 				t.Errorf("%s: median %.1f kernels, at most 10 promised; right in %d of %d", row, median, all.right, len(all.kernels))
 			}
@@ -282,7 +288,7 @@ func TestPublishedRegressionsInFewKernels(t *testing.T) {
 			here.culprit = func(r *rand.Rand) int { return unknown[r.IntN(len(unknown))] }
 			none := here.run(searches(6))
 			more, limit := stat.Mean(none.kernels, nil)-bound, 2*math.Log2(5)/search.Capacity(d)
-			t.Logf("figure: %s one of %d of which nothing is known, %.1f more (at most %.1f): %s", row, len(unknown), more, limit, none.text())
+			none.record(t, under+"/unknown", fmt.Sprintf("%s, one of %d of which nothing is known, %.1f more (at most %.1f)", row, len(unknown), more, limit))
 			if more > limit || float64(none.right) < 0.95*float64(len(none.kernels)) {
 				t.Errorf("%s: nothing known of the culprit: %.1f kernels more than without priors, at most %.1f promised; right in %d of %d", row, more, limit, none.right, len(none.kernels))
 			}

@@ -3,6 +3,8 @@ package diff
 import (
 	"slices"
 	"testing"
+
+	"headroom/internal/figure"
 )
 
 // Of two kernels' options those that a boot argument stands for are told apart from those that need a build.
@@ -10,7 +12,8 @@ func TestOptionsByBoots(t *testing.T) {
 	k := knowledge(t)
 	a, b := configFile(t, "debian-6.1.0-50"), configFile(t, "talos-6.6.57-iommu-strict")
 	boots, rest := k.ByBoots(a, b)
-	t.Logf("figure: of %d differences %d have a boot argument, %d need builds", len(k.Compare(a, b).Differences), len(boots), len(rest))
+	figure.Record(t, figure.Figure{Name: "diff/by-boots/argument", Center: float64(len(boots)), N: len(k.Compare(a, b).Differences), Text: "differences that have a boot argument"})
+	figure.Record(t, figure.Figure{Name: "diff/by-boots/builds", Center: float64(len(rest)), N: len(k.Compare(a, b).Differences), Text: "differences that need builds"})
 	var arguments []string
 	for _, x := range boots {
 		t.Logf("%.4f %s: %s=%s or %s (%s to %s)", x.Difference.Weight, x.Difference.Name, x.Argument, x.A, x.B, x.Difference.A, x.Difference.B)

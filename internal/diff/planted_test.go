@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"headroom/internal/figure"
 	"headroom/internal/kconfig"
 )
 
@@ -68,7 +69,8 @@ func TestPlantedRegressions(t *testing.T) {
 			}
 			places = append(places, fmt.Sprintf("%s %d", r.Option, rank))
 		}
-		t.Logf("figure: planted regressions, %s against %s: %d of %d in the first %d: %s", p[0], p[1], hits, len(list), firstPlaces, strings.Join(places, ", "))
+		figure.Record(t, figure.Figure{Name: figure.Name("diff/planted", p[0], p[1]), Center: float64(hits), N: len(list), Better: figure.Higher,
+			Text: fmt.Sprintf("of published regressions in the first %d, %s against %s: %s", firstPlaces, p[0], p[1], strings.Join(places, ", "))})
 		if hits < wanted {
 			t.Errorf("%s against %s: %d of %d planted regressions are in the first %d, want %d", p[0], p[1], hits, len(list), firstPlaces, wanted)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headroom/internal/diff"
+	"headroom/internal/figure"
 	"headroom/internal/lab"
 )
 
@@ -178,8 +179,14 @@ func TestNewestRun(t *testing.T) {
 					undecided++
 				}
 			}
-			t.Logf("figure: the newest of %d runs of %d cells, %s noise 1%%, margin 5%%, one cell %g%% slower: regression %.1f%%, undecided %.1f%%", weeks, cells,
-				noise.name, 100*loss, 100*float64(worse)/trials, 100*float64(undecided)/trials)
+			what := fmt.Sprintf("%s noise 1%%, one cell %g%% slower", noise.name, 100*loss)
+			better := figure.Higher
+			if loss == 0 {
+				better = figure.Lower
+			}
+			figure.Record(t, figure.Share(figure.Name("history/newest/regression", what), worse, trials, better).
+				Saying("the newest of %d runs of %d cells, %s, margin 5%%: called a regression", weeks, cells, what))
+			figure.Record(t, figure.Share(figure.Name("history/newest/undecided", what), undecided, trials, figure.Lower).Saying("the same: undecided"))
 			if loss == 0 && worse > trials*10/100 || loss == 0.10 && worse < trials*80/100 {
 				t.Errorf("%s, %g%% slower: called a regression in %d of %d", noise.name, 100*loss, worse, trials)
 			}

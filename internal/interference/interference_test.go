@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/figure"
 )
 
 // machine is a simulated one: what each group does alone, and the ceilings that some of them share.
@@ -72,8 +74,12 @@ const gigabit = 1e9
 // The 200 Gbit/s report: 50, 100 and 50 alone, 100 in all together. Application and backup need no more than the ceiling.
 func TestOneSharedCeilingIsFound(t *testing.T) {
 	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1, 2}, 100 * gigabit}}}
+	told := 0
 	for seed := range uint64(200) {
 		d := m.analyse(rand.New(rand.NewPCG(1, seed)), 6)
+		if len(d.Shared) == 1 && d.Shared[0].One == Agrees {
+			told++
+		}
 		if len(d.Shared) != 1 || d.Shared[0].One == Disagrees || !slices.Equal(d.Shared[0].Groups, []int{0, 1, 2}) || math.Abs(*d.Shared[0].Rate.Value/100/gigabit-1) > 0.15 {
 			t.Fatalf("seed %d: %+v\n%s", seed, d.Shared, d.Answer.Text)
 		}
@@ -81,13 +87,13 @@ func TestOneSharedCeilingIsFound(t *testing.T) {
 			t.Errorf("seed %d: %+v", seed, d.Answer)
 		}
 		if seed == 0 {
-			t.Logf("figure: %s", d.Answer.Text)
+			t.Log(d.Answer.Text)
 			if !strings.Contains(d.Answer.Text, "share one ceiling of") {
 				t.Error(d.Answer.Text)
 			}
 		}
 	}
-	t.Log("figure: of 200 runs whose groups share one ceiling none was told otherwise")
+	figure.Record(t, figure.Share("interference/one-ceiling/told", told, 200, figure.Higher).Saying("runs whose groups share one ceiling that are told so; none is told otherwise"))
 }
 
 // Two that meet are named; the third, which has a way of its own, is not.
@@ -118,7 +124,8 @@ func TestTwoCeilingsAreNotOne(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("figure: two ceilings were taken for one in %d of 200 runs, and told apart in %d", wrong, seen)
+	figure.Record(t, figure.Share("interference/two-ceilings/taken-for-one", wrong, 200, figure.Lower).Saying("runs with two ceilings that were taken for one"))
+	figure.Record(t, figure.Share("interference/two-ceilings/told-apart", seen, 200, figure.Higher).Saying("runs with two ceilings that were told apart"))
 	if wrong > 0 || seen < 190 {
 		t.Errorf("%d taken for one, %d told apart", wrong, seen)
 	}
@@ -144,7 +151,7 @@ func TestNobodyIsAccusedForNothing(t *testing.T) {
 			accused++
 		}
 	}
-	t.Logf("figure: of %d runs whose groups lose just the margin, %d accused somebody", runs, accused)
+	figure.Record(t, figure.Share("interference/accused", accused, runs, figure.Lower).Saying("runs whose groups lose just the margin that accuse somebody"))
 	if accused > runs*DefaultAlpha {
 		t.Errorf("%d of %d", accused, runs)
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/figure"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -194,13 +196,11 @@ func TestRefused(t *testing.T) {
 // fastAndSlow are the two configurations of a small kernel.
 func fastAndSlow(t *testing.T, tree *Tree) *Between {
 	t.Helper()
-	started := time.Now()
-	asked := 0
-	b, err := tree.Between(t.Context(), testdata(t, "fast.config"), testdata(t, "slow.config"), [][]string{{"PREEMPT", "PREEMPTION", "PREEMPT_COUNT"}}, func(_, of int) { asked = of })
+	b, err := tree.Between(t.Context(), testdata(t, "fast.config"), testdata(t, "slow.config"), [][]string{{"PREEMPT", "PREEMPTION", "PREEMPT_COUNT"}}, func(_, _ int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("figure: %d options in %d groups after %d questions in %.0f s", len(differences(b.Good, b.Bad)), len(b.Groups), asked, time.Since(started).Seconds())
+	t.Logf("%d options in %d groups", len(differences(b.Good, b.Bad)), len(b.Groups))
 	for _, g := range b.Groups {
 		t.Log(g)
 	}
@@ -214,7 +214,9 @@ func TestKernelGroups(t *testing.T) {
 	if !strings.HasPrefix(tree.Release, "6.") {
 		t.Errorf("release %q", tree.Release)
 	}
+	started := time.Now()
 	b := fastAndSlow(t, tree)
+	figure.Record(t, figure.Figure{Name: "kbuild/groups", Unit: "s", Center: time.Since(started).Seconds(), N: len(differences(b.Good, b.Bad)), Better: figure.Lower, Text: "options are put into groups"})
 	in := map[string]int{}
 	for i, g := range b.Groups {
 		for _, option := range g {
@@ -290,7 +292,7 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("figure: the first kernel takes %.0f s", time.Since(started).Seconds())
+	figure.Record(t, figure.Figure{Name: "kbuild/first", Unit: "s", Center: time.Since(started).Seconds(), Better: figure.Lower, Text: "the first kernel is built"})
 	hash := tree.Hash(good)
 	if want := tree.Release + "-headroom-" + hash[:8]; kernel.Release != want || kernel.Image != filepath.Join(of.Out, hash, "bzImage") {
 		t.Errorf("%+v, want release %s", kernel, want)
@@ -323,6 +325,7 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	figure.Record(t, figure.Figure{Name: "kbuild/next", Unit: "s", Center: time.Since(started).Seconds(), Better: figure.Lower, Text: "the next kernel is built, with one option more"})
 	made, asked, besides := 0, 0, []string{}
 	for path, at := range stamps(tree) {
 		depends := dependsOn(path, "INIT_ON_ALLOC_DEFAULT_ON")
@@ -336,7 +339,7 @@ func TestBuild(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("figure: the next kernel takes %.0f s and makes %d of %d objects; %d depend on the option", time.Since(started).Seconds(), made, len(newest), asked)
+	figure.Record(t, figure.Figure{Name: "kbuild/next/objects", Center: float64(made), N: len(newest), Better: figure.Lower, Text: fmt.Sprintf("objects that are made for it; %d depend on the option", asked)})
 	if made < asked || asked == 0 || len(besides) > 30 || second.Release == kernel.Release {
 		t.Errorf("%d objects were made for %+v, %d depend on the option; besides: %q", made, second, asked, besides)
 	}

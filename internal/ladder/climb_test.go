@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"headroom/internal/ceiling"
+	"headroom/internal/figure"
 	"headroom/internal/lab"
 )
 
@@ -159,7 +160,8 @@ func TestFewAreAccusedWrongly(t *testing.T) {
 			missed++
 		}
 	}
-	t.Logf("figure: of %d simulated ladders without a fault %d are accused; of as many with 15%% missing %d are not named", ladders, wrong, missed)
+	figure.Record(t, figure.Share("ladder/accused", wrong, ladders, figure.Lower).Saying("simulated ladders without a fault that are accused"))
+	figure.Record(t, figure.Share("ladder/missed", missed, ladders, figure.Lower).Saying("simulated ladders with 15%% missing that are not named"))
 	if wrong > ladders/20 || missed > ladders/20 {
 		t.Errorf("%d of %d accused wrongly, %d missed", wrong, ladders, missed)
 	}

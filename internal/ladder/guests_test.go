@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/figure"
 )
 
 // disk adds a disk of a guest, which is held against the rung of a place from 0.
@@ -123,7 +125,9 @@ func TestFewCausesAreWrong(t *testing.T) {
 		return causes
 	}
 	storage, virtio, atMargin := count(4e9, 2e9), count(2e9, 2e9), count(4e9*(1-DefaultMargin), 2e9)
-	t.Logf("figure: of %d simulated guests each: where the storage lacks half %v, where virtio does %v, where virtio is at the margin %v", ladders, storage, virtio, atMargin)
+	figure.Record(t, figure.Share("ladder/guests/storage", storage[Storage], ladders, figure.Higher).Saying("simulated guests whose storage lacks half, of which the storage is named"))
+	figure.Record(t, figure.Share("ladder/guests/virtio", virtio[Emulation], ladders, figure.Higher).Saying("simulated guests whose virtio takes half, of which virtio is named"))
+	figure.Record(t, figure.Share("ladder/guests/at-the-margin", atMargin[Emulation]+atMargin[Both], ladders, figure.Lower).Saying("simulated guests whose virtio is at the margin, of which it is accused"))
 	if storage[Storage] < ladders*19/20 || virtio[Emulation] < ladders*19/20 || atMargin[Emulation]+atMargin[Both] > ladders/20 {
 		t.Errorf("%v, %v, %v", storage, virtio, atMargin)
 	}

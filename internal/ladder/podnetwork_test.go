@@ -1,11 +1,13 @@
 package ladder
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/lab"
 )
 
@@ -57,7 +59,9 @@ func TestThePodNetworkIsCharged(t *testing.T) {
 				right++
 			}
 		}
-		t.Logf("figure: of %d ladders whose pod network takes %.0f%%, %d are told so, and %d intervals do not hold it", ladders, 100*(1-share), right, missed)
+		what := fmt.Sprintf("%.0f%%", 100*(1-share))
+		figure.Record(t, figure.Share(figure.Name("ladder/pod-network/right", what), right, ladders, figure.Higher).Saying("ladders whose pod network takes %s that are told so", what))
+		figure.Record(t, figure.Share(figure.Name("ladder/pod-network/missed", what), missed, ladders, figure.Lower).Saying("ladders whose pod network takes %s, of which the interval does not hold it", what))
 		if right < ladders*95/100 || missed > ladders*5/100 {
 			t.Errorf("at %g: %d right, %d missed", share, right, missed)
 		}
@@ -72,7 +76,7 @@ func TestAPodNetworkWithinTheMarginIsNotAccused(t *testing.T) {
 			accused++
 		}
 	}
-	t.Logf("figure: of 400 ladders just within the margin %d are accused", accused)
+	figure.Record(t, figure.Share("ladder/pod-network/accused", accused, 400, figure.Lower).Saying("ladders whose pod network takes just the margin that are accused"))
 	if accused > 20 {
 		t.Errorf("%d", accused)
 	}

@@ -2,11 +2,13 @@ package outage
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/stat/noise"
 )
 
@@ -111,7 +113,8 @@ func TestStallsOfLoadsThatCatchUp(t *testing.T) {
 		sum += f.Stall - stall
 		worst = max(worst, math.Abs(f.Stall-stall))
 	}
-	t.Logf("figure: stalls of loads that catch up are found %+.0f ms off in the mean, %.0f ms at worst, in steps of 100 ms (n=%d)", 1000*sum/tries, 1000*worst, tries)
+	figure.Record(t, figure.Figure{Name: "outage/stall/off", Unit: "s", Center: sum / tries, N: tries, Text: "stalls of loads that catch up are found so far off in the mean, in steps of 0.1 s"})
+	figure.Record(t, figure.Figure{Name: "outage/stall/worst", Unit: "s", Center: worst, N: tries, Better: figure.Lower, Text: "the same at worst"})
 	if math.Abs(sum/tries) > 0.015 || worst > 0.08 {
 		t.Errorf("%.3f s off in the mean, %.3f s at worst", sum/tries, worst)
 	}
@@ -164,7 +167,8 @@ func TestFalseDips(t *testing.T) {
 				}
 			}
 			share := float64(dips) / rounds
-			t.Logf("figure: false dips: %s, %.0f s before and %.0f s after: %.1f%%", m.Name, c.before, c.after, 100*share)
+			figure.Record(t, figure.Share(figure.Name("outage/false-dips", fmt.Sprintf("%.0f s before, %.0f s after", c.before, c.after), m.Name), dips, rounds, figure.Lower).
+				Saying("false dips: %s, %.0f s before and %.0f s after", m.Name, c.before, c.after))
 			most := 0.01
 			if strings.Contains(m.Name, "sticky") { // a level that stays for seconds, and was not seen before
 				most = 0.1

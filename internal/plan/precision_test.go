@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/stat"
 )
 
@@ -80,6 +81,7 @@ func TestIntervalsCoverWhenStoppedByPrecision(t *testing.T) {
 		},
 	}
 	const runs = 100
+	misses, fixed, all := 0, 0, 0
 	for name, model := range models {
 		missed, intervals, repetitions := 0, 0, []int{}
 		for seed := range uint64(runs) {
@@ -98,9 +100,16 @@ func TestIntervalsCoverWhenStoppedByPrecision(t *testing.T) {
 			t.Errorf("%s: %d of %d intervals miss the median", name, missed, intervals)
 		}
 		slices.Sort(repetitions)
-		t.Logf("figure: %s noise, stopped at ±3%%: %d of %d intervals miss the median; fixed-number intervals looked at from 6 on: %d; %d repetitions (median)",
-			name, missed, intervals, fixedMisses(model, intervals), repetitions[len(repetitions)/2])
+		figure.Record(t, figure.Share(figure.Name("precision/missed", name), missed, intervals, figure.Lower).Saying("%s noise, stopped at ±3%%: intervals that miss the median", name))
+		byFixed := fixedMisses(model, intervals)
+		figure.Record(t, figure.Share(figure.Name("precision/missed-fixed", name), byFixed, intervals, "").
+			Saying("%s noise, stopped at ±3%%: intervals for a fixed number, looked at from 6 on, that miss it", name))
+		figure.Record(t, figure.Figure{Name: figure.Name("precision/repetitions", name), Center: float64(repetitions[len(repetitions)/2]), N: intervals, Better: figure.Lower,
+			Text: name + " noise: repetitions until ±3%, median"})
+		misses, fixed, all = misses+missed, fixed+byFixed, all+intervals
 	}
+	figure.Record(t, figure.Share("precision/missed", misses, all, figure.Lower).Saying("intervals that miss the median when a run stops at ±3%%, four kinds of noise"))
+	figure.Record(t, figure.Share("precision/missed-fixed", fixed, all, "").Saying("the same with intervals for fixed numbers"))
 }
 
 // fixedMisses is how many intervals for a fixed number of values miss the median when they are looked at after every one and

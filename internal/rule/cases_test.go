@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"headroom/internal/facts"
+	"headroom/internal/figure"
 	"headroom/internal/lab"
 )
 
@@ -204,7 +205,8 @@ func TestEnoughRulesArePriced(t *testing.T) {
 			priced++
 		}
 	}
-	t.Logf("figure: %d rules, %d of them priced: from a source that was read, or arithmetic", len(rules), priced)
+	figure.Record(t, figure.Figure{Name: "doctor/rules", Center: float64(len(rules)), Text: "rules of headroom doctor"})
+	figure.Record(t, figure.Figure{Name: "doctor/rules/priced", Center: float64(priced), N: len(rules), Text: "of these priced: from a source that was read, or arithmetic"})
 	if priced < 60 {
 		t.Errorf("only %d rules are priced", priced)
 	}

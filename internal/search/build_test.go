@@ -9,16 +9,14 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"headroom/internal/figure"
 	"headroom/internal/search"
 )
 
 // Where a bundle that was not measured before must be built first, fewer are built, and those that are there are measured more often. The
 // answer is as right.
 func TestFewerAreBuiltWhereBuildingTakesLong(t *testing.T) {
-	n := 3
-	if whole() {
-		n = searches() / 2
-	}
+	n := figure.Times(3, searches()/2)
 	const long = 10
 	for _, w := range []row{
 		{name: "1 of 200 settings", plant: one(200), space: search.Space{Candidates: 200}},
@@ -39,8 +37,13 @@ func TestFewerAreBuiltWhereBuildingTakesLong(t *testing.T) {
 					}
 				}
 				means[build] = stat.Mean(built, nil)
-				t.Logf("figure: %-18s d=%g, a build takes as long as %2.0f measurements: %4.1f built besides the ends, measurements %5.1f with proof; right %5.1f%%; n=%d",
-					w.name, d, build, means[build], stat.Mean(measured, nil), 100*float64(right)/float64(n), n)
+				what := fmt.Sprintf("%s, d=%g, a build takes as long as %.0f measurements", w.name, d, build)
+				called := func(kind string) string {
+					return figure.Name("search/build", kind, w.name, fmt.Sprintf("d %g", d), fmt.Sprintf("build %.0f", build))
+				}
+				figure.Record(t, figure.Mean(called("built"), "", built, figure.Lower).Saying("%s: built besides the ends", what))
+				figure.Record(t, figure.Mean(called("measurements"), "", measured, figure.Lower).Saying("%s: measurements with proof", what))
+				figure.Record(t, figure.Share(called("right"), right, n, figure.Higher).Saying("%s: right", what))
 				if float64(right) < 0.95*float64(n) {
 					t.Errorf("%s, d=%g, build %g: %d of %d right", w.name, d, build, right, n)
 				}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/search"
 )
 
@@ -47,7 +48,7 @@ func TestGitBisectsTheSame(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	times, lengths := 1, []int{25}
-	if whole() {
+	if figure.Whole {
 		times, lengths = 10, []int{100, 128, 1024}
 	}
 	for _, n := range lengths {
@@ -58,6 +59,7 @@ func TestGitBisectsTheSame(t *testing.T) {
 func compareWithGit(t *testing.T, n, times int) {
 	t.Helper()
 	repository, space, k := lineOfCommits(t, n), search.Space{Candidates: n}, kinds()[0]
+	alike := 0
 	for seed := range uint64(times) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		log, _ := one(n)(r, -3*k.sd)
@@ -74,11 +76,12 @@ func compareWithGit(t *testing.T, n, times int) {
 		gitAsked, gitStep := gitBisect(t, repository, n, slow)
 		if step != gitStep || !slices.Equal(asked, gitAsked) {
 			t.Errorf("seed %d: step %d after %v, but git says %d after %v", seed, step, asked, gitStep, gitAsked)
+			continue
 		}
+		alike++
 	}
-	if !t.Failed() {
-		t.Logf("figure: git bisect run on %d commits asked for the same ones in the same order in all of %d searches", n, times)
-	}
+	figure.Record(t, figure.Share(figure.Name("search/git-bisect/same", fmt.Sprint(n, " commits")), alike, times, figure.Higher).
+		Saying("searches of %d commits in which git bisect run asked for the same ones in the same order", n))
 }
 
 // lineOfCommits is a repository with so many steps from its first commit to its last. The file "state" counts them.

@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"headroom/internal/figure"
 	"headroom/internal/search"
 )
 
@@ -300,17 +301,22 @@ func (w row) ourSearch(seed uint64) ours {
 func (w row) beside(t *testing.T, peers ...peer) {
 	t.Helper()
 	n := besideSearches()
-	print := func(who string, mean, share float64, how string) {
-		t.Logf("figure: %-12s d=%g %-10s %-32s %6.1f measurements, right %5.1f%%; %s", w.name, w.d, w.kind.name, who, mean, 100*share, how)
+	print := func(who string, mean float64, right, n int, how string) {
+		what := fmt.Sprintf("%s, d=%g, %s, %s%s", w.name, w.d, w.kind.name, who, how)
+		called := func(kind string) string {
+			return figure.Name("search/beside", kind, w.name, fmt.Sprintf("d %g", w.d), w.kind.name, who)
+		}
+		figure.Record(t, figure.Figure{Name: called("measurements"), Center: mean, N: n, Better: figure.Lower, Text: what + ": measurements on average"})
+		figure.Record(t, figure.Share(called("right"), right, n, figure.Higher).Saying("%s: right", what))
 	}
 	o := w.ourSearches(n)
-	print("ours, proved", o.of(o.measured+o.proofs), o.of(o.provedRight), fmt.Sprintf("undecided %.1f%%; %.1f measurements for the proof; n=%d", 100*o.of(o.undecided), o.of(o.proofs), n))
-	print("ours, first answer", o.of(o.first), o.of(o.firstRight), fmt.Sprintf("n=%d", n))
+	print("ours, proved", o.of(o.measured+o.proofs), o.provedRight, n, fmt.Sprintf(" (undecided %.1f%%; %.1f measurements for the proof)", 100*o.of(o.undecided), o.of(o.proofs)))
+	print("ours, first answer", o.of(o.first), o.firstRight, n, "")
 	surer := w
 	surer.terms.Confidence = wanted
 	if w.space.Candidates < 1000 { // takes as long again
 		s := surer.ourSearches(n)
-		print("ours, first answer, 95% sure", s.of(s.first), s.of(s.firstRight), fmt.Sprintf("n=%d", n))
+		print("ours, first answer, 95% sure", s.of(s.first), s.firstRight, n, "")
 	}
 	if w.d >= 3 && o.of(o.provedRight) < 0.9 {
 		t.Errorf("ours is right in %.1f%%, where there is little noise", 100*o.of(o.provedRight))
@@ -322,12 +328,12 @@ func (w row) beside(t *testing.T, peers ...peer) {
 			continue
 		}
 		b := best(scores, wanted)[0]
-		print(p.name, b.mean(), b.share(), fmt.Sprintf("%v; n=%d", b.tuning, b.searches))
+		print(p.name, b.mean(), b.right, b.searches, fmt.Sprintf(" (%v)", b.tuning))
 		if b.share() < 0.8 && w.d >= 5 {
 			t.Errorf("%s is right in %.1f%%, where there is hardly any noise", p.name, 100*b.share())
 		}
 		if b = best(scores, surely)[0]; b.share() >= surely {
-			print(p.name+", 99% right", b.mean(), b.share(), fmt.Sprintf("%v; n=%d", b.tuning, b.searches))
+			print(p.name+", 99% right", b.mean(), b.right, b.searches, fmt.Sprintf(" (%v)", b.tuning))
 		}
 	}
 }
@@ -335,11 +341,8 @@ func (w row) beside(t *testing.T, peers ...peer) {
 // besideSearches of every row: ±3% where 95% are right.
 func besideSearches() int {
 	n := 200
-	if !whole() {
-		return 10
-	}
 	_, _ = fmt.Sscan(os.Getenv("HEADROOM_SEARCHES"), &n)
-	return n
+	return figure.Times(10, n)
 }
 
 // Commits and releases. Where history is a line, plain bisection and git bisect are one (TestGitBisectsTheSame).
@@ -355,7 +358,7 @@ func TestBesideOthersOrdered(t *testing.T) {
 					peers = append(peers, bayesect(python))
 				}
 				t.Run(fmt.Sprintf("%s d=%g %s", w.name, d, k.name), func(t *testing.T) {
-					if !whole() && (n > 128 || d < 5) {
+					if !figure.Whole && (n > 128 || d < 5) {
 						t.Skip("takes long; scripts/bench runs it")
 					}
 					w.beside(t, peers...)
@@ -389,7 +392,7 @@ func TestBesideOthersUnordered(t *testing.T) {
 					peers = append(peers, ddmin(python))
 				}
 				t.Run(fmt.Sprintf("%s d=%g %s", w.name, d, k.name), func(t *testing.T) {
-					if !whole() && (c.candidates > 100 || d < 5 || k.name != "Gaussian") {
+					if !figure.Whole && (c.candidates > 100 || d < 5 || k.name != "Gaussian") {
 						t.Skip("takes long; scripts/bench runs it")
 					}
 					w.beside(t, peers...)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/search"
 	"headroom/internal/stat/noise"
 )
@@ -51,7 +52,8 @@ func TestNoDifferenceOnAMachineThatDrifts(t *testing.T) {
 		sum += s.Measurements()
 	}
 	// Were all of one end compared with all of the other, it would take 37.
-	t.Logf("figure: no difference to find where speed wanders by 10%% and two in a row differ by 5%%: %.0f measurements", float64(sum)/20)
+	figure.Record(t, figure.Figure{Name: "search/alike/drifting", Center: float64(sum) / 20, N: 20, Better: figure.Lower,
+		Text: "measurements to see no difference where speed wanders by 10% and two in a row differ by 5%"})
 	if sum > 20*25 {
 		t.Errorf("%d measurements in 20 searches", sum)
 	}

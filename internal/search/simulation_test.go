@@ -12,12 +12,13 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"headroom/internal/figure"
 	"headroom/internal/search"
 	"headroom/internal/stat/noise"
 )
 
-// The simulations ask whether searches find what was planted, and how soon. `go test` runs a few of each kind; scripts/bench sets
-// HEADROOM_SIMULATE=whole, runs 400 a row (HEADROOM_SEARCHES), and prints the figures that docs/bisect.md quotes.
+// The simulations ask whether searches find what was planted, and how soon. `go test` runs a few of each kind; scripts/bench runs
+// 400 a row (HEADROOM_SEARCHES), for the figures that docs/bisect.md quotes.
 
 // searches of every row in the benchmark.
 func searches() int {
@@ -25,8 +26,6 @@ func searches() int {
 	fmt.Sscan(os.Getenv("HEADROOM_SEARCHES"), &n)
 	return n
 }
-
-func whole() bool { return os.Getenv("HEADROOM_SIMULATE") == "whole" }
 
 // machine is simulated: some candidates change its speed, and each measurement has noise.
 type machine struct {
@@ -161,20 +160,32 @@ func finish(s *search.Search, m machine) {
 // check a row: whole, its promises; else that a few searches end well.
 func (w row) check(t *testing.T, few int) {
 	t.Helper()
-	n := few
-	if whole() {
-		n = searches()
-	}
+	n := figure.Times(few, searches())
 	r := w.run(n)
 	mean, p90 := stat.Mean(r.counts, nil), stat.Quantile(0.9, stat.Empirical, r.counts, nil)
 	share := func(k int) float64 { return 100 * float64(k) / float64(n) }
-	t.Logf("figure: %-34s d=%g %-10s measurements %5.1f (at most %5.1f), p90 %3.0f; proof %4.1f; right %5.1f%%, undecided %4.1f%%; n=%d",
-		w.name, w.d, w.kind.name, mean, w.mean, p90, stat.Mean(r.proofs, nil), share(r.right), share(r.undecided), n)
+	what := fmt.Sprintf("%s, d=%g, %s", w.name, w.d, w.kind.name)
+	promise := ""
+	if w.mean > 0 {
+		promise = fmt.Sprintf(" (at most %.1f)", w.mean)
+	}
+	called := func(kind string) string {
+		return figure.Name("search", kind, w.name, fmt.Sprintf("d %g", w.d), w.kind.name)
+	}
+	for _, f := range []figure.Figure{
+		figure.Mean(called("measurements"), "", r.counts, figure.Lower).Saying("%s: measurements%s", what, promise),
+		{Name: called("p90"), Center: p90, N: n, Better: figure.Lower, Text: what + ": measurements that nine of ten take"},
+		figure.Mean(called("proof"), "", r.proofs, figure.Lower).Saying("%s: measurements for the proof", what),
+		figure.Share(called("right"), r.right, n, figure.Higher).Saying("%s: right", what),
+		figure.Share(called("undecided"), r.undecided, n, figure.Lower).Saying("%s: undecided", what),
+	} {
+		figure.Record(t, f)
+	}
 	good := r.right
 	if w.unsure {
 		good += r.undecided
 	}
-	if !whole() {
+	if !figure.Whole {
 		if good < n-1 {
 			t.Errorf("%d of %d right", good, n)
 		}
@@ -253,7 +264,7 @@ func few(d float64) int {
 // Settings, which combine in any way.
 func TestUnorderedSearches(t *testing.T) {
 	n := 1000
-	if !whole() {
+	if !figure.Whole {
 		n = 100
 	}
 	weights := make([]float64, n)
@@ -272,7 +283,7 @@ func TestUnorderedSearches(t *testing.T) {
 			} {
 				w.d, w.kind, w.terms = d, k, terms()
 				t.Run(fmt.Sprint(w.name, d, k.name), func(t *testing.T) {
-					if !whole() && (d < 3 || k.name != "Gaussian") {
+					if !figure.Whole && (d < 3 || k.name != "Gaussian") {
 						t.Skip("takes long; scripts/bench runs it")
 					}
 					w.check(t, 2)
@@ -289,7 +300,7 @@ func TestAWrongPriorCostsLittle(t *testing.T) {
 	for i := range 5 {
 		weights[i] = 1
 	}
-	if !whole() {
+	if !figure.Whole {
 		t.Skip("a difference of means takes many searches; scripts/bench runs it")
 	}
 	for _, d := range []float64{2, 3, 5} {
@@ -299,8 +310,13 @@ func TestAWrongPriorCostsLittle(t *testing.T) {
 			wrong.space.Priors = search.Mix(weights, 0.2)
 			a, b := cold.run(searches()), wrong.run(searches())
 			more, limit := stat.Mean(b.counts, nil)-stat.Mean(a.counts, nil), math.Log2(5)/search.Capacity(d)
-			t.Logf("figure: prior of 0.8 on five others  d=%g %-10s measurements %.1f more than the %.1f without (at most %.1f); right %.1f%%; n=%d", d, k.name, more,
-				stat.Mean(a.counts, nil), limit, 100*float64(b.right)/float64(searches()), searches())
+			what := fmt.Sprintf("a prior of 0.8 on five others, d=%g, %s", d, k.name)
+			called := func(kind string) string {
+				return figure.Name("search/wrong-prior", kind, fmt.Sprintf("d %g", d), k.name)
+			}
+			figure.Record(t, figure.Figure{Name: called("more"), Center: more, N: searches(), Better: figure.Lower,
+				Text: fmt.Sprintf("%s: measurements more than the %.1f without (at most %.1f)", what, stat.Mean(a.counts, nil), limit)})
+			figure.Record(t, figure.Share(called("right"), b.right, searches(), figure.Higher).Saying("%s: right", what))
 			if more > limit {
 				t.Errorf("%.1f measurements more, at most %.1f promised", more, limit)
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/search"
 )
 
@@ -61,6 +62,7 @@ func commits() search.Terms {
 // narrow as the commits allow.
 func TestCommitsThatCannotBeMeasured(t *testing.T) {
 	ranges := 0
+	var met, measured, proofs []float64
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		x := series{steps: 64, broken: map[int]bool{}}
@@ -105,10 +107,11 @@ func TestCommitsThatCannotBeMeasured(t *testing.T) {
 		if sum < 0.8 || len(s.Probabilities()) != 64 {
 			t.Errorf("seed %d: %g for steps %d to %d", seed, sum, first, last)
 		}
-		if seed < 5 {
-			t.Logf("figure: seed %d: %d measurements, %d to prove it, %d of 11 states that can't be measured were met", seed, s.Measurements(), s.Proofs(), tried)
-		}
+		met, measured, proofs = append(met, float64(tried)), append(measured, float64(s.Measurements())), append(proofs, float64(s.Proofs()))
 	}
+	figure.Record(t, figure.Mean("search/skip/measurements", "", measured, figure.Lower).Saying("one slow commit of 64, of which 11 can't be measured: measurements"))
+	figure.Record(t, figure.Mean("search/skip/proof", "", proofs, figure.Lower).Saying("the same: measurements for the proof"))
+	figure.Record(t, figure.Mean("search/skip/met", "", met, figure.Lower).Saying("the same: commits met that can't be measured"))
 	if ranges == 0 {
 		t.Error("no culprit lay beside a commit that can't be measured")
 	}

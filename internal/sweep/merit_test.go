@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/lab"
 )
 
@@ -144,19 +144,11 @@ func TestAKnownEffectIsFound(t *testing.T) {
 	}
 }
 
-// simulations is how many there are of each kind: few in the fast tier, enough for the docs with HEADROOM_SIMULATE=whole.
-func simulations(few, whole int) int {
-	if os.Getenv("HEADROOM_SIMULATE") == "whole" {
-		return whole
-	}
-	return few
-}
-
 // When no level differs from another, at most one sweep in twenty calls any level of any cell better or harmful, leaves any out of the
 // best set, or bounds the smallest level from below.
 func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	trials, cells := simulations(200, 4000), 6
+	trials, cells := figure.Times(200, 4000), 6
 	for _, noise := range []struct {
 		name string
 		draw func() float64
@@ -199,7 +191,8 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 					recommended++
 				}
 			}
-			t.Logf("figure: 6 cells x 5 levels without any difference, %d blocks, %s: something is claimed in %.1f%% of sweeps", blocks, noise.name, 100*float64(wrong)/float64(trials))
+			figure.Record(t, figure.Share(figure.Name("sweep/wrong", fmt.Sprint(blocks, " blocks"), noise.name), wrong, trials, figure.Lower).
+				Saying("sweeps of 6 cells x 5 levels without any difference that claim something, %d blocks, %s", blocks, noise.name))
 			if allowed := trials * 5 / 100; wrong > allowed+allowed/2 || recommended > allowed {
 				t.Errorf("%s, %d blocks: %d of %d sweeps claim something, %d tell the recommended level from others", noise.name, blocks, wrong, trials, recommended)
 			}
@@ -210,7 +203,7 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 // How often an effect is found, by its size and the number of blocks.
 func TestHowLargeAnEffectIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
-	trials, cells := simulations(20, 400), 12
+	trials, cells := figure.Times(20, 400), 12
 	for _, blocks := range []int{5, 10, 20} {
 		for _, gain := range []float64{0.05, 0.1, 0.3} {
 			found := 0
@@ -230,7 +223,8 @@ func TestHowLargeAnEffectIsFound(t *testing.T) {
 					found++
 				}
 			}
-			t.Logf("figure: 12 cells x 5 levels, noise 2%%, %d blocks: a gain of %.0f%% in one cell is shown in %.0f%% of sweeps", blocks, 100*gain, 100*float64(found)/float64(trials))
+			figure.Record(t, figure.Share(figure.Name("sweep/found", fmt.Sprint(blocks, " blocks"), fmt.Sprintf("gain %.0f%%", 100*gain)), found, trials, figure.Higher).
+				Saying("sweeps of 12 cells x 5 levels that show a gain of %.0f%% in one cell, noise 2%%, %d blocks", 100*gain, blocks))
 			if gain >= 0.3 && found < trials*9/10 {
 				t.Errorf("%d blocks: a gain of %g is shown in %d of %d sweeps", blocks, gain, found, trials)
 			}

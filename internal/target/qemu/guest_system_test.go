@@ -74,7 +74,7 @@ func open(t *testing.T, file string) *Guest {
 			t.Errorf("closed: %v; the folder is there: %v", err, exists(g.dir))
 		}
 	})
-	t.Logf("figure: a guest under %s is there %.1f s after it was asked for", g.Accelerator(), time.Since(began).Seconds())
+	t.Logf("a guest under %s is there %.1f s after it was asked for", g.Accelerator(), time.Since(began).Seconds())
 	return g
 }
 
@@ -84,7 +84,7 @@ func boot(t *testing.T, g *Guest, spec target.BootSpec) {
 	if err := g.Boot(t.Context(), spec); err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(details(err), "\n"))
 	}
-	t.Logf("figure: booted under %s in %.1f s", g.Accelerator(), time.Since(began).Seconds())
+	t.Logf("booted under %s in %.1f s", g.Accelerator(), time.Since(began).Seconds())
 }
 
 func details(err error) []string {
@@ -244,7 +244,7 @@ func TestBootsThatFail(t *testing.T) {
 	if _, ok := errors.AsType[*target.NotStarted](err); !ok {
 		t.Errorf("%v does not say that the guest did not come up", err)
 	}
-	t.Logf("figure: a panic is seen after %.1f s", time.Since(began).Seconds())
+	t.Logf("a panic is seen after %.1f s", time.Since(began).Seconds())
 	g.file.Limit = 30 * time.Second
 	err = g.Boot(t.Context(), target.BootSpec{Arguments: []string{"rdinit=/bin/cat"}, Without: []string{"quiet"}})
 	if err == nil || !strings.Contains(err.Error(), "30s have passed (limit: in the guest's file)") || !strings.Contains(strings.Join(details(err), "\n"), "output:  [") {

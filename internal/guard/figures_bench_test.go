@@ -1,25 +1,22 @@
-//go:build system
+//go:build bench && system
 
 package guard_test
 
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"testing"
 	"time"
 
+	"headroom/internal/figure"
+	"headroom/internal/figure/sampled"
 	"headroom/internal/guard"
-	"headroom/internal/stat"
 	"headroom/internal/target"
 )
 
-// TestReadingFigures prints how long a large blank device takes, and how fast it is read beside dd. make bench asks for it.
+// How long a large blank device takes, and how fast it is read beside dd.
 func TestReadingFigures(t *testing.T) {
-	if os.Getenv("HEADROOM_GUARD_FIGURES") == "" {
-		t.Skip("HEADROOM_GUARD_FIGURES=1 has it measured")
-	}
 	needRoot(t)
 	proved := func(node string, reread bool) (guard.Sample, float64) {
 		start := time.Now()
@@ -50,7 +47,7 @@ func TestReadingFigures(t *testing.T) {
 		_, took := proved(large.node, false)
 		times = append(times, took)
 	}
-	fmt.Printf("figure: proving 100 GiB of a sparse loop device empty: %s s\n", spread(times))
+	figure.Record(t, sampled.Median("guard/sparse", "s", times, figure.Lower).Saying("proving 100 GiB of a sparse loop device empty"))
 
 	const size = 1 << 30
 	for _, way := range []string{"off", "on"} {
@@ -68,14 +65,11 @@ func TestReadingFigures(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			beside := time.Since(start).Seconds()
-			ours, dd, ratios = append(ours, size/took/(1<<30)), append(dd, size/beside/(1<<30)), append(ratios, beside/took)
+			ours, dd, ratios = append(ours, size/took), append(dd, size/beside), append(ratios, beside/took)
 		}
-		fmt.Printf("figure: reading 1 GiB of zeros from a loop device, direct-io=%s: %s GiB/s; dd iflag=direct bs=4M: %s GiB/s; ratio %s\n", way, spread(ours), spread(dd), spread(ratios))
+		what := "1 GiB of zeros of a loop device, direct-io=" + way
+		figure.Record(t, sampled.Median("guard/read/direct-"+way, "B/s", ours, figure.Higher).Saying("reading %s", what))
+		figure.Record(t, sampled.Median("guard/read-by-dd/direct-"+way, "B/s", dd, "").Saying("dd iflag=direct bs=4M of %s", what))
+		figure.Record(t, sampled.Median("guard/read-over-dd/direct-"+way, "ratio", ratios, figure.Higher).Saying("rate of reading %s over that of dd", what))
 	}
-}
-
-// spread is the median with its interval of 95%, and how many there are.
-func spread(values []float64) string {
-	i := stat.MedianInterval(values, 0.95)
-	return fmt.Sprintf("%.3g [%.3g, %.3g] (n=%d)", i.Center, i.Lo, i.Hi, len(values))
 }
