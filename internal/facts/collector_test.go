@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"headroom/internal/golden"
@@ -127,9 +128,7 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
-	facts, err := Snapshot(t.Context(), local, place)
-	took := time.Since(start)
+	facts, err := SnapshotWithin(t.Context(), time.Minute, local, place) // it may be a slow machine
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,15 +143,11 @@ func TestLive(t *testing.T) {
 	if m := Machine(facts); m.MemoryBytes <= 0 || m.Cores <= 0 || m.Filesystem == "" {
 		t.Errorf("the machine is not described: %+v", m)
 	}
-	if took > SnapshotLimit {
-		t.Errorf("the snapshot took %v", took)
-	}
 	for _, f := range facts {
 		if strings.HasPrefix(f.Key, "collector.") {
 			t.Errorf("%s: %s", f.Key, f.Unknown)
 		}
 	}
-	t.Logf("%d facts in %v", len(facts), took)
 }
 
 func valueOf(facts []lab.Fact, key string) string {
@@ -206,8 +201,13 @@ func (s slowFS) Open(name string) (fs.File, error) {
 func (s slowFS) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(s.FS, name) }
 func (s slowFS) ReadLink(name string) (string, error)   { return fs.ReadLink(s.FS, name) }
 
+// The clock of a bubble stands still but where all wait, so that the time is the same on any machine.
 func TestSnapshotDoesNotHang(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, snapshotDoesNotHang)
+}
+
+func snapshotDoesNotHang(t *testing.T) {
 	s := slow{saved(t, "firecracker"), make(chan struct{})}
 	defer close(s.hang)
 	place, err := ResolvePlace(t.Context(), s, "/srv/scratch")
@@ -217,7 +217,7 @@ func TestSnapshotDoesNotHang(t *testing.T) {
 	start := time.Now()
 	facts, err := Snapshot(t.Context(), s, place)
 	// Two commands hang side by side, so that their collectors still answer, and only what waits for a file is cut off.
-	if took := time.Since(start); err != nil || took < SnapshotLimit || took > SnapshotLimit+time.Second {
+	if took := time.Since(start); err != nil || took != SnapshotLimit {
 		t.Fatalf("%v after %v", err, took)
 	}
 	reasons := map[string]string{}
@@ -243,6 +243,10 @@ func TestSnapshotDoesNotHang(t *testing.T) {
 // More commands hang than are carried out at a time: they must not take turns in using up the snapshot's time.
 func TestManyCommandsHang(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, manyCommandsHang)
+}
+
+func manyCommandsHang(t *testing.T) {
 	s := slow{saved(t, "firecracker"), make(chan struct{})}
 	defer close(s.hang)
 	var commands [][]string
@@ -251,7 +255,7 @@ func TestManyCommandsHang(t *testing.T) {
 	}
 	start := time.Now()
 	printed := runCommands(t.Context(), s, commands)
-	if took := time.Since(start); took > commandLimit(SnapshotLimit)+SnapshotLimit/6 {
+	if took := time.Since(start); took != commandLimit(SnapshotLimit) {
 		t.Errorf("it took %v", took)
 	}
 	for _, argv := range commands {

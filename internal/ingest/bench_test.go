@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"io/fs"
-	"runtime"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -89,44 +88,15 @@ func opened(docs [][]byte) func() Opener {
 	}
 }
 
-// TestMemoryIsFlat imports 500 documents and 5,000 and compares how much memory was in use at most.
-func TestMemoryIsFlat(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds; run without -short")
-	}
-	small, large := peakHeap(t, 500), peakHeap(t, 5000)
-	t.Logf("%.1f MB for 500 documents, %.1f MB for 5,000", float64(small)/1e6, float64(large)/1e6)
-	if large > small+4<<20 {
-		t.Errorf("memory grows with the number of files: %d bytes for 500, %d for 5,000", small, large)
-	}
-}
-
-// peakHeap is the most memory in use that a look after every 100th repetition finds.
-func peakHeap(t *testing.T, n int) uint64 {
-	t.Helper()
-	tree := ingesttest.NewTree(n, 7)
-	sink := &watching{compressing: newCompressing(t)}
-	run, err := Import(context.Background(), tree.Names(), tree.Open, sink)
+// Thousands of documents are one cell with as many repetitions.
+func TestImportOfManyDocuments(t *testing.T) {
+	const n = 2000
+	tree, sink := ingesttest.NewTree(n, 7), newCompressing(t)
+	run, err := Import(t.Context(), tree.Names(), tree.Open, sink)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(run.Cells) != 1 || run.Repetitions != n {
-		t.Fatalf("%d cells of %d repetitions, want 1 of %d", len(run.Cells), run.Repetitions, n)
+	if len(run.Cells) != 1 || run.Repetitions != n || sink.repetitions != n {
+		t.Errorf("%d cells of %d repetitions, and %d were saved, want 1 of %d", len(run.Cells), run.Repetitions, sink.repetitions, n)
 	}
-	return sink.peak
-}
-
-type watching struct {
-	*compressing
-	peak uint64
-}
-
-func (w *watching) Repetition(rep lab.Repetition) error {
-	if w.repetitions%100 == 99 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		w.peak = max(w.peak, m.HeapInuse+m.StackInuse)
-	}
-	return w.compressing.Repetition(rep)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // manyRules are about a hundred rules of the usual kinds.
@@ -56,14 +55,16 @@ func BenchmarkEvaluate100Disks(b *testing.B) {
 	}
 }
 
-// A machine with thousands of disks is slow to list and must not be slow to judge. The limit is far above what it takes.
+func BenchmarkEvaluate4000Disks(b *testing.B) {
+	s, facts := set(b, manyRules()), snapshot(b, manyDisks(4000)...)
+	for b.Loop() {
+		s.Evaluate(facts, Options{})
+	}
+}
+
 func TestThousandsOfDisks(t *testing.T) {
 	s, facts := set(t, manyRules()), snapshot(t, manyDisks(4000)...)
-	start := time.Now()
 	r := s.Evaluate(facts, Options{})
-	if took := time.Since(start); took > 30*time.Second {
-		t.Errorf("4,000 disks took %v", took)
-	}
 	if len(r.Findings) == 0 || r.Counts.Finding < 4000 {
 		t.Errorf("%+v", r.Counts)
 	}
