@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"headroom/internal/bisection"
+	"headroom/internal/figure"
 )
 
 // slowArguments each make small random reads much slower in a guest with an emulated NVMe disk: by 41%, 65% and 76%, in an ablation of three blocks. What idle=poll costs
@@ -28,10 +29,10 @@ func harmlessArguments() []string {
 		"nvme.use_threaded_interrupts=1 hugepages=8 randomize_kstack_offset=on page_alloc.shuffle=1 printk.devkmsg=off")
 }
 
-// guestSearches skips a test that boots guests for many minutes.
+// guestSearches skips a test that boots guests for many minutes, but with the tag bench.
 func guestSearches(t *testing.T) {
 	t.Helper()
-	if os.Getenv("HEADROOM_GUEST_SEARCHES") == "" {
+	if !figure.Whole {
 		t.Skip("boots guests for many minutes; scripts/bench runs it")
 	}
 }

@@ -5,9 +5,7 @@ package cli
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -31,34 +29,47 @@ func hostSeconds(r lab.Repetition) float64 {
 	return r.Values[lab.HostCPUPerIO] * r.Values[lab.IOPS(lab.Read)] * r.Seconds
 }
 
-// The CPU time of the host is there for each load, is at least that of fio, and no more than the cores had.
+// The CPU time of the host is there for each load. How much it is, tests with the tag bench say.
 func TestHostCPUOfALoad(t *testing.T) {
-	t.Run("here", func(t *testing.T) { hostCPUOfALoad(t, newVictim(t), "local") })
+	t.Run("here", func(t *testing.T) { hostCPUIsShown(t, newVictim(t), "local") })
 	t.Run("over ssh", func(t *testing.T) {
 		v, _ := newRemoteVictim(t)
-		hostCPUOfALoad(t, v, "ssh://under-test")
+		hostCPUIsShown(t, v, "ssh://under-test")
 	})
 }
 
-func hostCPUOfALoad(t *testing.T, v victim, on string) {
+// nullLoads are the repetitions of a null load at two levels.
+func nullLoads(t *testing.T, v victim, on string) []lab.Repetition {
+	t.Helper()
 	if out, err := v.command("sweep", v.suiteOf(nullLoad), "--factor", "job:bs=4k,8k", "--blocks", "2", "--on", on).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	n := 0
+	return onlyRepetitions(t, v)
+}
+
+// onlyRepetitions the only run of a store.
+func onlyRepetitions(t *testing.T, v victim) []lab.Repetition {
+	t.Helper()
+	var all []lab.Repetition
 	for r, err := range v.only().Repetitions() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n++
-		host, own, cores := hostSeconds(r), r.Values[lab.CPUPerIO]*r.Values[lab.IOPS(lab.Read)]*r.Seconds, float64(runtime.NumCPU())
-		t.Logf("%s: host %.2f s, fio %.2f s of CPU time; %.2f s of %g cores", r.Cell, host, own, r.Took, cores)
-		// The kernel counts for the machine by ticks, for a process exactly.
-		if host <= 0 || host < own/2 || host > cores*(r.Took+0.1) {
+		all = append(all, r)
+	}
+	return all
+}
+
+func hostCPUIsShown(t *testing.T, v victim, on string) {
+	t.Helper()
+	all := nullLoads(t, v, on)
+	if len(all) != 4 {
+		t.Errorf("%d repetitions", len(all))
+	}
+	for _, r := range all {
+		if hostSeconds(r) <= 0 {
 			t.Errorf("%s: %v", r.Cell, r.Values)
 		}
-	}
-	if n != 4 {
-		t.Errorf("%d repetitions", n)
 	}
 	out, err := v.command("sweep", "--show", "last", "--json").Output()
 	if err != nil {
@@ -80,12 +91,20 @@ func hostCPUOfALoad(t *testing.T, v victim, on string) {
 	}
 }
 
-// A load in a guest costs the CPU time of this machine, not of the guest: with all cores here busy, more than a guest of one core has.
+// A load in a guest costs CPU time of this machine, too.
 func TestHostCPUOfAGuest(t *testing.T) {
-	if runtime.NumCPU() < 2 {
-		t.Skip("a host with one core has no more than the guest")
-	}
 	v := newVictim(t)
+	readInAGuest(t, v)
+	for _, r := range onlyRepetitions(t, v) {
+		if hostSeconds(r) <= 0 {
+			t.Errorf("%v", r.Values)
+		}
+	}
+}
+
+// readInAGuest measures once in a guest with one core.
+func readInAGuest(t *testing.T, v victim) {
+	t.Helper()
 	file := guestFile(t)
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -94,28 +113,8 @@ func TestHostCPUOfAGuest(t *testing.T) {
 	if err := os.WriteFile(file, append(text, "cpus: 1\n"...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for range runtime.NumCPU() {
-		spin := exec.CommandContext(t.Context(), "nice", "-n", "19", "sh", "-c", "while :; do :; done")
-		if err := spin.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = spin.Process.Kill() // it ends by nothing else
-			_ = spin.Wait()
-		})
-	}
 	load := "version: 1\nname: read\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, direct: 1, rate_iops: 50, runtime: 3s, time_based: 1}}\n"
 	if out, err := v.command("run", v.suiteOf(load), "/dev/nvme0n1", "--on", "qemu:"+file, "--repeat", "1").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
-	}
-	for r, err := range v.only().Repetitions() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		host := hostSeconds(r)
-		t.Logf("host %.2f s of CPU time, in %.2f s of load, %.2f s in all", host, r.Seconds, r.Took)
-		if host < 1.3*r.Seconds || host > float64(runtime.NumCPU())*(r.Took+0.1) {
-			t.Errorf("%v", r.Values)
-		}
 	}
 }

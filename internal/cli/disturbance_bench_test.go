@@ -1,4 +1,4 @@
-//go:build system
+//go:build bench && system
 
 package cli
 
@@ -11,13 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"headroom/internal/figure"
+	"headroom/internal/figure/sampled"
 	"headroom/internal/load/fio"
 	"headroom/internal/report"
 	"headroom/internal/stat"
@@ -27,7 +28,6 @@ import (
 // (ABBA), and the interval of the ratio of what they report must lie close to 1.
 
 func TestDisturbanceOnARateLimitedFile(t *testing.T) {
-	forBench(t)
 	// Pairs are measured, and more up to most while the interval is wider than within: what is waited for is a sharp answer on
 	// a noisy machine, not a certain one.
 	const pairs, most, within = 12, 24, 0.005
@@ -85,7 +85,7 @@ func TestDisturbanceOnARateLimitedFile(t *testing.T) {
 		interval = stat.MedianInterval(logs, 0.95)
 	}
 	lo, hi := math.Exp(interval.Lo), math.Exp(interval.Hi)
-	t.Logf("figure: headroom / plain fio, IOPS: %.4f [%.4f, %.4f], n=%d pairs", math.Exp(interval.Center), lo, hi, len(logs))
+	figure.Record(t, sampled.Ratio("disturbance/rate-limited", logs, "").Saying("IOPS with headroom over IOPS of plain fio, same command, in turn, on a file limited to 2,000 IOPS"))
 	if lo < 1-within || hi > 1+within {
 		t.Errorf("[%.4f, %.4f] does not lie within %.1f%%", lo, hi, 100*within)
 	}
@@ -96,7 +96,6 @@ func TestDisturbanceOnARateLimitedFile(t *testing.T) {
 // on by turns, 50 ms each, in random order: neighbours on the same hardware change the speed of such a load by half from one
 // second to the next, and two slices side by side share their luck, as two processes one after the other do not.
 func TestDisturbanceOnTheNullEngine(t *testing.T) {
-	forBench(t)
 	const within = 0.02
 	suiteFile := filepath.Join(t.TempDir(), "idle.yaml")
 	text := "version: 1\nname: idle\ntitle: hardly a load\nplace: directory\nrepetitions: 1\njobs:\n" +
@@ -109,18 +108,17 @@ func TestDisturbanceOnTheNullEngine(t *testing.T) {
 	start(t, follower)
 	waitForLoad(t, filepath.Join(dir, "store"))
 
-	beside := func(process *os.Process, most int) stat.Interval {
+	beside := func(name, what string, process *os.Process, most int) stat.Interval {
 		var logs []float64
 		interval := stat.Interval{Lo: math.Inf(-1), Hi: math.Inf(1)}
 		for len(logs) < most && interval.Hi-interval.Lo > within {
 			logs = append(logs, byTurns(t, process)...)
 			interval = stat.MedianInterval(logs, 0.95)
 		}
-		t.Logf("figure: IOPS of the null engine beside it, awake / frozen: %.4f [%.4f, %.4f], n=%d pairs of 50 ms",
-			math.Exp(interval.Center), math.Exp(interval.Lo), math.Exp(interval.Hi), len(logs))
+		figure.Record(t, sampled.Ratio(name, logs, "").Saying("IOPS of ioengine=null beside %s over those beside one that is frozen, pairs of 50 ms", what))
 		return interval
 	}
-	interval := beside(follower.Process, 4000)
+	interval := beside("disturbance/null", "a headroom that follows a load", follower.Process, 4000)
 	if lo, hi := math.Exp(interval.Lo), math.Exp(interval.Hi); lo < 1-within || hi > 1+within {
 		t.Errorf("[%.4f, %.4f] does not lie within %.1f%%", lo, hi, 100*within)
 	}
@@ -128,7 +126,7 @@ func TestDisturbanceOnTheNullEngine(t *testing.T) {
 	// What such a look would see: a process that keeps a core busy on a machine where fio can run beside it on no other.
 	busy := exec.Command("taskset", "-c", "0", "sh", "-c", "while :; do :; done")
 	start(t, busy)
-	if interval := beside(busy.Process, 200); math.Exp(interval.Hi) > 1-within {
+	if interval := beside("disturbance/null-beside-a-busy-core", "a busy core", busy.Process, 200); math.Exp(interval.Hi) > 1-within {
 		t.Errorf("a busy core went unseen: [%.4f, %.4f]", math.Exp(interval.Lo), math.Exp(interval.Hi))
 	}
 }
@@ -261,51 +259,4 @@ func waitForLoad(t *testing.T, store string) {
 		return
 	}
 	t.Fatal("no load was started")
-}
-
-// What headroom asks of fio besides the job, its logs, costs instructions in each I/O. They are counted, because no clock is
-// steady enough to tell 1%: with the same input valgrind counts the same, whatever else the machine does. That holds for the
-// thread that does the I/O. fio's main thread waits for it and counts up to 3% more or less from one start to the next.
-func TestLogsCostFewInstructions(t *testing.T) {
-	const most = 1.02
-	params := map[string]string{"ioengine": "null", "rw": "randread", "bs": "4k", "size": "1g", "thread": "1"}
-	count := func(ios int, opt fio.Options) float64 {
-		p := map[string]string{"number_ios": strconv.Itoa(ios)}
-		for k, v := range params {
-			p[k] = v
-		}
-		cmd := exec.Command("valgrind", append([]string{"--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=count"},
-			fio.Argv("one", p, opt)...)...)
-		cmd.Dir = t.TempDir()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		// fio starts its helper first (count-02) and the thread of the job after it (count-03).
-		text, err := os.ReadFile(filepath.Join(cmd.Dir, "count-03"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := regexp.MustCompile(`(?m)^totals: (\d+)$`).FindSubmatch(text)
-		if m == nil {
-			t.Fatalf("no total in\n%.500s", text)
-		}
-		n, err := strconv.ParseFloat(string(m[1]), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	perIO := func(opt fio.Options) float64 {
-		const few, many = 20000, 60000 // the difference leaves out the thread's start and end
-		return (count(many, opt) - count(few, opt)) / (many - few)
-	}
-	plain := perIO(fio.Options{Output: "out.json"})
-	ours := perIO(fio.Options{Output: "out.json", Logs: "series", Progress: true})
-	t.Logf("figure: instructions of fio's null engine for an I/O: %.0f plain, %.0f with headroom's logs: %.4f times", plain, ours, ours/plain)
-	if plain < 500 {
-		t.Errorf("%.0f instructions for an I/O: another thread was counted", plain)
-	}
-	if ours > most*plain {
-		t.Errorf("%.4f times as many instructions", ours/plain)
-	}
 }

@@ -1,4 +1,4 @@
-//go:build system
+//go:build bench && system
 
 package cli
 
@@ -12,13 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/figure"
 	"headroom/internal/stat"
 )
 
 // What a job costs besides fio itself: wall-clock time, memory and CPU time of the headroom process.
 func TestOverheadPerJob(t *testing.T) {
-	forBench(t)
-	const jobSeconds = 1.0
 	// As it is shipped: the tests' own is larger. It lies in memory, where pages have one size. On a disk the page cache keeps a file in larger pieces when it was
 	// read ahead, a fault maps more of such a piece, and the same program has 41 MB in place of 24, of which 9 are its own.
 	headroom := binaryBelow(t, "/dev/shm")
@@ -49,8 +48,14 @@ func TestOverheadPerJob(t *testing.T) {
 	few, many := run(2), run(12)
 	wall := (many.wall-few.wall)/10 - stat.Median(plainWalls)
 	cpu := (many.cpu - few.cpu) / (many.wall - few.wall)
-	t.Logf("figure: added per job: %.3f s; memory of headroom: %.1f MB while jobs run, %.1f MB at most; CPU: %.2f%% of one core while jobs of %g s run",
-		wall, stat.Median(many.resident)/1e6, many.peak/1e6, 100*cpu, jobSeconds)
+	for _, f := range []figure.Figure{
+		{Name: "overhead/time", Unit: "s", Center: wall, N: 10, Better: figure.Lower, Text: "time that headroom adds to a job"},
+		{Name: "overhead/memory", Unit: "B", Center: stat.Median(many.resident), N: 12, Better: figure.Lower, Text: "memory of the headroom process while jobs run"},
+		{Name: "overhead/memory-at-most", Unit: "B", Center: many.peak, N: 12, Better: figure.Lower, Text: "memory of the headroom process at most"},
+		{Name: "overhead/cpu", Unit: "share", Center: cpu, N: 10, Better: figure.Lower, Text: "CPU of the headroom process while a job runs, of one core"},
+	} {
+		figure.Record(t, f)
+	}
 	if wall > 0.3 {
 		t.Errorf("%.3f s are added per job", wall)
 	}
