@@ -4,12 +4,14 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"time"
 
+	"headroom/internal/figure"
 	"headroom/internal/stat"
 )
 
@@ -51,7 +53,7 @@ func (q question) series(r *rand.Rand) []float64 {
 const near = 2
 
 func changes(trials int, python string) error {
-	fmt.Printf("figure: change points: %d series each, 1%% noise; in %% of the series: step found within %d runs, misplaced further, false points besides\n", trials, near)
+	fmt.Printf("change points: %d series each, 1%% noise; found is within %d runs of the step\n", trials, near)
 	for _, q := range questions() {
 		r := rand.New(rand.NewPCG(uint64(q.n), uint64(1e4*q.step)))
 		series := make([][]float64, trials)
@@ -60,7 +62,9 @@ func changes(trials int, python string) error {
 		}
 		begin := time.Now()
 		ours := ask(series, 0.05)
-		q.print("headroom, 5% of series", ours, time.Since(begin))
+		if err := q.record("headroom, 5% of series", ours, time.Since(begin)); err != nil {
+			return err
+		}
 		if python == "" {
 			continue
 		}
@@ -69,7 +73,9 @@ func changes(trials int, python string) error {
 		if err != nil {
 			return err
 		}
-		q.print("Apache Otava, P 0.001", theirs, time.Since(begin))
+		if err := q.record("Apache Otava, P 0.001", theirs, time.Since(begin)); err != nil {
+			return err
+		}
 	}
 	const watchedShare = 5 // 45 looks a series
 	return watched(trials/watchedShare, python)
@@ -90,7 +96,7 @@ func askOtava(python string, series [][]float64) ([][]int, error) {
 	return points, json.Unmarshal(out, &points)
 }
 
-func (q question) print(who string, points [][]int, took time.Duration) {
+func (q question) record(who string, points [][]int, took time.Duration) error {
 	wrong, found, misplaced := 0, 0, 0
 	for _, series := range points {
 		nearest := q.n
@@ -113,9 +119,14 @@ func (q question) print(who string, points [][]int, took time.Duration) {
 	if q.step > 0 {
 		what = fmt.Sprintf("%g%% step before the last %d", 100*q.step, q.n-q.at)
 	}
-	of := func(n int) float64 { return 100 * float64(n) / float64(len(points)) }
-	fmt.Printf("figure: %d runs, %s, %s: %s: found %.1f, misplaced %.1f, false %.1f (%.2g ms a series)\n", q.n, q.model.name, what, who, of(found),
-		of(misplaced), of(wrong), 1e3*took.Seconds()/float64(len(points)))
+	what = fmt.Sprintf("%d runs, %s, %s", q.n, q.model.name, what)
+	called := func(kind string) string { return figure.Name("sidebyside/changes", kind, what, who) }
+	return errors.Join(
+		record(figure.Share(called("found"), found, len(points), figure.Higher).Saying("%s: %s: found", what, who)),
+		record(figure.Share(called("misplaced"), misplaced, len(points), figure.Lower).Saying("%s: %s: misplaced", what, who)),
+		record(figure.Share(called("false"), wrong, len(points), figure.Lower).Saying("%s: %s: false points besides", what, who)),
+		record(figure.Figure{Name: called("time"), Unit: "s", Center: took.Seconds() / float64(len(points)), N: len(points), Better: figure.Lower}.Saying("%s: %s: time of a series", what, who)),
+	)
 }
 
 // watched is how often a history without any change shows one at some time when it is looked at after every run for a year. What is claimed of
@@ -132,7 +143,7 @@ func watched(trials int, python string) error {
 			}
 		}
 		each := last - first + 1
-		ever := func(points [][]int) float64 {
+		ever := func(who string, points [][]int) error {
 			n := 0
 			for i := 0; i < len(points); i += each {
 				for _, p := range points[i : i+each] {
@@ -142,11 +153,13 @@ func watched(trials int, python string) error {
 					}
 				}
 			}
-			return 100 * float64(n) / float64(trials)
+			return record(figure.Share(figure.Name("sidebyside/watched", m.name, who), n, trials, figure.Lower).
+				Saying("no step, %s, looked at after each of %d to %d runs: %s: a false point at some time", m.name, first, last, who))
 		}
 		for _, alpha := range []float64{0.05, 0.01, 0.002} {
-			fmt.Printf("figure: no step, %s, looked at after each of %d to %d runs, %d series: headroom, alpha %g: %.1f have a false point at some time\n", m.name,
-				first, last, trials, alpha, ever(ask(looks, alpha)))
+			if err := ever(fmt.Sprintf("headroom, alpha %g", alpha), ask(looks, alpha)); err != nil {
+				return err
+			}
 		}
 		if python == "" {
 			continue
@@ -155,8 +168,9 @@ func watched(trials int, python string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("figure: no step, %s, looked at after each of %d to %d runs, %d series: Apache Otava: %.1f have a false point at some time\n", m.name, first, last,
-			trials, ever(theirs))
+		if err := ever("Apache Otava", theirs); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
+	"headroom/internal/figure"
 	"headroom/internal/stat"
 )
 
@@ -68,8 +70,8 @@ func right(d stat.Decision, effect float64) bool {
 	return effect == 0 && d == stat.Same || effect > 0 && d == stat.Above
 }
 
-func decisions(trials int) {
-	fmt.Printf("figure: A v B: %d trials each; margin %g%%; right/wrong/undecided in %%, then runs a side used on average\n", trials, 100*margin)
+func decisions(trials int) error {
+	fmt.Printf("A v B: %d trials each; margin %g%%\n", trials, 100*margin)
 	for _, most := range []int{5, 10, 20} {
 		for _, sigma := range []float64{0.01, 0.03, 0.09} {
 			for _, effect := range []float64{0, 0.02, 0.05, 0.10} {
@@ -88,12 +90,19 @@ func decisions(trials int) {
 								wrongs++
 							}
 						}
-						of := func(n int) float64 { return 100 * float64(n) / float64(trials) }
-						fmt.Printf("figure: A v B, effect %g%%, noise %g%% %s, up to %d a side: %s: %.1f/%.1f/%.1f, %.1f\n", 100*effect, 100*sigma, m.name, most,
-							d.name, of(rights), of(wrongs), of(trials-rights-wrongs), float64(used)/float64(trials))
+						what := fmt.Sprintf("effect %g%%, noise %g%% %s, up to %d a side", 100*effect, 100*sigma, m.name, most)
+						called := func(kind string) string { return figure.Name("sidebyside/a-v-b", kind, what, d.name) }
+						if err := errors.Join(
+							record(figure.Share(called("right"), rights, trials, figure.Higher).Saying("A v B, %s: %s: right", what, d.name)),
+							record(figure.Share(called("wrong"), wrongs, trials, figure.Lower).Saying("A v B, %s: %s: wrong", what, d.name)),
+							record(figure.Figure{Name: called("runs"), Center: float64(used) / float64(trials), N: trials, Better: figure.Lower}.Saying("A v B, %s: %s: runs a side", what, d.name)),
+						); err != nil {
+							return err
+						}
 					}
 				}
 			}
 		}
 	}
+	return nil
 }

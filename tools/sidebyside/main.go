@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+
+	"headroom/internal/figure"
 )
 
 func main() {
@@ -16,6 +18,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "sidebyside:", err)
 		os.Exit(1)
 	}
+}
+
+// record prints a figure, and keeps it where scripts/bench says.
+func record(f figure.Figure) error {
+	fmt.Println("figure: " + f.String())
+	if file := os.Getenv(figure.Environment); file != "" {
+		return figure.Append(file, f)
+	}
+	return nil
 }
 
 // run takes "decisions TRIALS", or "changes TRIALS [PYTHON]".
@@ -29,8 +40,7 @@ func run(args []string) error {
 	}
 	switch args[0] {
 	case "decisions":
-		decisions(trials)
-		return nil
+		return decisions(trials)
 	case "changes":
 		python := ""
 		if len(args) > 2 {
