@@ -49,7 +49,7 @@ test-kube: ## a Kubernetes cluster of one node, built from source once; as root
 image: ## a container image from the Containerfile, without a registry; as root
 	@scripts/kube-image
 
-bench: ## print the figures that the docs quote
+bench: ## measure the figures that the docs quote, into build/figures.json; hours (scripts/bench list: what there is)
 	@scripts/bench
 
 install: build ## copy the binary to PREFIX/bin

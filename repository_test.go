@@ -346,6 +346,68 @@ func TestThreatsNameTheirTests(t *testing.T) {
 	}
 }
 
+// Each row of the table of figures names those of build/figures.json that it quotes, and something in the tree records them.
+func TestFiguresAreRecorded(t *testing.T) {
+	tests := map[string]bool{} // string literals, and benchmarks as "rule.BenchmarkDecode"
+	for _, f := range goFiles(t, true) {
+		if strings.HasSuffix(f.name, "_test.go") {
+			ast.Inspect(f.tree, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.BasicLit:
+					tests[strings.Trim(n.Value, `"`)] = true
+				case *ast.FuncDecl:
+					tests[strings.TrimPrefix(f.dir, "internal/")+"."+n.Name.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	const title = "| what | figure | n | name |"
+	page := lines(t, "docs/figures.md")
+	at := slices.Index(page, title)
+	if at < 0 {
+		t.Fatalf("docs/figures.md has no table %q", title)
+	}
+	name, rows := regexp.MustCompile("`([^`]+)`"), 0
+	for _, line := range page[at+2:] {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		rows++
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		quoted := name.FindAllStringSubmatch(cells[len(cells)-1], -1)
+		if len(cells) != 4 || len(quoted) == 0 && cells[3] != " by hand " {
+			t.Errorf("which figure is it? %s", line)
+		}
+		for _, q := range quoted {
+			if !isRecorded(tests, q[1]) {
+				t.Errorf("no test records %s, which is quoted: %s", q[1], line)
+			}
+		}
+	}
+	if rows == 0 {
+		t.Error("docs/figures.md quotes nothing")
+	}
+}
+
+// isRecorded looks for the name as it stands in a test: "import/speed", or for live/* "live" and what begins with "live/". That of a benchmark
+// begins with its function.
+func isRecorded(tests map[string]bool, name string) bool {
+	if benchmark := regexp.MustCompile(`^[a-z/]+\.Benchmark[A-Za-z0-9]+`).FindString(name); benchmark != "" {
+		return tests[benchmark]
+	}
+	begins, all := strings.CutSuffix(name, "/*")
+	if !all || tests[begins] {
+		return tests[begins]
+	}
+	for text := range tests {
+		if strings.HasPrefix(text, begins+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 // Every user-visible change brings a fragment, and fragments have a kind that the changelog knows.
 func TestChangelogFragments(t *testing.T) {
 	kinds := []string{"added", "changed", "fixed", "removed"}
