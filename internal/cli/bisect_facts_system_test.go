@@ -16,17 +16,22 @@ import (
 // Two snapshots of this machine, of which the second has some sysctls otherwise: what can be set is searched, the rest is named, and all is
 // put back.
 func TestABisectionBetweenTwoMachines(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("settings are changed by root")
-	}
+	t.Parallel()
+	ownNetwork(t)
 	v, _ := hunter(t)
-	const swappiness, expire, writeback = "/proc/sys/vm/swappiness", "/proc/sys/vm/dirty_expire_centisecs", "/proc/sys/vm/dirty_writeback_centisecs"
-	state := func() string { return contentOf(t, swappiness) + contentOf(t, expire) + contentOf(t, writeback) }
+	names := []string{"tcp_keepalive_time", "tcp_keepalive_intvl", "tcp_fin_timeout"}
+	state := func() (all string) {
+		for _, name := range names {
+			all += contentOf(t, netSetting(name))
+		}
+		return all
+	}
 	before := state()
 	if err := os.WriteFile(v.suite, []byte(`version: 1
 jobs:
   - name: work
-    exec: [sh, -c, 'sleep 0.05; read s < `+swappiness+`; if [ "$s" = 7 ]; then sleep 0.1; fi']
+    exec: [sh, -c, 'if [ "$(cat `+netSetting(names[0])+`)" = 7007 ]; then echo took 150; else echo took 50; fi']
+    metrics: {took: {match: 'took ([0-9]+)', unit: s, better: lower, decides: true}}
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +44,7 @@ jobs:
 		t.Fatal(err)
 	}
 	bad := otherwise(t, out, map[string]string{
-		"sysctl.vm.swappiness": "7", "sysctl.vm.dirty_expire_centisecs": "3100", "sysctl.vm.dirty_writeback_centisecs": "510",
+		"sysctl.net.ipv4.tcp_keepalive_time": "7007", "sysctl.net.ipv4.tcp_keepalive_intvl": "71", "sysctl.net.ipv4.tcp_fin_timeout": "55",
 		"sysctl.kernel.osrelease": "1.2.3", "sysctl.kernel.core_pattern": "x", "kernel.config.INIT_ON_FREE_DEFAULT_ON": "y",
 	})
 	cmd := v.command("bisect", "facts", good, bad, v.suite, "--seed", "1")
@@ -49,7 +54,7 @@ jobs:
 		t.Fatalf("%v\n%s\n%s", err, log.String(), out)
 	}
 	d := found(t, v)
-	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "sysctl:vm.swappiness" || d.Culprits[0].Bad != "7" {
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "sysctl:net.ipv4.tcp_keepalive_time" || d.Culprits[0].Bad != "7007" {
 		t.Errorf("%s: %+v\n%s", d.Outcome, d.Culprits, log.String())
 	}
 	if len(d.Candidates) != 3 {
@@ -65,7 +70,6 @@ jobs:
 	if after := state(); after != before {
 		t.Errorf("was %q and is %q", before, after)
 	}
-	t.Logf("figure: one of 3 sysctls that differ between two machines: %s after %d measurements and %d more to prove it", d.Outcome, d.Measurements, d.Proofs)
 }
 
 // otherwise is a snapshot with some facts of other values, in a file; those that the snapshot does not have are added.

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +17,12 @@ import (
 	"headroom/internal/store"
 )
 
-// oneSlowVariable is a small program that one of twelve variables makes slow: it works for 50 ms, and for 100 ms more. That much is seen on
-// a busy machine too.
+// oneSlowVariable is a small program that one of twelve variables makes slow, which it says itself: what a decision does with noise is tried elsewhere.
 const oneSlowVariable = `version: 1
 jobs:
   - name: work
-    exec: [sh, -c, 'sleep 0.05; if [ "$F7" = slow ]; then sleep 0.1; fi']
+    exec: [sh, -c, 'if [ "$F7" = slow ]; then echo took 150; else echo took 50; fi']
+    metrics: {took: {match: 'took ([0-9]+)', unit: s, better: lower, decides: true}}
 `
 
 // hunter is a victim with that program, and the arguments of a search for what makes it slow.
@@ -53,40 +52,22 @@ func found(t *testing.T, v victim) bisection.Document {
 	return d
 }
 
-// What a culprit does shows in what the kernel counts: one that starts programs is told from one that sleeps.
-func TestHowACulpritDoesHarm(t *testing.T) {
-	v := newVictim(t)
-	if err := os.WriteFile(v.suite, []byte(`version: 1
-jobs:
-  - name: work
-    exec: [sh, -c, 'i=0; while [ $i -lt 100 ]; do if [ "$STARTS" = slow ]; then /bin/true; fi; i=$((i+1)); done; if [ "$SLEEPS" = slow ]; then sleep 0.1; fi; sleep 0.05']
-`), 0o644); err != nil {
-		t.Fatal(err)
+// What a culprit does is looked for in what the kernel counts, beside the search. What is counted is the whole machine's: TestWhatACulpritMoves.
+func TestACulpritIsFoundWithEvidence(t *testing.T) {
+	t.Parallel()
+	v, arguments := hunter(t)
+	if out, err := v.command(arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, culprit := range []string{"STARTS", "SLEEPS"} {
-		if out, err := v.command("bisect", "settings", v.suite, "--setting", "env:A=fast,slow", "--setting", "env:"+culprit+"=fast,slow", "--setting", "env:B=fast,slow").CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		d := found(t, v)
-		if d.Outcome != bisection.Found || d.Evidence == nil || d.Evidence.Counters == 0 {
-			t.Fatalf("%s: %s, %+v", culprit, d.Outcome, d.Evidence)
-		}
-		i := slices.IndexFunc(d.Evidence.Moved, func(m bisection.Moved) bool { return m.Counter == "stat.processes" })
-		if (i >= 0) != (culprit == "STARTS") {
-			t.Errorf("%s: %+v", culprit, d.Evidence.Moved)
-		}
-		if i >= 0 {
-			m := d.Evidence.Moved[i]
-			t.Logf("figure: new processes %.0f times [%.0f, %.0f] for the same work, with what starts 100 programs", m.Ratio, m.Lo, m.Hi)
-			if m.Ratio < 5 || m.Lo <= 1 || m.With <= m.Without {
-				t.Errorf("%+v", m)
-			}
-		}
+	d := found(t, v)
+	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "env:F7" || d.Evidence == nil || d.Evidence.Counters == 0 {
+		t.Errorf("%s %+v, %+v", d.Outcome, d.Culprits, d.Evidence)
 	}
 }
 
 // A search that is killed, as often as that may be, goes on where it was: what was measured is not measured again, and the answer is the same.
 func TestAKilledBisectionGoesOn(t *testing.T) {
+	t.Parallel()
 	v, arguments := hunter(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	kills, begun := 0, false
@@ -106,7 +87,7 @@ func TestAKilledBisectionGoesOn(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		if kills < 12 {
+		if kills < 6 {
 			select {
 			case err := <-ended:
 				if err != nil {
@@ -128,8 +109,8 @@ func TestAKilledBisectionGoesOn(t *testing.T) {
 		}
 		break
 	}
-	if kills < 3 {
-		t.Errorf("killed %d times only", kills)
+	if kills == 0 {
+		t.Error("it was never killed")
 	}
 	b, err := store.Open(v.store).Find("last")
 	if err != nil || b.Run.Status != lab.Complete {
@@ -150,18 +131,19 @@ func TestAKilledBisectionGoesOn(t *testing.T) {
 	if d := found(t, v); d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "env:F7" || len(d.Steps) != len(measured) {
 		t.Errorf("%+v", d)
 	}
-	t.Logf("figure: %d kills, %d measurements", kills, len(measured))
+	t.Logf("%d kills, %d measurements", kills, len(measured))
 }
 
 // Sysctls are set as the search asks, and are as they were at the end; where they make no difference none is called a culprit.
 func TestABisectionOfSysctls(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("settings are changed by root")
-	}
+	t.Parallel()
+	ownNetwork(t)
 	v, _ := hunter(t)
-	const expire, writeback = "/proc/sys/vm/dirty_expire_centisecs", "/proc/sys/vm/dirty_writeback_centisecs"
-	before := contentOf(t, expire) + contentOf(t, writeback)
-	files := map[string]string{"good": "vm.dirty_expire_centisecs = 2900\nvm.dirty_writeback_centisecs = 490\n", "bad": "vm.dirty_expire_centisecs = 3100\nvm.dirty_writeback_centisecs = 510\n"}
+	state := func() string {
+		return contentOf(t, netSetting("tcp_keepalive_time")) + contentOf(t, netSetting("tcp_fin_timeout"))
+	}
+	before := state()
+	files := map[string]string{"good": "net.ipv4.tcp_keepalive_time = 7000\nnet.ipv4.tcp_fin_timeout = 50\n", "bad": "net.ipv4.tcp_keepalive_time = 7100\nnet.ipv4.tcp_fin_timeout = 55\n"}
 	arguments := []string{"bisect", "sysctl", v.suite, "--seed", "1", "--margin", "20%"}
 	for name, text := range files {
 		file := filepath.Join(t.TempDir(), name)
@@ -176,10 +158,8 @@ func TestABisectionOfSysctls(t *testing.T) {
 	}
 	if d := found(t, v); d.Outcome == bisection.Found || d.Outcome == bisection.ManySmall {
 		t.Errorf("%s", out)
-	} else {
-		t.Logf("figure: sysctls that do nothing: %s after %d measurements", d.Outcome, d.Measurements)
 	}
-	if after := contentOf(t, expire) + contentOf(t, writeback); after != before {
+	if after := state(); after != before {
 		t.Errorf("was %q and is %q", before, after)
 	}
 }

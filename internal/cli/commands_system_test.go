@@ -10,14 +10,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/store"
 )
 
 // stubborn leaves all behind that a command can: a process that does not heed SIGTERM, one in a session of its own that works
-// elsewhere, one that has forgotten its environment, and a file. Each is told from others by how long it sleeps.
+// elsewhere, one that has forgotten its environment, and a file. Each is told from others by how long it sleeps, which ends with the victim's mark.
 const stubborn = `version: 1
 name: stubborn
 title: a command that does not want to end
@@ -34,17 +33,17 @@ jobs:
       - |
         trap '' TERM
         echo data > data
-        setsid sh -c 'cd / && exec sleep 77701' &
-        setsid env -i PATH="$PATH" sleep 77702 &
-        sleep 77703 &
+        setsid sh -c 'cd / && exec sleep 77701.MARK' &
+        setsid env -i PATH="$PATH" sleep 77702.MARK &
+        sleep 77703.MARK &
         test -e ../../../stop || exit 0
-        while :; do sleep 77704; done
+        while :; do sleep 77704.MARK; done
 `
 
 func newStubborn(t *testing.T) victim {
 	t.Helper()
 	v := newVictim(t)
-	if err := os.WriteFile(v.suite, []byte(stubborn), 0o644); err != nil {
+	if err := os.WriteFile(v.suite, []byte(strings.ReplaceAll(stubborn, "MARK", v.mark)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	v.stop()
@@ -67,15 +66,15 @@ func (v victim) letGo() {
 }
 
 // sleepers are the processes of the stubborn command that are there.
-func sleepers(t *testing.T) string {
-	t.Helper()
+func (v victim) sleepers() string {
+	v.t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil || len(lines) == 0 {
-		t.Fatal("no process is to be seen", err)
+		v.t.Fatal("no process is to be seen", err)
 	}
 	var found []string
 	for _, l := range lines {
-		if data, err := os.ReadFile(l); err == nil && bytes.HasPrefix(data, []byte("sleep\x007770")) {
+		if data, err := os.ReadFile(l); err == nil && bytes.HasPrefix(data, []byte("sleep\x007770")) && bytes.Contains(data, []byte("."+v.mark+"\x00")) {
 			found = append(found, strings.ReplaceAll(string(data), "\x00", " "))
 		}
 	}
@@ -83,19 +82,14 @@ func sleepers(t *testing.T) string {
 }
 
 // untilAsleep waits until all of the stubborn command's processes are there.
-func untilAsleep(t *testing.T) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if strings.Count(sleepers(t), ",") == 3 {
-			return
-		}
-	}
-	t.Fatal("the command was not started; there are:", sleepers(t))
+func (v victim) untilAsleep() {
+	v.t.Helper()
+	await(v.t, "the stubborn command was started", func() bool { return strings.Count(v.sleepers(), ",") == 3 })
 }
 
 func (v victim) nothingLeft(where string) {
 	v.t.Helper()
-	if left := sleepers(v.t); left != "" {
+	if left := v.sleepers(); left != "" {
 		v.t.Errorf("%s: still running: %s", where, left)
 	}
 	if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
@@ -104,6 +98,7 @@ func (v victim) nothingLeft(where string) {
 }
 
 func TestCommandInterruptedAndResumed(t *testing.T) {
+	t.Parallel()
 	v := newStubborn(t)
 	cmd := v.command("run", v.suite, v.place)
 	var stderr bytes.Buffer
@@ -111,7 +106,7 @@ func TestCommandInterruptedAndResumed(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	untilAsleep(t)
+	v.untilAsleep()
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -134,15 +129,16 @@ func TestCommandInterruptedAndResumed(t *testing.T) {
 }
 
 func TestCommandOfAKilledRunIsEnded(t *testing.T) {
+	t.Parallel()
 	v := newStubborn(t)
 	cmd := v.command("run", v.suite, v.place)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	untilAsleep(t)
+	v.untilAsleep()
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if left := sleepers(t); left == "" {
+	if left := v.sleepers(); left == "" {
 		t.Error("the command ended with headroom, so that there is nothing to test")
 	}
 	if out, err := v.command("restore").CombinedOutput(); err != nil || !strings.Contains(string(out), "removed "+v.place) {
@@ -166,12 +162,13 @@ func open(t *testing.T) string {
 }
 
 func TestSuitePgbench(t *testing.T) {
+	t.Parallel()
 	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); err != nil || len(found) == 0 {
 		t.Skip("postgresql is not installed")
 	}
 	v := newVictim(t)
 	place := open(t)
-	out, err := v.command("run", "pgbench", place, "--set", "seconds=2", "--set", "scale=1", "--set", "clients=2", "--repeat", "1").CombinedOutput()
+	out, err := v.command("run", "pgbench", place, "--set", "seconds=1", "--set", "scale=1", "--set", "clients=2", "--repeat", "1").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -182,8 +179,8 @@ func TestSuitePgbench(t *testing.T) {
 	cells := map[string]bool{}
 	for rep, err := range b.Repetitions() {
 		cells[rep.Cell] = true
-		// The client runs for two seconds: at least one transaction, each of them faster than all.
-		if v := rep.Values; err != nil || v["transactions"] <= 0 || v["latency"] <= 0 || v["latency"] > v["elapsed"] || v["elapsed"] < 2 {
+		// The client runs for a second: at least one transaction, each of them faster than all.
+		if v := rep.Values; err != nil || v["transactions"] <= 0 || v["latency"] <= 0 || v["latency"] > v["elapsed"] || v["elapsed"] < 1 {
 			t.Errorf("%s: %v, %v, %v", rep.Cell, rep.Values, rep.Warnings, err)
 		}
 	}
@@ -200,6 +197,7 @@ func TestSuitePgbench(t *testing.T) {
 
 // A server that nobody may enter the folder of says so before anything is made.
 func TestSuitePgbenchNeedsAnOpenDirectory(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("needs root, which PostgreSQL refuses to run as")
 	}
@@ -219,6 +217,7 @@ func TestSuitePgbenchNeedsAnOpenDirectory(t *testing.T) {
 
 // The suite build makes a tree out of place. This one is a stand-in for a kernel's: a makefile that takes O= as a kernel's does.
 func TestSuiteBuild(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"make", "cc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(tool + " is not installed")

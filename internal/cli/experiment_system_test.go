@@ -24,10 +24,10 @@ name: varied
 title: a load and a command
 place: directory
 repetitions: 1
-size: 4m
+size: 1m
 parameters: {count: 3}
 jobs:
-  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, runtime: 200ms, time_based: 1, rate_iops: 500}}
+  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, runtime: 50ms, time_based: 1, rate_iops: 500}}
   - name: says
     exec: [sh, -c, 'cat prepared; echo rate $((100 * {count} + ${LEVEL:-0}))']
     prepare: [sh, -c, 'echo done > prepared']
@@ -35,7 +35,7 @@ jobs:
     metrics: {rate: {match: 'rate ([0-9]+)', unit: 1/s, better: higher, decides: true}}
 `
 
-// mountedDisk makes an ext4 on a loop device, so that there is a disk whose queue can be changed.
+// mountedDisk makes an ext4 on a loop device in memory, so that there is a disk whose queue can be changed.
 func mountedDisk(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"mkfs.ext4", "losetup", "mount"} {
@@ -43,7 +43,7 @@ func mountedDisk(t *testing.T) string {
 			t.Skip(tool + " is not installed")
 		}
 	}
-	dir := t.TempDir()
+	dir := inMemory(t)
 	image, place := filepath.Join(dir, "image"), filepath.Join(dir, "mounted")
 	do := func(name string, args ...string) string {
 		out, err := exec.Command(name, args...).CombinedOutput()
@@ -108,21 +108,24 @@ func doneOf(block int, cell string, did []string, command string) done {
 
 // What a dry run lists is what is then done: every setting, every command, in the same order.
 func TestDryRunListsWhatIsDone(t *testing.T) {
-	const sysctl = "/proc/sys/vm/dirty_expire_centisecs"
-	before := contentOf(t, sysctl)
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"fio's parameter": {"sweep", "--factor", "job:bs=4k,8k"},
 		"suite parameter": {"sweep", "--factor", "job:count=2,5"},
 		"environment":     {"sweep", "--factor", "env:LEVEL=1,7"},
-		"sysctl":          {"sweep", "--factor", "sysctl:vm.dirty_expire_centisecs=2900,found,3100"},
+		"sysctl":          {"sweep", "--factor", "sysctl:net.ipv4.tcp_keepalive_time=7000,found,7100"},
 		"queue":           {"sweep", "--factor", "queue:read_ahead_kb=64,256", "--repeat", "2"},
-		"reference":       {"sweep", "--factor", "sysctl:vm.dirty_expire_centisecs=2900,3100", "--reference", t.TempDir()},
-		"ablation": {"ablate", "--setting", "sysctl:vm.dirty_expire_centisecs=2900", "--setting", "queue:read_ahead_kb=64", "--setting", "env:LEVEL=7",
-			"--setting", "job:count=5"},
+		"reference":       {"sweep", "--factor", "sysctl:net.ipv4.tcp_keepalive_time=7000,7100", "--reference", t.TempDir()},
+		"ablation": {"ablate", "--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--setting", "queue:read_ahead_kb=64", "--setting", "env:LEVEL=7",
+			"--blocks", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ownNetwork(t)
+			sysctl := netSetting("tcp_keepalive_time")
+			before := contentOf(t, sysctl)
 			v := experimentVictim(t)
-			args := append(slices.Insert(slices.Clone(args), 1, v.suite, v.place), "--seed", "5", "--blocks", "2")
+			args := slices.Concat([]string{args[0], v.suite, v.place, "--seed", "5", "--blocks", "2"}, args[1:])
 			out, err := v.command(append(args, "--dry-run", "--json")...).Output()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, err.(*exec.ExitError).Stderr)
@@ -185,56 +188,61 @@ func contentOf(t *testing.T, path string) string {
 
 // An experiment that was interrupted has put its settings back, and goes on where it was; no other command takes it up.
 func TestInterruptedAndResumedExperiments(t *testing.T) {
-	const sysctl = "/proc/sys/vm/dirty_expire_centisecs"
-	before := contentOf(t, sysctl)
+	t.Parallel()
 	reference := t.TempDir()
-	for _, settings := range [][]string{
-		{"sweep", "--factor", "sysctl:vm.dirty_expire_centisecs=2900,3100"},
-		{"sweep", "--factor", "sysctl:vm.dirty_expire_centisecs=2900,3100", "--reference", reference},
-		{"ablate", "--setting", "sysctl:vm.dirty_expire_centisecs=2900", "--setting", "env:LEVEL=1"},
+	for name, settings := range map[string][]string{
+		"sweep":     {"sweep", "--factor", "sysctl:net.ipv4.tcp_keepalive_time=7000,7100"},
+		"reference": {"sweep", "--factor", "sysctl:net.ipv4.tcp_keepalive_time=7000,7100", "--reference", reference},
+		"ablation":  {"ablate", "--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--setting", "env:LEVEL=1"},
 	} {
-		v := experimentVictim(t)
-		verb, settings := settings[0], settings[1:]
-		v.interrupt(v.command(append([]string{verb, v.suite, v.place, "--blocks", "2"}, settings...)...), "block 1 of 2, ", syscall.SIGINT)
-		if after := contentOf(t, sysctl); after != before {
-			t.Errorf("%s: %s was %q and is %q", verb, sysctl, before, after)
-		}
-		rows, err := store.Open(v.store).List()
-		if err != nil || len(rows) != 1 || rows[0].Status != lab.Interrupted || rows[0].Repetitions == 0 {
-			t.Fatalf("%s: %+v, %v", verb, rows, err)
-		}
-		id := store.Open(v.store).ShortID(rows[0].ID)
-		again := "headroom " + verb + " --resume "
-		if out, err := v.command("show", "last").CombinedOutput(); err != nil || !strings.Contains(string(out), "go on: "+again+id) {
-			t.Errorf("%s: %v\n%s", verb, err, out)
-		}
-		if out, err := v.command("run", "--resume", id).CombinedOutput(); err == nil || !strings.Contains(string(out), again+id) {
-			t.Errorf("%s: %v\n%s", verb, err, out)
-		}
-		if out, err := v.command(verb, "--resume", id).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", verb, err, out)
-		}
-		b, err := store.Open(v.store).Find("last")
-		if err != nil || b.Run.Status != lab.Complete || b.Run.ID != rows[0].ID {
-			t.Fatalf("%s: %+v, %v", verb, b.Run, err)
-		}
-		counts := map[string]int{}
-		for r, err := range b.Repetitions() {
-			if err != nil {
-				t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ownNetwork(t)
+			sysctl := netSetting("tcp_keepalive_time")
+			before := contentOf(t, sysctl)
+			v := experimentVictim(t)
+			verb, settings := settings[0], settings[1:]
+			v.interrupt(v.command(append([]string{verb, v.suite, v.place, "--blocks", "2"}, settings...)...), "block 1 of 2, ", syscall.SIGINT)
+			if after := contentOf(t, sysctl); after != before {
+				t.Errorf("%s was %q and is %q", sysctl, before, after)
 			}
-			counts[r.Cell]++
-		}
-		for _, c := range b.Run.Cells {
-			if counts[c.ID] != 2 {
-				t.Errorf("%s: %s was measured %d times and not once in each of 2 blocks", verb, c.ID, counts[c.ID])
+			rows, err := store.Open(v.store).List()
+			if err != nil || len(rows) != 1 || rows[0].Status != lab.Interrupted || rows[0].Repetitions == 0 {
+				t.Fatalf("%+v, %v", rows, err)
 			}
-		}
-		if after := contentOf(t, sysctl); after != before {
-			t.Errorf("%s: %s was %q and is %q", verb, sysctl, before, after)
-		}
-		if left, err := os.ReadDir(reference); err != nil || len(left) != 0 {
-			t.Errorf("%s: left on the reference: %v, %v", verb, left, err)
-		}
+			id := store.Open(v.store).ShortID(rows[0].ID)
+			again := "headroom " + verb + " --resume "
+			if out, err := v.command("show", "last").CombinedOutput(); err != nil || !strings.Contains(string(out), "go on: "+again+id) {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if out, err := v.command("run", "--resume", id).CombinedOutput(); err == nil || !strings.Contains(string(out), again+id) {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if out, err := v.command(verb, "--resume", id).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			b, err := store.Open(v.store).Find("last")
+			if err != nil || b.Run.Status != lab.Complete || b.Run.ID != rows[0].ID {
+				t.Fatalf("%+v, %v", b.Run, err)
+			}
+			counts := map[string]int{}
+			for r, err := range b.Repetitions() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				counts[r.Cell]++
+			}
+			for _, c := range b.Run.Cells {
+				if counts[c.ID] != 2 {
+					t.Errorf("%s was measured %d times and not once in each of 2 blocks", c.ID, counts[c.ID])
+				}
+			}
+			if after := contentOf(t, sysctl); after != before {
+				t.Errorf("%s was %q and is %q", sysctl, before, after)
+			}
+			if left, err := os.ReadDir(reference); name == "reference" && (err != nil || len(left) != 0) {
+				t.Errorf("left on the reference: %v, %v", left, err)
+			}
+		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
@@ -41,8 +42,8 @@ func newCrowd(t *testing.T) crowd {
 	if err := os.WriteFile(config, []byte(strings.Join(configs, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(sshConfigVariable, config)
 	c := crowd{victim: newVictim(t), places: map[string]string{}}
+	c.env = []string{sshConfigVariable + "=" + config}
 	if err := os.WriteFile(c.suite, []byte(remoteSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -73,15 +74,17 @@ func (c crowd) begun(until string) (*exec.Cmd, string) {
 		c.t.Fatal(err)
 	}
 	wanted := regexp.MustCompile(until)
-	var text []byte
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if text, err = os.ReadFile(name); err != nil || wanted.Match(text) {
-			return cmd, name
+	c.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		if text, err := os.ReadFile(name); err == nil && c.t.Failed() {
+			c.t.Logf("it said:\n%s", text)
 		}
-	}
-	_ = cmd.Process.Kill()
-	c.t.Fatalf("it does not come to %q:\n%s", until, text)
-	return nil, ""
+	})
+	await(c.t, until, func() bool {
+		text, err := os.ReadFile(name)
+		return err == nil && wanted.Match(text)
+	})
+	return cmd, name
 }
 
 // cleared says that nothing is left on any target.
@@ -141,8 +144,10 @@ func isSum(values []float64, parts ...[]float64) bool {
 }
 
 func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
+	t.Parallel()
 	c := newCrowd(t)
-	cmd := c.command(c.args...)
+	// Long enough for the loads to be running together for whole seconds, however late one of them starts.
+	cmd := c.command(append(c.args, "--repeat", "2", "--set", "runtime=5s")...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -154,7 +159,7 @@ func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
 			t.Errorf("the table does not say %q", want)
 		}
 	}
-	if !regexp.MustCompile(`(?m)^3/3  .* on all targets  read [\d.]+k? IOPS`).MatchString(stderr.String()) {
+	if !regexp.MustCompile(`(?m)^2/2  .* on all targets  read [\d.]+k? IOPS`).MatchString(stderr.String()) {
 		t.Error("the progress does not show the sum")
 	}
 	c.cleared()
@@ -164,7 +169,7 @@ func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
 	}
 	saved := c.saved()
 	for _, role := range []string{"here", "a", "b", "all"} {
-		if len(saved["read@"+role]) != 3 {
+		if len(saved["read@"+role]) != 2 {
 			t.Fatalf("%d repetitions of %s", len(saved["read@"+role]), role)
 		}
 		if role == "all" {
@@ -179,10 +184,12 @@ func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
 	for i, sum := range saved["read@all"] {
 		here, there, yonder := saved["read@here"][i], saved["read@a"][i], saved["read@b"][i]
 		v := sum.Values
-		if v[lab.TogetherApart] <= 0 || v[lab.TogetherApart] >= 1 || v[lab.TogetherUnsure] <= 0 || v[lab.TogetherUnsure] >= 1 {
+		if v[lab.TogetherApart] <= 0 || v[lab.TogetherUnsure] <= 0 {
 			t.Errorf("repetition %d: started %v s apart, ±%v s", i+1, v[lab.TogetherApart], v[lab.TogetherUnsure])
 		}
-		if first, last := v[lab.TogetherFirstDone], v[lab.TogetherLastDone]; first < 2 || first > last || last > 10 {
+		figure.Record(t, figure.Figure{Name: figure.Name("targets/apart", i+1), Unit: "s", Center: v[lab.TogetherApart], Better: figure.Lower,
+			Text: "between the starts of loads on three targets, of which two are reached over ssh"})
+		if first, last := v[lab.TogetherFirstDone], v[lab.TogetherLastDone]; first < 4 || first > last {
 			t.Errorf("repetition %d: first done after %v s, last after %v s", i+1, first, last)
 		}
 		values := series(sum, "read.iops")
@@ -231,9 +238,10 @@ func count(r lab.Repetition) (n uint64) {
 }
 
 func TestSeveralTargetsAreKilledRestoredAndResumed(t *testing.T) {
+	t.Parallel()
 	c := newCrowd(t)
 	cmd, _ := c.begun(`(?m)^1/3  `)
-	time.Sleep(time.Second) // into the next loads
+	await(t, "the next loads go on", func() bool { return len(processesOf(t, c.only().Run.ID)) > 0 })
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -264,6 +272,7 @@ func TestSeveralTargetsAreKilledRestoredAndResumed(t *testing.T) {
 }
 
 func TestSeveralTargetsAreInterrupted(t *testing.T) {
+	t.Parallel()
 	c := newCrowd(t)
 	cmd, _ := c.begun(`(?m)^1/3  `)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -280,12 +289,14 @@ func TestSeveralTargetsAreInterrupted(t *testing.T) {
 
 // The load of one target is killed: it has no numbers and there is no sum, and the others are kept.
 func TestTheLoadOfOneTargetFails(t *testing.T) {
+	t.Parallel()
 	c := newCrowd(t)
 	cmd, stderr := c.begun(`(?m)^1/3  `)
 	killed := 0
-	for end := time.Now().Add(10 * time.Second); killed == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	await(t, "one of the loads is killed", func() bool {
 		killed = killJobs(t, c.only().Run.ID+"-b-")
-	}
+		return killed > 0
+	})
 	err := cmd.Wait()
 	said, _ := os.ReadFile(stderr)
 	if killed == 0 || err == nil || !strings.Contains(string(said), "1 of 9 loads failed") {
@@ -324,6 +335,7 @@ func killJobs(t *testing.T, jobs string) int {
 }
 
 func TestSeveralTargetsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	c := newCrowd(t)
 	for want, args := range map[string][]string{
 		"are one machine, and":             {"run", c.suite, c.place, "--on", "local", "--on", "ssh://under-test-1"},

@@ -5,8 +5,10 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,15 +19,16 @@ import (
 	"headroom/internal/store"
 )
 
-const stoppedSysctl = "/proc/sys/vm/dirty_expire_centisecs"
-
 // stopped starts an ablation, and calls stop when it has changed a setting; after its end nothing may be left that it has changed or made.
 func stopped(t *testing.T, within []string, stop func(cmd *exec.Cmd)) {
 	t.Helper()
+	t.Parallel()
+	ownNetwork(t)
+	stoppedSysctl := netSetting("tcp_keepalive_time")
 	before := contentOf(t, stoppedSysctl)
 	v := newVictim(t)
 	argv := slices.Concat(within, []string{"headroom", "ablate", v.suite, v.place, "--store", v.store,
-		"--setting", "sysctl:vm.dirty_expire_centisecs=2900", "--blocks", "20"})
+		"--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--blocks", "20"})
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does: a signal to the group is not for the test
 	stderr, err := cmd.StderrPipe()
@@ -64,24 +67,29 @@ func stopped(t *testing.T, within []string, stop func(cmd *exec.Cmd)) {
 
 // Two signals that come one right after the other are one wish: all is put back.
 func TestTwoSignalsAreOneWish(t *testing.T) {
+	t.Parallel()
 	for _, pause := range []time.Duration{5, 20, 500} {
-		stopped(t, nil, func(cmd *exec.Cmd) {
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			time.Sleep(pause * time.Millisecond)
-			_ = cmd.Process.Signal(syscall.SIGTERM)
+		t.Run(fmt.Sprint(int(pause)), func(t *testing.T) {
+			stopped(t, nil, func(cmd *exec.Cmd) {
+				_ = cmd.Process.Signal(syscall.SIGTERM)
+				time.Sleep(pause * time.Millisecond)
+				_ = cmd.Process.Signal(syscall.SIGTERM)
+			})
 		})
 	}
 }
 
 // timeout(1) sends its signal to the process, and then to the process's group.
 func TestTimeoutPutsAllBack(t *testing.T) {
+	t.Parallel()
 	for _, after := range []string{"1.5", "3"} {
-		stopped(t, []string{"timeout", after}, nil)
+		t.Run(after, func(t *testing.T) { stopped(t, []string{"timeout", after}, nil) })
 	}
 }
 
 // A signal that comes clearly later cuts the clean-up short, which says so; restore does the rest.
 func TestALaterSignalCutsTheCleanUpShort(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	// A process that does not end when asked holds the clean-up up.
 	suite := `version: 1
@@ -97,17 +105,21 @@ jobs:
 		t.Fatal(err)
 	}
 	cmd := v.command("run", v.suite, v.place)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	said := filepath.Join(t.TempDir(), "stderr")
+	stderr, err := os.Create(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	cmd.Stderr = stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); len(processesOf(t, v.place)) == 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the command does not begin")
-		}
-	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	await(t, "the command has begun", func() bool { return len(processesOf(t, v.place)) > 0 })
 	_ = cmd.Process.Signal(syscall.SIGTERM)
+	// The time counts from when the first has come, not from when it was sent.
+	await(t, "the first signal has come", func() bool { return strings.Contains(contentOf(t, said), "press Ctrl-C again after") })
 	time.Sleep(sameWish + 200*time.Millisecond)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
@@ -116,8 +128,8 @@ jobs:
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	want := "the clean-up was cut short; what run " + rows[0].ID[:4] + " has changed or made may be left; to put it back: headroom restore"
-	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) || !strings.Contains(said.String(), want) {
-		t.Errorf("exit code %d, it said\n%s", code, said.String())
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) || !strings.Contains(contentOf(t, said), want) {
+		t.Errorf("exit code %d, it said\n%s", code, contentOf(t, said))
 	}
 	v.verify("cut short", "")
 }

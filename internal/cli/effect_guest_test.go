@@ -1,4 +1,4 @@
-//go:build system
+//go:build system && guests
 
 package cli
 
@@ -15,20 +15,10 @@ import (
 	"headroom/internal/store"
 )
 
-// readSuite is a suite with one short load.
-func readSuite(t *testing.T, v victim) string {
-	t.Helper()
-	suite := filepath.Join(filepath.Dir(v.suite), "read.yaml")
-	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, iodepth: 8, ioengine: libaio, direct: 1, runtime: 1s, time_based: 1}}\n"
-	if err := os.WriteFile(suite, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return suite
-}
-
 // A guest is started with an argument whose effect its kernel shows, with one of which nothing is shown, and with one that its description has: what
 // is not verified is so in the store, in the JSON and on the page.
 func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	suite, guest := readSuite(t, v), guestFile(t)
 	described, err := os.ReadFile(guest)
@@ -81,6 +71,7 @@ func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
 
 // An argument that does nothing ends the run before anything is measured.
 func TestAnArgumentWithoutEffectIsRefused(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	suite, guest := readSuite(t, v), guestFile(t)
 	described, err := os.ReadFile(guest)
