@@ -32,6 +32,7 @@ jobs:
 `
 
 func TestLoadsThatPrintTooMuch(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	if err := os.WriteFile(v.suite, []byte(printing), 0o644); err != nil {
 		t.Fatal(err)
@@ -62,6 +63,7 @@ func TestLoadsThatPrintTooMuch(t *testing.T) {
 
 // A fio that prints something else without a line's end leaves a warning of a sentence, and both ends of what it printed.
 func TestFioThatPrintsGarbage(t *testing.T) {
+	t.Parallel()
 	fio, err := exec.LookPath("fio")
 	if err != nil {
 		t.Fatal(err)
@@ -74,9 +76,7 @@ case "$*" in
 *) exec ` + fio + ` "$@" ;;
 esac
 `
-	if err := os.WriteFile(filepath.Join(programs, "fio"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(programs, "fio"), script)
 	run := v.command("run", v.suite, v.place, "--repeat", "1")
 	run.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
 	if out, _ := run.CombinedOutput(); len(out) == 0 || len(out) > 64<<10 {
@@ -103,6 +103,7 @@ esac
 // A fio that fails with 5 MB of escape sequences on its standard error leaves a warning of a sentence. All of it is where raw output is, and
 // none of it on the terminal.
 func TestFioThatPrintsEscapes(t *testing.T) {
+	t.Parallel()
 	fio, err := exec.LookPath("fio")
 	if err != nil {
 		t.Fatal(err)
@@ -120,9 +121,7 @@ case "$*" in
 *) exec ` + fio + ` "$@" ;;
 esac
 `
-	if err := os.WriteFile(filepath.Join(programs, "fio"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(programs, "fio"), script)
 	run := v.command("run", v.suite, v.place, "--repeat", "1")
 	run.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
 	out, _ := run.CombinedOutput()

@@ -31,8 +31,13 @@ func hostSeconds(r lab.Repetition) float64 {
 
 // The CPU time of the host is there for each load. How much it is, tests with the tag bench say.
 func TestHostCPUOfALoad(t *testing.T) {
-	t.Run("here", func(t *testing.T) { hostCPUIsShown(t, newVictim(t), "local") })
+	t.Parallel()
+	t.Run("here", func(t *testing.T) {
+		t.Parallel()
+		hostCPUIsShown(t, newVictim(t), "local")
+	})
 	t.Run("over ssh", func(t *testing.T) {
+		t.Parallel()
 		v, _ := newRemoteVictim(t)
 		hostCPUIsShown(t, v, "ssh://under-test")
 	})
@@ -47,7 +52,7 @@ func nullLoads(t *testing.T, v victim, on string) []lab.Repetition {
 	return onlyRepetitions(t, v)
 }
 
-// onlyRepetitions the only run of a store.
+// onlyRepetitions are those of the only run of a store.
 func onlyRepetitions(t *testing.T, v victim) []lab.Repetition {
 	t.Helper()
 	var all []lab.Repetition
@@ -93,6 +98,7 @@ func hostCPUIsShown(t *testing.T, v victim, on string) {
 
 // A load in a guest costs CPU time of this machine, too.
 func TestHostCPUOfAGuest(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	readInAGuest(t, v)
 	for _, r := range onlyRepetitions(t, v) {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -24,26 +23,46 @@ import (
 const pacedSuite = `version: 1
 name: paced
 title: a load whose pace is known
-size: 4m
-defaults: {ioengine: psync, bs: 4k, runtime: 300ms, time_based: 1, rate_iops: %d}
+size: 1m
+defaults: {ioengine: psync, bs: 4k, runtime: 200ms, time_based: 1, rate_iops: %d}
 jobs:
   - {name: read, fio: {rw: randread}}
   - {name: write, fio: {rw: randwrite}}
+`
+
+// toldSuite is a load that says itself how fast it is, within 2%, so that what is decided of it holds on every machine. It takes what it says from a file that it
+// counts in; what a decision does with the noise of machines is tried on values that were recorded.
+const toldSuite = `version: 1
+name: told
+title: commands that say how fast they are
+place: directory
+jobs:
+  - {name: read, exec: [sh, -c, 'echo x >> {count}; n=$(grep -c x {count}); echo rate $((%[1]d + n * 7 %% 20))'], metrics: &m {rate: {match: 'rate ([0-9]+)', unit: 1/s, better: higher, decides: true}}}
+  - {name: write, exec: [sh, -c, 'echo x >> {count}; n=$(grep -c x {count}); echo rate $((%[1]d + n * 7 %% 20))'], metrics: *m}
 `
 
 // arena is a place for live comparisons, with suites of a known pace.
 type arena struct {
 	victim
 	base, slower string
+	// told and toldSlower say what they measured.
+	told, toldSlower string
 }
 
 func newArena(t *testing.T) arena {
 	t.Helper()
 	a := arena{victim: newVictim(t)}
 	dir := filepath.Dir(a.suite)
-	for path, pace := range map[*string]int{&a.base: 1000, &a.slower: 800} {
+	for path, pace := range map[*string]int{&a.base: 1000, &a.slower: 100} {
 		*path = filepath.Join(dir, fmt.Sprintf("paced%d.yaml", pace))
 		if err := os.WriteFile(*path, fmt.Appendf(nil, pacedSuite, pace), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, rate := range map[*string]int{&a.told: 1000, &a.toldSlower: 800} {
+		*path = filepath.Join(dir, fmt.Sprintf("told%d.yaml", rate))
+		text := strings.ReplaceAll(fmt.Sprintf(toldSuite, rate), "{count}", filepath.Join(dir, "count"))
+		if err := os.WriteFile(*path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,14 +129,14 @@ func (a arena) mustRun(args ...string) string {
 }
 
 func TestLiveAgainstItself(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
-	said := a.mustRun("compare", "--live", "--suite", a.base, "--metrics", "read.iops,write.iops", a.place, a.place)
+	said := a.mustRun("compare", "--live", "--suite", a.told, a.place, a.place)
 	if n := strings.Count(said, ": same "); n < 2 || strings.Contains(said, "slower") || strings.Contains(said, "faster") {
 		t.Errorf("not the same as itself:\n%s", said)
 	}
 	base, next := a.sides()
 	for cell, n := range a.pairsOf(base, next) {
-		t.Logf("figure: %s against itself: %d pairs, %d of them to confirm", cell, n, defaultConfirm)
 		if n >= defaultPairs {
 			t.Errorf("%s took %d pairs", cell, n)
 		}
@@ -133,8 +152,9 @@ func TestLiveAgainstItself(t *testing.T) {
 }
 
 func TestLiveFindsASlowdown(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
-	said := a.mustRun("compare", "--live", a.base, a.slower, a.place)
+	said := a.mustRun("compare", "--live", a.told, a.toldSlower, a.place)
 	if n := strings.Count(said, ": slower "); n < 2 {
 		t.Errorf("a fifth slower was not found:\n%s", said)
 	}
@@ -158,7 +178,20 @@ func TestLiveFindsASlowdown(t *testing.T) {
 	}
 }
 
+// Two loads of fio that hold themselves to rates of which one is a tenth of the other.
+func TestLiveFindsASlowLoad(t *testing.T) {
+	t.Parallel()
+	a := newArena(t)
+	said := a.mustRun("compare", "--live", a.base, a.slower, a.place, "--metrics", "read.iops,write.iops")
+	if n := strings.Count(said, ": slower "); n < 2 {
+		t.Errorf("a tenth of the rate was not found slower:\n%s", said)
+	}
+	base, next := a.sides()
+	a.pairsOf(base, next)
+}
+
 func TestLiveInterruptedAndResumed(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
 	code, stderr := a.cutOff(syscall.SIGINT, "compare", "--live", a.base, a.slower, a.place)
 	if code != 130 || !strings.Contains(stderr, "compare --live --resume") {
@@ -179,6 +212,7 @@ func TestLiveInterruptedAndResumed(t *testing.T) {
 }
 
 func TestLiveKilledAndResumed(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
 	a.cutOff(syscall.SIGKILL, "compare", "--live", a.base, a.slower, a.place)
 	if said := a.mustRun("restore"); said == "" {
@@ -212,20 +246,18 @@ func (a arena) cutOff(signal syscall.Signal, args ...string) (code int, stderr s
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for {
+	await(a.t, "two runs have saved something", func() bool {
+		select {
+		case <-ended:
+			a.t.Fatal("it ended by itself: " + said.String())
+		default:
+		}
 		rows, err := store.Open(a.store).List()
 		if err != nil {
 			a.t.Fatal(err)
 		}
-		if len(rows) >= 2 && rows[0].Repetitions > 1 && rows[1].Repetitions > 1 {
-			break
-		}
-		select {
-		case <-ended:
-			a.t.Fatal("it ended by itself: " + said.String())
-		case <-time.After(50 * time.Millisecond): // until something is saved, whatever the machine's speed
-		}
-	}
+		return len(rows) >= 2 && rows[0].Repetitions > 1 && rows[1].Repetitions > 1
+	})
 	if err := cmd.Process.Signal(signal); err != nil {
 		a.t.Fatal(err)
 	}
@@ -235,9 +267,10 @@ func (a arena) cutOff(signal syscall.Signal, args ...string) (code int, stderr s
 
 // What ended undecided is given more pairs or more time; what has its verdict is left as it is.
 func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
 	// So small a probability of error takes more than six pairs, however clear the difference is.
-	a.mustRun("compare", "--live", a.base, a.slower, a.place, "--metrics", "read.iops,write.iops", "--alpha", "0.000001", "--pairs", "6", "--confirm", "0")
+	a.mustRun("compare", "--live", a.told, a.toldSlower, a.place, "--alpha", "0.000001", "--pairs", "6", "--confirm", "0")
 	base, next := a.sides()
 	before := a.pairsOf(base, next)
 	refuse := func(want string, more ...string) {
@@ -251,7 +284,7 @@ func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
 	refuse("fewer than the 6", "--pairs", "4", "--budget", "1m")
 	refuse("within 6 pairs", "--budget", "1m")
 	refuse("too short for another pair", "--pairs", "40", "--budget", "1ms")
-	a.mustRun("compare", "--live", "--resume", next.Run.ID, "--pairs", "40", "--budget", "5m")
+	a.mustRun("compare", "--live", "--resume", next.Run.ID, "--pairs", "40", "--budget", "1h")
 	a.bothComplete()
 	base, next = a.sides()
 	after := a.pairsOf(base, next)
@@ -269,8 +302,9 @@ func TestLiveGoesOnWithWhatEndedUndecided(t *testing.T) {
 
 // One side on this machine and the other over ssh take turns, and go on after an interruption.
 func TestLiveOfTwoTargets(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
-	t.Setenv(sshConfigVariable, sshtest.Start(t).Config)
+	a.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	there := t.TempDir()
 	a.mustRun("compare", "--live", "--suite", a.base, "local", "ssh://under-test", a.place, there, "--metrics", "read.iops,write.iops", "--alpha", "0.000001", "--pairs", "4", "--confirm", "0")
 	base, next := a.sides()
@@ -279,7 +313,7 @@ func TestLiveOfTwoTargets(t *testing.T) {
 		t.Errorf("measured on %s and %s", base.Run.Targets[0].Target, next.Run.Targets[0].Target)
 	}
 	// What is undecided after so few pairs goes on, and both targets are found again.
-	a.mustRun("compare", "--live", "--resume", next.Run.ID, "--pairs", "8", "--budget", "1m")
+	a.mustRun("compare", "--live", "--resume", next.Run.ID, "--pairs", "8", "--budget", "1h")
 	a.bothComplete()
 	for _, dir := range []string{a.place, there} {
 		if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
@@ -290,6 +324,7 @@ func TestLiveOfTwoTargets(t *testing.T) {
 
 // Two sides on one device share its claim, and what they wrote is cleaned when both have ended.
 func TestLiveOnDevices(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
 	first, second := attachLoop(t, ""), attachLoop(t, "")
 	a.mustRun("compare", "--live", "--suite", a.base, "--metrics", "read.iops,write.iops", first, second, "--pairs", "4", "--confirm", "0", "--set", "direct=1")
@@ -310,6 +345,7 @@ func TestLiveOnDevices(t *testing.T) {
 
 // What holds data is refused before anything is measured, whichever side it is on.
 func TestLiveRefusesADeviceWithData(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
 	empty, full := attachLoop(t, ""), attachLoop(t, "ext4")
 	for _, places := range [][]string{{empty, full}, {full, empty}} {
@@ -327,12 +363,12 @@ func TestLiveRefusesADeviceWithData(t *testing.T) {
 	}
 }
 
-// attachLoop makes a loop device of 128 MiB, with a file system where one is named.
+// attachLoop makes a loop device of 128 MiB in memory, with a file system where one is named.
 func attachLoop(t *testing.T, filesystem string) string { return attachLoopOf(t, 128<<20, filesystem) }
 
 func attachLoopOf(t *testing.T, size int64, filesystem string) string {
 	t.Helper()
-	image := filepath.Join(t.TempDir(), "image")
+	image := filepath.Join(inMemory(t), "image")
 	if err := os.WriteFile(image, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

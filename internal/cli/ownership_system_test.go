@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -28,7 +27,7 @@ title: short writes
 place: directory
 repetitions: 4
 size: 16m
-defaults: {ioengine: psync, bs: 64k, runtime: 500ms, time_based: 1}
+defaults: {ioengine: psync, bs: 64k, runtime: 200ms, time_based: 1}
 jobs:
   - {name: write, fio: {rw: randwrite}}
 `
@@ -119,6 +118,7 @@ func (h theirs) sum(name string) [sha256.Size]byte {
 
 // In a directory of another user's, a link that takes the place of the scratch file is not followed: not to a file, not to a device.
 func TestScratchFileSwappedByItsOwner(t *testing.T) {
+	t.Parallel()
 	h := newTheirs(t)
 	device := attachLoopOf(t, 64<<20, "ext4")
 	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
@@ -133,7 +133,8 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 			h.t = t
 			before := h.sum(c.to)
 			stop := h.as(swap, h.place, c.to)
-			out, err := h.command("run", h.writes, h.place, "--on", c.on).CombinedOutput()
+			// It ends when the file is swapped, for which its owner may take a while.
+			out, err := h.command("run", h.writes, h.place, "--on", c.on, "--repeat", "500").CombinedOutput()
 			swapped := stop()
 			if h.sum(c.to) != before {
 				t.Errorf("%s was overwritten:\n%s", c.to, out)
@@ -157,6 +158,7 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 
 // Where its owner leaves it alone a directory of another user's can be measured by root: the record has the name of the file, and says how fio got it.
 func TestRootMeasuresInDirectoryOfAnother(t *testing.T) {
+	t.Parallel()
 	h := newTheirs(t)
 	if out, err := h.command("run", h.writes, h.place).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -186,6 +188,7 @@ func TestRootMeasuresInDirectoryOfAnother(t *testing.T) {
 
 // In a directory like /tmp a name can be taken: that of a run that was interrupted is known.
 func TestNameOfScratchFileTaken(t *testing.T) {
+	t.Parallel()
 	h := newTheirs(t)
 	shared := filepath.Join(h.base, "shared")
 	h.must(os.Mkdir(shared, 0o755))
@@ -193,17 +196,14 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	before := h.sum(h.secret)
 	for _, on := range []string{here, "ssh://under-test"} {
-		cmd := h.command("run", h.writes, shared, "--on", on, "--set", "runtime=2s")
+		cmd := h.command("run", h.writes, shared, "--on", on, "--set", "runtime=2s", "--repeat", "2")
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		h.must(cmd.Start())
-		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-			if files, _ := filepath.Glob(filepath.Join(shared, "headroom-*.scratch")); len(files) == 1 {
-				break
-			} else if time.Now().After(end) {
-				t.Fatalf("no scratch file was made\n%s", said.String())
-			}
-		}
+		await(t, "a scratch file is made", func() bool {
+			files, _ := filepath.Glob(filepath.Join(shared, "headroom-*.scratch"))
+			return len(files) == 1
+		})
 		h.must(cmd.Process.Signal(os.Interrupt))
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
 			t.Fatalf("%v, want exit code 130\n%s", err, said.String())
@@ -212,11 +212,10 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 		h.must(err)
 		name := filepath.Join(shared, "headroom-"+b.Run.ID+".scratch")
 		h.as(`ln -s "$1" "$2"; exec sleep 60`, h.secret, name)
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			if _, err := os.Lstat(name); err == nil {
-				break
-			}
-		}
+		await(t, "the name is taken", func() bool {
+			_, err := os.Lstat(name)
+			return err == nil
+		})
 		out, err := h.command("run", "--resume", b.Run.ID).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "can't make the scratch file "+name) {
 			t.Errorf("%s: %v, want that the name is taken: %s", on, err, out)
@@ -235,6 +234,7 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 
 // Commands go by names, so that root runs none where others can change what a name stands for.
 func TestCommandsInDirectoryOfAnother(t *testing.T) {
+	t.Parallel()
 	h := newTheirs(t)
 	h.env = []string{sshConfigVariable + "=" + sshtest.Start(t).Config}
 	own := filepath.Join(h.base, "own")
@@ -255,6 +255,7 @@ func TestCommandsInDirectoryOfAnother(t *testing.T) {
 
 // A folder on the way to an output may be a link of somebody else's, and so lead anywhere.
 func TestOutputThroughLinkOfAnother(t *testing.T) {
+	t.Parallel()
 	h := newTheirs(t)
 	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

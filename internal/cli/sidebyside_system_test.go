@@ -3,9 +3,12 @@
 package cli
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -56,6 +59,22 @@ func writeProgram(t *testing.T, name, text string) {
 		t.Fatal(err)
 	}
 }
+
+// builtOnce is headroom as users have it, for the file systems of guests. Linking it takes longer than most tests.
+var builtOnce = sync.OnceValues(func() (program []byte, err error) {
+	dir, err := os.MkdirTemp("", "headroom-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "headroom")
+	build := exec.Command("go", "build", "-o", name, "../../cmd/headroom")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	return os.ReadFile(name)
+})
 
 // inMemory is a folder that no disk is behind, so that what others write does not matter.
 func inMemory(t *testing.T) string {

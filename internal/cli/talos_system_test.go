@@ -22,23 +22,21 @@ const (
 	talosMachine = "version: v1alpha1\nmachine:\n    token: " + talosSecret + "\n    install:\n        image: ghcr.io/siderolabs/installer:v1.9.0\n"
 )
 
-// talosNodeStandIn puts a stand-in for talosctl on the path, with a node behind it. No real Talos has been seen.
-func talosNodeStandIn(t *testing.T) (dir string) {
+// talosNodeStandIn puts a stand-in for talosctl on the path, with a node behind it, by the environment that it returns. No real Talos has been seen.
+func talosNodeStandIn(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	scripts, err := filepath.Abs("../target/bootloader/testdata/stand-in")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	t.Setenv("PATH", scripts+":"+os.Getenv("PATH"))
-	t.Setenv("TALOS_STAND_IN", dir)
 	for name, text := range map[string]string{"config": talosMachine, "patch": "", "client": "v1.10.3\n", "server": "v1.10.3\n", "uki": "false\n", "boot_id": "1\n",
 		"own": talosOwn + "\n", "cmdline": talosOwn + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return dir
+	return dir, []string{"PATH=" + scripts + ":" + os.Getenv("PATH"), "TALOS_STAND_IN=" + dir}
 }
 
 // ownTalos proves that the node is as it was, and that nothing is kept.
@@ -74,7 +72,8 @@ func (v victim) holding(text string) (names []string) {
 
 func talosVictim(t *testing.T) (v victim, dir string, args []string) {
 	t.Helper()
-	dir, v = talosNodeStandIn(t), newVictim(t)
+	v = newVictim(t)
+	dir, v.env = talosNodeStandIn(t)
 	text := "version: 1\njobs:\n  - {name: idle, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: 100ms, time_based: 1}}\n"
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -84,6 +83,7 @@ func talosVictim(t *testing.T) (v victim, dir string, args []string) {
 }
 
 func TestAnAblationBootsATalosNode(t *testing.T) {
+	t.Parallel()
 	v, dir, args := talosVictim(t)
 	out, err := v.command(args...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "--reboot "+talosNode) {
@@ -125,13 +125,12 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 
 // A node is put back whatever moment its experiment was killed at: restore knows from the record what the node was told to install.
 func TestAKilledAblationOfATalosNodeIsPutBack(t *testing.T) {
+	t.Parallel()
 	v, dir, args := talosVictim(t)
 	args = append(args, "--reboot", talosNode)
 	changed, kept := 0, 0
 	for step := 1; ; step += 6 {
-		cmd := v.command(args...)
-		cmd.Env = append(os.Environ(), dieBefore+"="+strconv.Itoa(step))
-		out, err := cmd.CombinedOutput()
+		out, err := with(v.command(args...), dieBefore+"="+strconv.Itoa(step)).CombinedOutput()
 		if err == nil {
 			break // it has no such step
 		}
@@ -165,7 +164,7 @@ func TestAKilledAblationOfATalosNodeIsPutBack(t *testing.T) {
 			t.Fatalf("after step %d it had said\n%s", step, out)
 		}
 	}
-	t.Logf("figure: killed at every sixth step; %d times with other arguments, %d times with a record", changed, kept)
+	t.Logf("killed at every sixth step; %d times with other arguments, %d times with a record", changed, kept)
 	if changed == 0 || kept == 0 {
 		t.Error("no kill came while the node was changed")
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/store"
@@ -111,23 +110,33 @@ func (f forgery) commands() [][]string {
 }
 
 func TestForgedStore(t *testing.T) {
-	f := newForgery(t)
+	t.Parallel()
 	for i, c := range []struct {
 		name string
 		// make has the store changed, which lies in a folder of its own, and returns what is at fault.
-		make func(dir string) string
+		make func(f forgery, dir string) string
 	}{
-		{"everybody can write to it", func(dir string) string {
+		{"everybody can write to it", func(f forgery, dir string) string {
 			f.must(os.Chmod(dir, 0o777))
 			f.give(filepath.Join(dir, "changes"))
 			f.give(filepath.Join(dir, "runs"))
 			return dir
 		}},
-		{"it belongs to somebody else", func(dir string) string { f.give(dir); return dir }},
-		{"its folder belongs to somebody else", func(dir string) string { f.must(os.Lchown(filepath.Dir(dir), other, other)); return filepath.Dir(dir) }},
-		{"everybody can write to its folder", func(dir string) string { f.must(os.Chmod(filepath.Dir(dir), 0o777)); return filepath.Dir(dir) }},
-		{"a group can write to it", func(dir string) string { f.must(os.Chown(dir, 0, other)); f.must(os.Chmod(dir, 0o775)); return dir }},
-		{"a link of somebody else's leads to it", func(dir string) string {
+		{"it belongs to somebody else", func(f forgery, dir string) string { f.give(dir); return dir }},
+		{"its folder belongs to somebody else", func(f forgery, dir string) string {
+			f.must(os.Lchown(filepath.Dir(dir), other, other))
+			return filepath.Dir(dir)
+		}},
+		{"everybody can write to its folder", func(f forgery, dir string) string {
+			f.must(os.Chmod(filepath.Dir(dir), 0o777))
+			return filepath.Dir(dir)
+		}},
+		{"a group can write to it", func(f forgery, dir string) string {
+			f.must(os.Chown(dir, 0, other))
+			f.must(os.Chmod(dir, 0o775))
+			return dir
+		}},
+		{"a link of somebody else's leads to it", func(f forgery, dir string) string {
 			f.must(os.Rename(dir, dir+"-moved"))
 			f.must(os.Symlink(dir+"-moved", dir))
 			f.must(os.Lchown(dir, other, other))
@@ -135,12 +144,13 @@ func TestForgedStore(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f.t = t
+			t.Parallel()
+			f := newForgery(t)
 			for _, on := range []string{here, "ssh://under-test"} {
 				base := filepath.Join(f.base, fmt.Sprint("data", i, on[:3]))
 				dir := filepath.Join(base, "headroom")
 				f.in(dir, on)
-				fault := c.make(dir)
+				fault := c.make(f, dir)
 				for _, args := range f.commands() {
 					for _, env := range [][]string{{"HEADROOM_STORE=" + dir}, {"HEADROOM_STORE=", "XDG_DATA_HOME=" + base}} {
 						cmd := exec.Command("headroom", args...)
@@ -178,6 +188,7 @@ func TestForgedStore(t *testing.T) {
 
 // Journals and leftovers are asked one by one, too: a file or a folder of somebody else's can lie in a store of root's.
 func TestForgedFilesInOwnStore(t *testing.T) {
+	t.Parallel()
 	f := newForgery(t)
 	dir := filepath.Join(f.base, "store")
 	for _, c := range []struct{ name, fault string }{
@@ -224,6 +235,7 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
 
 // Records of pods lead to clusters, and with them to programs; those of built commits to folders that are removed.
 func TestForgedRecordsOfPodsAndCommits(t *testing.T) {
+	t.Parallel()
 	f := newForgery(t)
 	config := filepath.Join(f.base, "config")
 	f.must(os.WriteFile(config, fmt.Appendf(nil, kubeconfig, f.ran), 0o644))
@@ -268,6 +280,7 @@ func TestForgedRecordsOfPodsAndCommits(t *testing.T) {
 
 // The forgeries do what they are meant to where root trusts them: the tests above would be worth nothing otherwise.
 func TestForgeriesAreEffective(t *testing.T) {
+	t.Parallel()
 	for _, on := range []string{here, "ssh://under-test"} {
 		f := newForgery(t)
 		dir := filepath.Join(f.base, "store")
@@ -281,6 +294,7 @@ func TestForgeriesAreEffective(t *testing.T) {
 
 // To label a run is to write its header, and a run may lie in no store.
 func TestLabelOfRunOfAnother(t *testing.T) {
+	t.Parallel()
 	f := newForgery(t)
 	dir := filepath.Join(f.place, "store")
 	f.in(dir, here)
@@ -297,6 +311,7 @@ func TestLabelOfRunOfAnother(t *testing.T) {
 
 // In a store of root's own, a record of leftovers that names what headroom would not have made is not carried out.
 func TestLeftoversNamedByOthers(t *testing.T) {
+	t.Parallel()
 	f := newForgery(t)
 	dir := filepath.Join(f.base, "store")
 	link := filepath.Join(f.base, "headroom-"+forgedID+".work")
@@ -322,6 +337,7 @@ func TestLeftoversNamedByOthers(t *testing.T) {
 
 // A command whose store is like /tmp, or in a folder of a group of the user's own, cleans up there as everywhere.
 func TestTrustedStores(t *testing.T) {
+	t.Parallel()
 	f := newForgery(t)
 	shared := filepath.Join(f.base, "shared")
 	f.must(os.Mkdir(shared, 0o755))
@@ -351,6 +367,7 @@ jobs:
 
 // A run that came from elsewhere has its commands shown, and carries none out before the user has said so.
 func TestResumeOfImportedRun(t *testing.T) {
+	t.Parallel()
 	h := newTheirs(t)
 	lines := filepath.Join(h.base, "lines")
 	name := filepath.Join(h.base, "commands.yaml")
@@ -364,13 +381,10 @@ func TestResumeOfImportedRun(t *testing.T) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	h.must(cmd.Start())
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if data, _ := os.ReadFile(lines); strings.Count(string(data), "line\n") == 2 {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("nothing was run\n%s", said.String())
-		}
-	}
+	await(t, "two commands were run", func() bool {
+		data, _ := os.ReadFile(lines)
+		return strings.Count(string(data), "line\n") == 2
+	})
 	h.must(cmd.Process.Signal(os.Interrupt))
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
 		t.Fatalf("%v, want exit code 130\n%s", err, said.String())
@@ -415,6 +429,7 @@ func TestResumeOfImportedRun(t *testing.T) {
 
 // A run whose header somebody else can change is not gone on with, whatever flags say.
 func TestResumeOfRunOfAnother(t *testing.T) {
+	t.Parallel()
 	f := newForgery(t)
 	dir := filepath.Join(f.base, "store")
 	for _, args := range [][]string{{"run"}, {"run", "--trust"}, {"sweep"}, {"net"}, {"ladder"}, {"nfs"}, {"compare", "--live"}, {"compare", "--layers"}, {"net", "interference"}} {
@@ -433,6 +448,7 @@ func TestResumeOfRunOfAnother(t *testing.T) {
 
 // A store on a device that is full, or without a folder that can be written to, still says what is in it.
 func TestListOfAStoreThatIsFull(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("mounting takes root")
 	}
@@ -467,6 +483,7 @@ func TestListOfAStoreThatIsFull(t *testing.T) {
 
 // What a user may not read is named, with the reason: no list says that there is nothing.
 func TestListOfAStoreThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	h := newTheirs(t)
 	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms", "--repeat", "1").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

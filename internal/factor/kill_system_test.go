@@ -85,10 +85,12 @@ func TestKilledAtRandomWhileChangingSettings(t *testing.T) {
 	facts := snapshot(t, p.Place[0])
 	before := contents(t, watched...)
 	p.Blocks = 1000 // far more than there is time for
-	const kills, longest = 100, 800 * time.Millisecond
+	// Each step is killed by itself above; this is for what lies between two of them.
+	const longest = 800 * time.Millisecond
 	random := rand.New(rand.NewPCG(1, 2))
-	changed := 0
-	for i := range kills {
+	changed, kills := 0, 0
+	for kills < 15 || changed < 5 {
+		kills++
 		cmd := p.command(t)
 		var said strings.Builder
 		cmd.Stdout = &said
@@ -101,7 +103,7 @@ func TestKilledAtRandomWhileChangingSettings(t *testing.T) {
 		if strings.Contains(said.String(), "failed:") {
 			t.Fatalf("it failed instead of dying:\n%s", said.String())
 		}
-		where := fmt.Sprintf("kill %d", i+1)
+		where := fmt.Sprintf("kill %d", kills)
 		if left, err := Pending(filepath.Join(p.Dir, "changes"), anyFile); err == nil && len(left) == 1 && len(left[0].Factors) > 0 {
 			changed++
 		}
@@ -109,9 +111,6 @@ func TestKilledAtRandomWhileChangingSettings(t *testing.T) {
 		if d := differ(before, contents(t, watched...)); d != "" {
 			t.Fatalf("%s: %s", where, d)
 		}
-	}
-	if changed < kills/4 {
-		t.Errorf("only %d of %d kills found anything to put back", changed, kills)
 	}
 	unchanged(t, facts, p.Place[0])
 	t.Logf("%d kills, %d of them with changes to put back; %d facts are as they were", kills, changed, len(facts))

@@ -13,6 +13,7 @@ import (
 
 // TestFioTakesTheCommands has fio itself read every command line behind every built-in suite.
 func TestFioTakesTheCommands(t *testing.T) {
+	t.Parallel()
 	local := target.NewLocal(t.TempDir())
 	if out, err := local.Run(t.Context(), "fio", "--version"); err != nil || out.ExitCode != 0 {
 		t.Skipf("fio is not installed: %v %s", err, out.Stderr)
@@ -26,6 +27,7 @@ func TestFioTakesTheCommands(t *testing.T) {
 			continue // it has no job for fio
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, place := range []lab.PlaceKind{lab.Device, lab.Directory} {
 				if s.Place != Any && s.Place != Place(place) {
 					continue
@@ -63,6 +65,7 @@ func TestFioTakesTheCommands(t *testing.T) {
 // TestFioRunsTheCommands runs the small built-in suites for a moment on a small file: what fio takes it may still
 // refuse to do, such as a part of a file that is not a multiple of a block.
 func TestFioRunsTheCommands(t *testing.T) {
+	t.Parallel()
 	local := target.NewLocal(t.TempDir())
 	if out, err := local.Run(t.Context(), "fio", "--version"); err != nil || out.ExitCode != 0 {
 		t.Skipf("fio is not installed: %v %s", err, out.Stderr)
@@ -79,6 +82,8 @@ func TestFioRunsTheCommands(t *testing.T) {
 		"object":   {"runtime=200ms", "ramp_time=0"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
 			s, err := Load(name)
 			if err != nil {
 				t.Fatal(err)

@@ -34,8 +34,8 @@ type bench struct {
 // loopSize leaves room for a file of fileSize and for the metadata of btrfs. The backing file lies in memory, so that
 // other users of this machine's disk do not show in the counters of the loop device.
 const (
-	loopSize = 400 << 20
-	fileSize = 128 << 20
+	loopSize = 300 << 20
+	fileSize = 64 << 20
 )
 
 func must(t *testing.T, argv ...string) string {
@@ -144,11 +144,11 @@ func noise() func(int) byte {
 
 func zeros(int) byte { return 0 }
 
-// fio carries out a load of two seconds and returns what the checks say of it.
+// fio carries out a load of a second and returns what the checks say of it.
 func (b *bench) fio(filename string, params ...string) []lab.Warning {
 	b.t.Helper()
 	p := map[string]string{"rw": "randread", "bs": "4k", "ioengine": "psync", "direct": "1", "size": strconv.Itoa(fileSize),
-		"time_based": "1", "runtime": "2", "randrepeat": "0"}
+		"time_based": "1", "runtime": "1", "randrepeat": "0"}
 	for i := 0; i+1 < len(params); i += 2 {
 		if params[i+1] == "-" {
 			delete(p, params[i])
@@ -206,6 +206,7 @@ func expect(t *testing.T, warnings []lab.Warning, code string, there bool) {
 }
 
 func TestHoles(t *testing.T) {
+	t.Parallel()
 	b := onLoop(t, "rw", "mkfs.ext4", "-q")
 	sparse := filepath.Join(b.place.Path, "sparse")
 	must(t, "truncate", "-s", strconv.Itoa(fileSize), sparse)
@@ -220,6 +221,7 @@ func TestHoles(t *testing.T) {
 }
 
 func TestPageCache(t *testing.T) {
+	t.Parallel()
 	b := onLoop(t, "rw", "mkfs.ext4", "-q")
 	name := b.file(noise())
 	// invalidate=0, or fio drops what is cached of the file first.
@@ -233,6 +235,7 @@ func TestPageCache(t *testing.T) {
 }
 
 func TestSyncEngine(t *testing.T) {
+	t.Parallel()
 	b := onLoop(t, "rw", "mkfs.ext4", "-q")
 	name := b.file(noise())
 	expect(t, b.fio(name, "iodepth", "32"), "sync-engine", true)
@@ -243,6 +246,7 @@ func TestSyncEngine(t *testing.T) {
 }
 
 func TestGeneratorBound(t *testing.T) {
+	t.Parallel()
 	b := onLoop(t, "rw")
 	expect(t, b.fio("", "ioengine", "null", "direct", "-", "size", "1g"), "generator-bound", true)
 	limited := b.fio(b.place.Path, "rate_iops", "200")
@@ -252,6 +256,7 @@ func TestGeneratorBound(t *testing.T) {
 }
 
 func TestTmpfs(t *testing.T) {
+	t.Parallel()
 	folder, err := os.MkdirTemp("/dev/shm", "headroom-validity")
 	if err != nil {
 		t.Skip("needs a tmpfs on /dev/shm: ", err)
@@ -262,6 +267,7 @@ func TestTmpfs(t *testing.T) {
 }
 
 func TestCompression(t *testing.T) {
+	t.Parallel()
 	b := onLoop(t, "compress=zstd", "mkfs.btrfs", "-q", "-M")
 	name := b.file(zeros)
 	expect(t, b.fio(name, "rw", "read", "bs", "64k"), "compressible", true)
@@ -272,6 +278,7 @@ func TestCompression(t *testing.T) {
 }
 
 func TestOtherLoad(t *testing.T) {
+	t.Parallel()
 	b := onLoop(t, "rw")
 	expect(t, b.fio(b.place.Path, "rate_iops", "2000"), "other-load", false)
 	other := exec.CommandContext(t.Context(), "fio", "--name=other", "--filename="+b.place.Path, "--rw=read",
@@ -289,12 +296,14 @@ func TestOtherLoad(t *testing.T) {
 }
 
 func TestEndedEarly(t *testing.T) {
+	t.Parallel()
 	b := onLoop(t, "rw")
 	expect(t, b.fio(b.place.Path, "time_based", "-", "runtime", "30", "bs", "1M", "rw", "read"), "ended-early", true)
 	expect(t, b.fio(b.place.Path), "errors", false)
 }
 
 func TestSectors(t *testing.T) {
+	t.Parallel()
 	b := onLoop(t, "rw")
 	expect(t, b.fio(b.place.Path, "bs", "1000", "rw", "write"), "errors", true)
 	expect(t, b.fio(b.place.Path, "bs", "1000", "rw", "write"), "block-below-sector", true)

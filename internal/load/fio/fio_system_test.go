@@ -19,7 +19,7 @@ import (
 // run carries out fio on this machine, with its null engine or on a small scratch file, and returns what it printed.
 func run(t *testing.T, argv ...string) (stdout, stderr []byte) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	local := target.NewLocal(t.TempDir())
 	if _, err := local.Run(ctx, "fio", "--version"); err != nil {
@@ -34,6 +34,7 @@ func run(t *testing.T, argv ...string) (stdout, stderr []byte) {
 
 // The command line that Argv makes gives a document, logs of all jobs in one file, and progress on standard output.
 func TestArgvOnRealFio(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	params := map[string]string{"ioengine": "null", "rw": "randrw", "bs": "4k", "size": "1g", "numjobs": "2", "group_reporting": "1",
 		"time_based": "1", "runtime": "5", "rate_iops": "2000,1000"}
@@ -80,6 +81,7 @@ func TestArgvOnRealFio(t *testing.T) {
 
 // The output for people and the JSON of one run say the same, as far as the former was not rounded.
 func TestTextAndJSONAgree(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "scratch")
 	stdout, _ := run(t, "fio", "--output-format=normal,json", "--eta=never", "--filename="+file, "--size=4m", "--bs=4k", "--runtime=1", "--time_based",
 		"--name=w", "--rw=randwrite", "--fsync=8", "--name=r", "--stonewall", "--rw=randread", "--numjobs=2", "--group_reporting")
@@ -119,6 +121,7 @@ func TestTextAndJSONAgree(t *testing.T) {
 
 // fio adds the samples of all jobs up under group_reporting, so that they can stand in for a rate.
 func TestSamplesAreThoseOfAllJobs(t *testing.T) {
+	t.Parallel()
 	command := "# fio --name=s --rw=randread --numjobs=8 --group_reporting\n"
 	stdout, _ := run(t, "fio", "--name=s", "--ioengine=null", "--size=1g", "--rw=randread", "--bs=8k", "--numjobs=8", "--group_reporting",
 		"--runtime=3", "--time_based", "--rate_iops=1000", "--eta=never")
@@ -149,6 +152,7 @@ func TestSamplesAreThoseOfAllJobs(t *testing.T) {
 
 // fio itself does with a job file what was read from it: as many I/Os as size and block size make.
 func TestJobFileOnRealFio(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.fio")
 	if err := os.WriteFile(file, []byte(sampleJobFile), 0o600); err != nil {
 		t.Fatal(err)
@@ -172,6 +176,7 @@ func TestJobFileOnRealFio(t *testing.T) {
 
 // What is refused in a job file is what fio reads in a way that nobody means.
 func TestBlanksAfterEqualsOnRealFio(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.fio")
 	if err := os.WriteFile(file, []byte("[a]\nioengine=null\nsize=4k\nbs = 1k\n"), 0o600); err != nil {
 		t.Fatal(err)

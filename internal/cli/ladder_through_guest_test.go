@@ -1,9 +1,10 @@
-//go:build system
+//go:build system && guests
 
 package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/ladder"
 	"headroom/internal/store"
 )
@@ -64,14 +66,8 @@ func (g throughGuest) climb(args ...string) (d ladder.Document, stderr string) {
 func (g throughGuest) nothingLeft(when string) {
 	g.t.Helper()
 	// Other guests may run on the machine; this one has a disk of its own.
-	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	for _, p := range processes {
-		if command, err := os.ReadFile(p); err == nil && strings.Contains(string(command), "qemu-system") && strings.Contains(string(command), g.kept) {
-			g.t.Errorf("%s: the guest still runs: %q", when, command)
-		}
+	if left := guestsOf(g.t, g.kept); len(left) != 0 {
+		g.t.Errorf("%s: the guest still runs: %q", when, left)
 	}
 	if left, err := filepath.Glob(filepath.Join(g.place, "*.scratch")); err != nil || len(left) != 0 {
 		g.t.Errorf("%s: left: %v, %v", when, left, err)
@@ -80,6 +76,7 @@ func (g throughGuest) nothingLeft(when string) {
 
 // A ladder through a guest is stopped, goes on with the guest started anew, and says of the guest's disks what its own intervals say.
 func TestLadderClimbsThroughAGuest(t *testing.T) {
+	t.Parallel()
 	g := newThroughGuest(t)
 	before := contents(t, g.kept)
 	code, stderr := g.cutOff(syscall.SIGINT, "ladder", "null", g.place, "--guest", "qemu:"+g.file, "--suite", g.suite, "--passes", "4", "--size", "8m", "--margin", "30%")
@@ -134,7 +131,8 @@ func (g throughGuest) agrees(d ladder.Document) {
 	least := 1 - d.Margin
 	for _, r := range d.Rungs[2:] {
 		c := r.Cells[0]
-		g.t.Logf("figure: %s: %.0f a second, %.0f%% [%.0f%%, %.0f%%] of the host's file system: %s %s", r.Name, *c.Center, 100*c.Reached.Value, 100**c.Reached.Lo, 100**c.Reached.Hi, c.Verdict, c.Cause)
+		figure.Record(g.t, figure.Figure{Name: figure.Name("ladder/guest", r.Backing), Unit: "share", Center: c.Reached.Value, Lo: *c.Reached.Lo, Hi: *c.Reached.Hi, Confidence: 0.95, N: c.N,
+			Text: fmt.Sprintf("%.0f reads a second in an emulated guest, of those of the host's file system: %s %s", *c.Center, c.Verdict, c.Cause)})
 		if short := *c.Reached.Hi < least; short != (c.Verdict == ladder.Short) || short != (c.Cause != "") {
 			g.t.Errorf("%s: %s of %q", r.Name, c.Verdict, c.Cause)
 		}
@@ -192,43 +190,5 @@ func (g throughGuest) filled(rungs []ladder.Rung) {
 		if wrong := fills > 0; wrong != (r.Backing == "image") || fills > 2 {
 			g.t.Errorf("%s was filled %d times", r.Name, fills)
 		}
-	}
-}
-
-// What can't be done is refused before anything is started or written.
-func TestLadderRefusesGuests(t *testing.T) {
-	v := newVictim(t)
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"none.yaml":  "version: 1\nkernel: 6.1.0-1-amd64\n",
-		"image.yaml": "version: 1\nimage: " + v.suite + "\nssh: {user: root}\ndisks:\n  - {name: a, size: 32m}\n",
-		"large.yaml": "version: 1\nkernel: 6.1.0-1-amd64\ndisks:\n  - {name: a, size: 1000000g}\n",
-		"odd.yaml":   "version: 1\nkernel: 6.1.0-1-amd64\ndisks:\n  - {name: a, kind: floppy, size: 32m}\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for guest, want := range map[string]string{
-		"ssh://db1":                   "is no guest that could be started",
-		"qemu:" + dir + "/absent":     "can't read the guest's description",
-		"qemu:" + dir + "/none.yaml":  "has no disks",
-		"qemu:" + dir + "/image.yaml": "starts from an image",
-		"qemu:" + dir + "/large.yaml": "are free",
-		"qemu:" + dir + "/odd.yaml":   "floppy",
-	} {
-		out, err := v.command("ladder", "null", v.place, "--guest", guest).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), want) || strings.Contains(string(out), "starting the guest") {
-			t.Errorf("%s: %v, nothing of %q in\n%s", guest, err, want, out)
-		}
-	}
-	if out, err := v.command("ladder", "--resume", "last", "--guest", "qemu:x").CombinedOutput(); err == nil || !strings.Contains(string(out), "--guest can't be changed") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if rows, err := store.Open(v.store).List(); err != nil || len(rows) != 0 {
-		t.Errorf("left %+v, %v", rows, err)
-	}
-	if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
-		t.Errorf("left %v, %v", files, err)
 	}
 }

@@ -1,0 +1,90 @@
+//go:build system && guests
+
+package cli
+
+import (
+	"encoding/json"
+	"testing"
+
+	"headroom/internal/facts"
+)
+
+// TestGuestsReadTrue boots kernels whose state is known, and reads and diagnoses it from inside by the same headroom that
+// users run. TestAGuestReadsTrue boots one more.
+func TestGuestsReadTrue(t *testing.T) {
+	t.Parallel()
+	const vtd = "intel-iommu"
+	for _, r := range []readGuest{
+		{"6.1 lazy", guest{kernel: "linux-image-amd64", cpu: "max", devices: []string{vtd}, args: "intel_iommu=on iommu.strict=0"},
+			map[string]string{"disk.iommu.group_type": "DMA-FQ"}, nil, []string{"iommu-strict"}},
+		{"6.12 passthrough", guest{kernel: "linux-image-6.12-amd64", cpu: "max", devices: []string{vtd}, args: "intel_iommu=on iommu=pt"},
+			map[string]string{"disk.iommu.group_type": "identity"}, nil, []string{"iommu-strict", "iommu-argument-ignored"}},
+		{"6.12 strict", guest{kernel: "linux-image-6.12-amd64", cpu: "max", devices: []string{vtd}, args: "intel_iommu=on iommu.strict=1"},
+			map[string]string{"disk.iommu.group_type": "DMA"}, []string{"iommu-strict"}, nil},
+		{"6.1 AMD, PTI forced", guest{kernel: "linux-image-amd64", cpu: "EPYC", args: "pti=on"},
+			map[string]string{"cpu.pti": "on", "cpu.vendor": "AuthenticAMD", "disk.iommu.group_type": "none"}, []string{"pti-needless"}, nil},
+		{"6.1 AMD", guest{kernel: "linux-image-amd64", cpu: "EPYC"},
+			map[string]string{"cpu.pti": "off", "cpu.vendor": "AuthenticAMD"}, nil, []string{"pti-needless", "iommu-strict"}},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			r.holds(t)
+		})
+	}
+}
+
+// TestGuestWithVolumes stacks what this machine's own kernel may not have: md over NVMe, a cipher over a stripe, a multipath map
+// over two SCSI paths to one disk, a bond. What is read of each is what was made.
+func TestGuestWithVolumes(t *testing.T) {
+	t.Parallel()
+	g := guest{kernel: "linux-image-amd64", cpu: "max", disks: 4,
+		devices: []string{"nvme,serial=second,drive=d1", "virtio-scsi-pci,id=scsi", "scsi-hd,bus=scsi.0,drive=d2,serial=path-a,rotation_rate=1",
+			"scsi-hd,bus=scsi.0,drive=d3,serial=path-b", "virtio-blk-pci,drive=d4,serial=virtual,num-queues=2", "virtio-net-pci,id=n1", "virtio-net-pci,id=n2"},
+		modules:  []string{"virtio_pci", "raid0", "dm_crypt", "dm_multipath", "dm_service_time", "xts", "aesni_intel", "sch_fq", "virtio_scsi", "sd_mod", "virtio_blk", "virtio_net", "bonding"},
+		programs: []string{"mdadm", "dmsetup", "ip", "tc", "ethtool"},
+		setup: `export PATH=/bin:/sbin:/usr/bin:/usr/sbin; $b mkdir -p /run /tmp; $b ln -s /bin/busybox /bin/stat; $b sleep 2
+mdadm --create /dev/md0 --run --level=0 --chunk=64 --raid-devices=2 /dev/nvme0n1 /dev/nvme1n1 >/dev/null 2>&1
+dmsetup create striped --table "0 65536 striped 2 128 /dev/sda 0 /dev/sdb 0"
+dmsetup create secret --uuid CRYPT-PLAIN-secret --table "0 65536 crypt aes-xts-plain64 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f 0 /dev/dm-0 0 2 no_read_workqueue no_write_workqueue"
+dmsetup create many --uuid mpath-many --table "0 65536 multipath 0 0 1 1 service-time 0 2 1 /dev/vda 1 /dev/vda 1"
+echo 802.3ad > /sys/class/net/bond0/bonding/mode; echo layer3+4 > /sys/class/net/bond0/bonding/xmit_hash_policy
+/usr/sbin/ip link set eth0 down; /usr/sbin/ip link set eth1 down; echo +eth0 > /sys/class/net/bond0/bonding/slaves; echo +eth1 > /sys/class/net/bond0/bonding/slaves
+/usr/sbin/ip link set bond0 up; /usr/sbin/tc qdisc add dev eth0 root fq; echo none > /sys/block/nvme0n1/queue/scheduler`}
+	printed := g.boot(t, "/bin/headroom facts --timeout 10m --json --only volume --only multipath --only nic --only disk --only mount")
+	var d facts.Document
+	if err := json.Unmarshal([]byte(printed), &d); err != nil {
+		t.Fatalf("%v:\n%s", err, printed)
+	}
+	seen := map[string]string{}
+	for _, f := range d.Facts {
+		seen[f.Key+" of "+f.About] = f.Value
+		if f.Unknown != "" {
+			seen[f.Key+" of "+f.About] = "unknown: " + f.Unknown
+		}
+		if f.Key == "volume.name" || f.Key == "disk.serial" {
+			seen[f.Value] = f.About // which of several a name is, the order of discovery decides
+		}
+	}
+	for key, want := range map[string]string{
+		"volume.md.level of md0": "raid0", "volume.md.disks of md0": "2", "volume.md.chunk_size of md0": "65536",
+		"volume.disks of md0":                      "nvme0n1, nvme1n1",
+		"volume.kind of " + seen["secret"]:         "crypt",
+		"volume.crypt.cipher of " + seen["secret"]: "aes-xts-plain64",
+		"volume.crypt.flags of " + seen["secret"]:  "no_read_workqueue, no_write_workqueue",
+		"volume.disks of " + seen["secret"]:        "sda, sdb",
+		"volume.dm.table of " + seen["striped"]:    "striped",
+		"multipath.policy of " + seen["many"]:      "service-time",
+		"nic.bond.mode of bond0":                   "802.3ad", "nic.bond.hash of bond0": "layer3+4", "nic.bond.members of bond0": "eth0, eth1",
+		"nic.kind of eth0": "virtio", "nic.qdisc of eth0": "fq", "nic.master of eth0": "bond0",
+		"disk.serial of nvme0n1": "second", "disk.driver of sda": "sd", "disk.rotational of " + seen["path-a"]: "0", "disk.rotational of " + seen["path-b"]: "1",
+		"disk.host.driver of sda": "virtio_scsi", "disk.driver of vda": "virtio_blk", "disk.queue.hardware of vda": "2",
+		"disk.holders of nvme0n1": "md0",
+	} {
+		if seen[key] != want {
+			t.Errorf("%s is %q, want %q", key, seen[key], want)
+		}
+	}
+	if t.Failed() {
+		t.Log(printed)
+	}
+}
