@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -21,8 +22,14 @@ type Space struct {
 	Files, FreeFiles int64
 }
 
+// roomLimit is what the answer may take. Nothing is measured without it, so that a busy machine, or one that is far away, has longer than for a
+// fact of a snapshot, which would only be unknown.
+const roomLimit = time.Minute
+
 // Free asks how much room a folder's file system has.
 func Free(ctx context.Context, t target.Target, dir string) (Space, error) {
+	ctx, cancel := context.WithTimeout(ctx, roomLimit)
+	defer cancel()
 	p := runCommand(ctx, t, spaceCommand(dir))
 	s, err := parseSpace(p)
 	if err != nil {
