@@ -103,12 +103,14 @@ func TestLayersFindADelayWhereItIs(t *testing.T) {
 	p := newPile(t)
 	group := newThrottled(t)
 	group.reads(p.upper, 20)
-	args := p.layersOf([]string{p.lower, p.upper, p.files, "--size", "8m", "--set", "runtime=1s", "--pairs", "3"})
+	suite := p.suiteOf("version: 1\nname: reads\nsize: 8m\ndefaults: {ioengine: libaio, direct: 1, runtime: 1s, time_based: 1, randrepeat: 0}\n" +
+		"jobs:\n  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1]}}\n")
+	args := p.layersOf([]string{suite, p.lower, p.upper, p.files, "--pairs", "4"})
 	d := p.surveyed(group.command(append([]string{"headroom"}, args...)...))
 	const metric, delay = "read.latency.mean", 50e-3
 	device, files := added(t, d, "randread-q1", metric, 1), added(t, d, "randread-q1", metric, 2)
 	for name, i := range map[string]layers.Interval{"where": device, "above": files} {
-		figure.Record(t, figure.Figure{Name: "layers/delay/" + name, Unit: "s", Center: i.Value, Lo: *i.Lo, Hi: *i.Hi, Confidence: d.Confidence, N: 3,
+		figure.Record(t, figure.Figure{Name: "layers/delay/" + name, Unit: "s", Center: i.Value, Lo: *i.Lo, Hi: *i.Hi, Confidence: d.Confidence, N: 4,
 			Text: "found of a delay of 50 ms at the second of three layers, there and above it"})
 	}
 	if device.Value < delay/2 || *device.Lo < delay/4 {

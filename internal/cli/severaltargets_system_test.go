@@ -147,7 +147,7 @@ func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t)
 	// Long enough for the loads to be running together for whole seconds, however late one of them starts.
-	cmd := c.command(append(c.args, "--repeat", "2", "--set", "runtime=5s")...)
+	cmd := c.command(append(c.args, "--repeat", "2", "--set", "runtime=8s")...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -189,7 +189,7 @@ func TestSeveralTargetsAreMeasuredTogether(t *testing.T) {
 		}
 		figure.Record(t, figure.Figure{Name: figure.Name("targets/apart", i+1), Unit: "s", Center: v[lab.TogetherApart], Better: figure.Lower,
 			Text: "between the starts of loads on three targets, of which two are reached over ssh"})
-		if first, last := v[lab.TogetherFirstDone], v[lab.TogetherLastDone]; first < 4 || first > last {
+		if first, last := v[lab.TogetherFirstDone], v[lab.TogetherLastDone]; first < 7 || first > last {
 			t.Errorf("repetition %d: first done after %v s, last after %v s", i+1, first, last)
 		}
 		values := series(sum, "read.iops")
@@ -312,9 +312,10 @@ func TestTheLoadOfOneTargetFails(t *testing.T) {
 		if saved["read@a"][i].Values["read.iops"] <= 0 || saved["read@here"][i].Values["read.iops"] <= 0 {
 			t.Errorf("the others have nothing in repetition %d", i+1)
 		}
+		// Loads of which one started very late may have no second together, which is said, too.
 		_, summed := saved["read@all"][i].Values["read.iops"]
 		said := slices.ContainsFunc(saved["read@all"][i].Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" })
-		if summed == (i == failed) || said != (i == failed) {
+		if summed == said || summed && i == failed {
 			t.Errorf("repetition %d: there is a sum: %v; it is said that there is none: %v", i+1, summed, said)
 		}
 	}
