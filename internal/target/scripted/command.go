@@ -68,7 +68,7 @@ func (m *Machine) answer(argv []string) (Output, error) {
 	if inner := l.unwrap(argv); len(inner) > 0 && len(inner) < len(argv) {
 		return m.answer(inner)
 	}
-	if do, ok := commands()[path.Base(argv[0])]; ok {
+	if do, ok := commands()[path.Base(argv[0])]; ok && m.installed(argv[0]) {
 		return do(m, argv)
 	}
 	return Output{}, m.strange(argv)
@@ -124,6 +124,7 @@ func (m *Machine) findTools(args []string) Output {
 		m.mu.Unlock()
 		_, program := m.Programs[tool]
 		_, common := commands()[tool]
+		common = common && m.installed(tool)
 		if absent || !program && !common && !slices.Contains([]string{"fio", "iperf3", "sh", "sleep", "env", "touch"}, tool) {
 			text += "missing\t" + tool + "\n"
 		}
@@ -184,6 +185,7 @@ func commands() map[string]func(*Machine, []string) (Output, error) {
 		"id":       (*Machine).id,
 		"ip":       (*Machine).ip,
 		"sysctl":   (*Machine).sysctl,
+		"kexec":    (*Machine).kexec, "systemctl": (*Machine).systemctl,
 	}
 }
 

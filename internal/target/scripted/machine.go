@@ -50,6 +50,9 @@ type Machine struct {
 	booted     time.Time
 	boots      int
 	own        string // its kernel's command line
+	// kexecs says that it is started as real hosts are, next what its kernel has loaded is to be started with.
+	kexecs     bool
+	next       string
 	lost       bool
 	perished   error
 	incarnated int
@@ -170,6 +173,14 @@ func (m *Machine) Close(name string, why error) {
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()
 	n.err = why
+}
+
+// ReadOnly has a file be one that nobody is meant to write to, as its mode says.
+func (m *Machine) ReadOnly(name string) {
+	n := m.at(name)
+	m.tree.mu.Lock()
+	defer m.tree.mu.Unlock()
+	n.mode &^= 0o222
 }
 
 // Sized makes a file of a size whose content nobody looks at.
@@ -318,6 +329,7 @@ func (m *Machine) boot() {
 	m.Remove("/dev/shm")
 	m.Folder("/dev/shm")
 	m.count()
+	m.showKexec()
 	m.Set("/proc/cmdline", m.own)
 	m.Set("/proc/sys/kernel/random/boot_id", fmt.Sprintf("00000000-0000-4000-8000-%010d%02d", boots, m.Number))
 }

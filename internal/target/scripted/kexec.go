@@ -1,0 +1,108 @@
+package scripted
+
+import (
+	"path"
+	"strings"
+	"time"
+)
+
+// What tells of kexec, and of systemd.
+const (
+	kexecLoaded   = "/sys/kernel/kexec_loaded"
+	kexecDisabled = "/proc/sys/kernel/kexec_load_disabled"
+)
+
+// Kexecs has the machine be a real host, as those are started anew: by the kexec of its own kernel, or by firmware, both through systemd. OnBoot is told of each
+// boot, and one that does not come up is not to be reached until PowerCycle.
+func (m *Machine) Kexecs() {
+	m.mu.Lock()
+	m.kexecs = true
+	m.mu.Unlock()
+	release := m.Get("/proc/sys/kernel/osrelease")
+	m.Folder("/run/systemd/system")
+	m.Set("/boot/vmlinuz-"+release, "a kernel")
+	m.Set("/boot/initrd.img-"+release, "its first files")
+	m.showKexec()
+}
+
+// showKexec makes the files by which a kernel tells that it has kexec. They are not there on other machines.
+func (m *Machine) showKexec() {
+	m.mu.Lock()
+	has := m.kexecs
+	m.mu.Unlock()
+	if has {
+		m.Set(kexecLoaded, "0")
+		m.Set(kexecDisabled, "0")
+	}
+}
+
+// kexec loads a kernel, or takes it away again.
+func (m *Machine) kexec(argv []string) (Output, error) {
+	switch {
+	case len(argv) == 2 && argv[1] == "--version":
+		return Output{Stdout: "kexec-tools 2.0.29\n"}, nil
+	case len(argv) == 2 && argv[1] == "--unload":
+		m.Set(kexecLoaded, "0")
+		return Output{}, nil
+	case len(argv) > 2 && argv[1] == "--load":
+		if image := argv[len(argv)-1]; !m.Exists(image) {
+			return Output{Stderr: "Cannot open `" + image + "': No such file or directory\n", Exit: 255}, nil
+		}
+		for _, a := range argv {
+			if line, ok := strings.CutPrefix(a, "--command-line="); ok {
+				m.mu.Lock()
+				m.next = line
+				m.mu.Unlock()
+			}
+		}
+		m.Set(kexecLoaded, "1")
+		return Output{}, nil
+	}
+	return Output{}, m.strange(argv)
+}
+
+// systemctl says that the machine is up, and starts it anew.
+func (m *Machine) systemctl(argv []string) (Output, error) {
+	switch {
+	case len(argv) == 2 && argv[1] == "is-system-running":
+		return Output{Stdout: "running\n"}, nil
+	case len(argv) == 2 && argv[1] == "reboot":
+		m.restart(m.own)
+		return Output{}, nil
+	case len(argv) == 2 && argv[1] == "kexec" && m.Get(kexecLoaded) == "1":
+		m.mu.Lock()
+		line := m.next
+		m.mu.Unlock()
+		m.restart(line)
+		return Output{}, nil
+	}
+	return Output{}, m.strange(argv)
+}
+
+// restart has the machine go down in a second and, unless OnBoot says otherwise, be there again when it has started.
+func (m *Machine) restart(line string) {
+	time.AfterFunc(time.Second, func() {
+		m.Lose()
+		m.boot()
+	})
+	time.AfterFunc(time.Second+bootTakes, func() {
+		if m.OnBoot != nil && m.OnBoot(line) != nil {
+			return
+		}
+		m.Set("/proc/cmdline", line)
+		m.Reach()
+	})
+}
+
+// PowerCycle starts a machine that hangs, with its own arguments.
+func (m *Machine) PowerCycle() {
+	m.boot()
+	m.Reach()
+}
+
+// installed says whether a program is there that not all machines have.
+func (m *Machine) installed(program string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.kexecs || path.Base(program) != "kexec" && path.Base(program) != "systemctl"
+}
