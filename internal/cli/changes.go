@@ -151,11 +151,8 @@ func (x *experiment) putBack(ctx context.Context) error {
 		if m.journal == nil {
 			continue
 		}
-		if err := m.journal.Undo(ctx); err != nil {
-			errs = append(errs, err) // what could not be put back stays in the journal
-			continue
-		}
-		errs = append(errs, m.journal.Close())
+		// What could not be put back stays in the journal, which must be let go of all the same: whoever looks for it later takes it for one in use.
+		errs = append(errs, m.journal.Undo(ctx), m.journal.Close())
 	}
 	return errors.Join(errs...)
 }
