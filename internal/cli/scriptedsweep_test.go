@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/sweep"
+	"headroom/internal/target"
+	"headroom/internal/target/scripted"
+)
+
+const readAhead = "/sys/block/nvme0n1/queue/read_ahead_kb"
+
+// readAheadHelps has writes be faster the more a disk reads ahead, up to 128 kB.
+func readAheadHelps(m *scripted.Machine) {
+	slowWrites(m, map[string]float64{readAhead + "=16": 0.4, readAhead + "=32": 0.6, readAhead + "=64": 0.92})
+}
+
+// The best level is found, the smallest that is enough, and where more of it no longer pays.
+func TestScriptedSweep(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.Noise = 0.004
+		readAheadHelps(m)
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,64,128,256", "--seed", "1", "--repeat", "2").ends(0)
+		d := document[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
+		if len(d.Cells) != 1 || d.Blocks != 6 {
+			t.Fatalf("%d cells in %d blocks", len(d.Cells), d.Blocks)
+		}
+		c := d.Cells[0]
+		if slices.Sort(c.BestSet); !slices.Equal(c.BestSet, []string{"128", "256"}) || c.Best != "128" || !c.ToldApart {
+			t.Errorf("the best are %v, of which %s is the smallest", c.BestSet, c.Best)
+		}
+		if c.SmallestForShare != "64" || c.SmallestBetween != (sweep.Between{From: "64", To: "64"}) || d.Share != 0.9 {
+			t.Errorf("%g of the best takes %s, between %+v", d.Share, c.SmallestForShare, c.SmallestBetween)
+		}
+		if c.Verdict != sweep.Better || c.Gain == nil || math.Abs(c.Gain.Ratio-2.5) > 0.02 || c.NoLongerPays == nil || len(c.Harm) != 0 {
+			t.Errorf("%s, gain %+v, no longer pays %+v, harm %v", c.Verdict, c.Gain, c.NoLongerPays, c.Harm)
+		}
+		if d.PerVisit == nil {
+			t.Error("it does not say how many repetitions a visit is worth")
+		}
+		for _, name := range []string{"report.html", "report.md", "report.csv"} {
+			file := filepath.Join(l.dir, name)
+			l.run("sweep", "--show", "last", "-o", file).ends(0)
+			if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), "queue:read") {
+				t.Errorf("%s: %v, %.200s", name, err, data)
+			}
+		}
+		l.asFound("db1")
+	})
+}
+
+// Against a baseline that is the best the others do harm, and a smaller share takes a smaller level.
+func TestScriptedSweepAgainstItsBest(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.Noise = 0.004
+		readAheadHelps(m)
+		d := document[sweep.Document](l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,found", "--seed", "1",
+			"--baseline", "found", "--share", "50%", "--blocks", "5", "--json").ends(0))
+		c := d.Cells[0]
+		var harm []string
+		for _, h := range c.Harm {
+			harm = append(harm, h.Level)
+		}
+		if d.Baseline != "found" || c.Best != "found" || c.SmallestForShare != "32" || !slices.Equal(harm, []string{"16", "32"}) {
+			t.Errorf("baseline %s, best %s, half of it takes %s, harm %v", d.Baseline, c.Best, c.SmallestForShare, harm)
+		}
+		l.asFound("db1")
+	})
+}
+
+// How much load keeps a latency: more of it is slower here.
+func TestScriptedSweepOfTheLoad(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.machine("db1").Fio = func(load *scripted.Load) scripted.IO {
+			var rate float64
+			fmt.Sscan(load.Params["rate_iops"], &rate)
+			latency := 200 * time.Microsecond
+			if rate > 4000 {
+				latency = 5 * time.Millisecond
+			}
+			return scripted.IO{Write: max(rate, 1000), Latency: latency}
+		}
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--blocks", "3", "--seed", "1"}
+		o := l.run(append(args, "--factor", "job:rate_iops=1000,2000,4000,8000", "--limit", "p99=2ms")...).ends(0)
+		d := document[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
+		if len(d.Curves) == 0 {
+			t.Fatalf("no curve of latency: %s", o.stdout)
+		}
+		o.says("up to 4.00k IOPS with write p99 within 2.00 ms")
+		l.run(append(args, "--factor", "sysctl:vm.swappiness=1,2", "--limit", "2ms")...).ends(2).says("the levels must be more and more of it")
+		l.run(append(args, "--factor", "job:rate_iops=1000,2000", "--limit", "soon")...).ends(2).says("--limit")
+		l.asFound("db1")
+	})
+}
+
+// A file says what is varied, with commands of the user's own; flags come first.
+func TestScriptedSweepOfAFile(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		level := "slow"
+		m.Answer = func(argv []string) (scripted.Output, bool) {
+			switch strings.Join(argv[:min(2, len(argv))], " ") {
+			case "tune get":
+				return scripted.Output{Stdout: level + "\n"}, true
+			case "tune set", "tune back":
+				level = argv[2]
+				return scripted.Output{}, true
+			}
+			return scripted.Output{}, false
+		}
+		m.Fio = func(load *scripted.Load) scripted.IO {
+			return scripted.IO{Write: map[string]float64{"slow": 1000, "middle": 2000, "fast": 4000}[level]}
+		}
+		l.file("short.yaml", oneLoad)
+		file := l.file("sweep.yaml", `version: 1
+experiment: sweep
+suite: short.yaml
+place: /srv
+on: scripted://db1
+factors: ["exec:tune=slow,middle,fast"]
+baseline: middle
+blocks: 6
+share: 0.4
+margin: 0.02
+alpha: 0.1
+keep: ["sysctl:vm.*"]
+commands:
+  tune: {apply: [tune, set, "{level}"], verify: [tune, get], undo: [tune, back, "{old}"]}
+`)
+		d := document[sweep.Document](l.run("sweep", file, "--blocks", "2", "--seed", "1", "--json").ends(0))
+		if c := d.Cells[0]; d.Baseline != "middle" || d.Blocks != 2 || d.Share != 0.4 || d.Margin != 0.02 || d.Alpha != 0.1 || c.Top != "fast" || c.SmallestForShare != "middle" {
+			t.Errorf("baseline %s, blocks %d, share %g, margin %g, alpha %g, top %s, smallest %s", d.Baseline, d.Blocks, d.Share, d.Margin, d.Alpha, c.Top, c.SmallestForShare)
+		}
+		e := l.bundle("last").Run.Experiment
+		if level != "slow" || !slices.Equal(e.Keep, []string{"sysctl:vm.*"}) || !slices.Equal(e.Commands["tune"].Undo, []string{"tune", "back", "{old}"}) {
+			t.Errorf("it is %s; kept are %v, commands %v", level, e.Keep, e.Commands)
+		}
+		l.asFound("db1")
+	})
+}
+
+// The levels are held against another place, on another machine, which is visited in each block; both are left clean, also when interrupted.
+func TestScriptedSweepAgainstAReference(t *testing.T) {
+	inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) {
+		readAheadHelps(l.machine("db1"))
+		l.machine("db2").Fio = func(load *scripted.Load) scripted.IO {
+			io := scripted.Drive(load)
+			io.Write *= 2
+			return io
+		}
+		l.machine("db2").AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,128", "--reference", "/tmp", "--reference-on", "scripted://db2",
+			"--blocks", "3", "--seed", "1").ends(130).says("reference: ", "headroom sweep --resume")
+		l.asFound("db1")
+		l.asFound("db2")
+		l.run("sweep", "--resume", "last").ends(0)
+		d := document[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
+		if c := d.Cells[0]; c.ToReference == nil || math.Abs(c.ToReference.Ratio-0.5) > 1e-9 || d.Reference != referenceArm || d.Blocks != 3 {
+			t.Errorf("to the reference %s: %+v, in %d blocks", d.Reference, c.ToReference, d.Blocks)
+		}
+		counts := blocksOf(l.repetitions("last"))
+		if len(counts) != 3*3 || slices.Max(slices.Collect(maps.Values(counts))) != 1 {
+			t.Errorf("repetitions: %v", counts)
+		}
+		l.asFound("db1")
+		l.asFound("db2")
+	})
+}
+
+// A budget ends a sweep before the next block; the first is always finished.
+func TestScriptedSweepEndsOnItsBudget(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,64", "--seed", "1"}
+		for budget, blocks := range map[string]int{"1ms": 1, "100s": 3, "1h": 6} {
+			l.run(append(args, "--budget", budget)...).ends(0)
+			if d := l.saved("last"); d.Status != lab.Complete || len(l.repetitions("last")) != 3*blocks {
+				t.Errorf("with %s the run is %s, with %d repetitions", budget, d.Status, len(l.repetitions("last")))
+			}
+		}
+		l.asFound("db1")
+	})
+}
+
+// A machine that is lost in the middle of a level has its setting put back when it can be reached, and the sweep goes on.
+func TestScriptedSweepLosesItsTarget(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		readAheadHelps(m)
+		m.AtLoad("--name=writes", 3, func(e *scripted.Event) { e.After(5*time.Second, m.Lose) })
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,64", "--blocks", "2", "--seed", "1").ends(1).
+			says("the connection was lost", "2 repetitions")
+		if now := m.Get(readAhead); now == "128" {
+			t.Errorf("it is %s, and nobody could put it back", now)
+		}
+		l.run("restore").ends(1).says("queue:read_ahead_kb", "can't be reached")
+		l.run("doctor").ends(0)
+		m.Reach()
+		l.run("sweep", "--resume", "last").ends(0).says("queue:read_ahead_kb")
+		counts := blocksOf(l.repetitions("last"))
+		if d := l.saved("last"); d.Status != lab.Complete || len(counts) != 2*3 {
+			t.Errorf("the run is %s: %v", d.Status, counts)
+		}
+		l.asFound("db1")
+	})
+}
+
+// bootable has the machine db1 be a guest, qemu:db1, which can be started anew.
+func (l *scriptedLab) bootable(slow map[string]float64) *scripted.Machine {
+	m := l.machine("db1")
+	m.Prints("dmesg", scripted.Output{})
+	l.schemes = append(l.schemes, guestScheme)
+	l.opened["db1"] = func(t *scripted.Target) target.Target { return scripted.Host{Target: t} }
+	m.Fio = func(load *scripted.Load) scripted.IO {
+		io := scripted.Drive(load)
+		for argument, factor := range slow {
+			if slices.Contains(strings.Fields(m.Get("/proc/cmdline")), argument) {
+				io.Write *= factor
+			}
+		}
+		return io
+	}
+	return m
+}
+
+// A level with which a guest does not come up ends a sweep, and says so; what was measured is kept.
+func TestScriptedSweepWithALevelThatDoesNotBoot(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.bootable(nil)
+		hangs := true
+		m.OnBoot = func(line string) error {
+			if hangs && strings.Contains(line, "mitigations=off") {
+				return &lab.Error{What: "the guest hangs"}
+			}
+			return nil
+		}
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "qemu:db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "2", "--seed", "1"}
+		l.run(append(args, "--dry-run")...).ends(0).says("boot with arguments mitigations=off")
+		l.run(args...).ends(1).says("the guest hangs")
+		if d := l.saved("last"); d.Status != lab.Interrupted {
+			t.Errorf("the run is %s", d.Status)
+		}
+		hangs = false
+		l.run("sweep", "--resume", "last").ends(0)
+		boots := map[string]int{}
+		for _, r := range l.repetitions("last") {
+			boots[r.Boot]++
+		}
+		if d := l.saved("last"); d.Status != lab.Complete || len(boots) != 4 {
+			t.Errorf("the run is %s: %v", d.Status, boots)
+		}
+	})
+}
