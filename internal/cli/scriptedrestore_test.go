@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/target/scripted"
+)
+
+// death is what a process leaves that dies at a moment: its store, and the machine as it was.
+type death struct {
+	at, store string
+	back      func()
+}
+
+// deaths collects what a process would leave at moments while it goes on to its end. So one run has all that can be left of it, and a bubble need hold no process
+// that is gone.
+type deaths struct {
+	*scriptedLab
+	machine *scripted.Machine
+	all     []death
+}
+
+// note takes down what a death at this moment would leave.
+func (d *deaths) note(at string) {
+	store := filepath.Join(d.dir, fmt.Sprint("left", len(d.all)))
+	if err := os.CopyFS(store, os.DirFS(filepath.Join(d.dir, "store"))); err != nil {
+		d.Errorf("at %s: %v", at, err)
+		return
+	}
+	d.all = append(d.all, death{at, store, d.machine.Remember()})
+}
+
+// after runs a command on what a death has left.
+func (d *deaths) after(left death, args ...string) scriptedOutcome {
+	d.Helper()
+	return d.run(append(slices.Clone(args), "--store", left.store)...)
+}
+
+// nothingIsLeft fails the test unless all is as it was found.
+func (d *deaths) nothingIsLeft(left death) {
+	d.Helper()
+	d.asFound(d.machine.Name)
+	if names, err := filepath.Glob(filepath.Join(left.store, "changes", "*")); err != nil || len(names) > 0 {
+		d.Errorf("at %s: journals are left: %v, %v", left.at, names, err)
+	}
+}
+
+// Whatever step an experiment dies at, restore puts all back, and a second one finds nothing; and the experiment goes on.
+func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
+		l.steps = func(step string) {
+			if of := strings.Fields(step)[0]; slices.Contains([]string{"record", "change", "undo", "remove"}, of) || step == "flush the journal" { // saving is tested elsewhere
+				d.note(step)
+			}
+		}
+		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,256", "--blocks", "1", "--seed", "1").ends(0)
+		l.steps = nil
+		var between, loads, resumed int
+		for i, left := range d.all {
+			left.back()
+			changed := d.machine.Get(readAhead) != "128"
+			if strings.HasPrefix(left.at, "change ") && !changed {
+				between++ // it is recorded, and not set yet
+			}
+			o := d.after(left, "restore").ends(0)
+			if changed {
+				o.says("are as they were: queue:read_ahead_kb")
+			}
+			if left.at == "a load" {
+				loads++
+				o.says("ended its load", "removed /srv/headroom-")
+			}
+			d.nothingIsLeft(left)
+			d.after(left, "restore").ends(0).says("nothing was left behind")
+			if i%8 == 0 || left.at == "a load" {
+				shown := d.after(left, "show", "last", "--json")
+				if shown.code == 2 || document[report.Summary](shown.ends(0)).Status == lab.Complete {
+					continue // nothing is begun yet, or nothing is left to measure
+				}
+				resumed++
+				d.after(left, "sweep", "--resume", "last").ends(0)
+				d.nothingIsLeft(left)
+			}
+		}
+		if len(d.all) < 20 || between < 2 || loads != 1 || resumed < 2 {
+			t.Errorf("it died %d times: %d between what is recorded and what is set, %d at a load; it went on %d times", len(d.all), between, loads, resumed)
+		}
+	})
+}
+
+// What a run that died has left elsewhere waits until that machine is named, or all are.
+func TestScriptedLeftOnAnotherMachine(t *testing.T) {
+	inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) {
+		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
+		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
+		suite := l.file("suite.yaml", oneLoad)
+		l.run("ablate", suite, "/srv", "--on", "scripted://db1", "--setting", "sysctl:vm.swappiness=1", "--setting", "queue:read_ahead_kb=16", "--blocks", "1", "--seed", "2").ends(0)
+		left := d.all[0]
+		left.back()
+		if d.machine.Get(swappiness) == "60" && d.machine.Get(readAhead) == "128" {
+			t.Fatal("no setting was changed when it died")
+		}
+		d.after(left, "run", suite, "/srv", "--on", "scripted://db2", "--repeat", "1").ends(0).
+			says("on scripted://db1 was cut off; to look after what it left there: headroom restore", "settings on scripted://db1 are still changed")
+		d.machine.Lose()
+		d.after(left, "restore").ends(1).says("what it left on scripted://db1 can't be looked after now", "are still changed", "and it can't be reached")
+		d.machine.Reach()
+		// A run on that machine mends it first. This one is an ablation that goes on.
+		d.after(left, "ablate", "--resume", "last~1").ends(2)
+		d.after(left, "run", suite, "/srv", "--on", "scripted://db1", "--repeat", "1").ends(0).says("ended its load", "are as they were")
+		d.nothingIsLeft(left)
+		l.atRest("db2")
+	})
+}
+
+// A setting that somebody else has changed after a death counts as headroom's own only where it was never read back.
+func TestScriptedForeignChangeAfterADeath(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
+		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "sysctl:vm.swappiness=1,10", "--blocks", "1", "--seed", "1").ends(0)
+		left := d.all[0]
+		left.back()
+		d.machine.Set(swappiness, "77")
+		d.after(left, "restore").ends(4).says(`is "77" now: somebody else has changed it`)
+		d.after(left, "restore", "--anyway").ends(0)
+		d.nothingIsLeft(left)
+	})
+}
+
+// kexecs has db1 be a machine that is started anew by kexec, as rented ones are.
+func (l *scriptedLab) kexecs(slow map[string]float64) *scripted.Machine {
+	m := l.bootable(slow)
+	delete(l.opened, "db1")
+	m.Kexecs()
+	return m
+}
+
+// cmdline of a scripted machine as it starts by itself.
+const ownCmdline = "BOOT_IMAGE=/boot/vmlinuz-6.12.0-scripted root=/dev/vda1 ro quiet"
+
+// A real host is started anew at every visit, with other arguments, and by itself in the end, also when interrupted.
+func TestScriptedSweepOfARealHost(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.kexecs(map[string]float64{"mitigations=off": 1.25})
+		var boots []string
+		m.OnBoot = func(line string) error { boots = append(boots, line); return nil }
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "2", "--seed", "1"}
+		l.run(append(args, "--reboot", "scripted://db1", "--dry-run")...).ends(0).says("scripted://db1 is started anew by kexec at every visit", "start scripted://db1 by itself, and verify its own arguments")
+		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "lilo")...).ends(2).says("there is no way to boot called lilo")
+		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "grub")...).ends(4).says("grub: ")
+		if len(boots) != 0 {
+			t.Fatalf("it was started anew: %q", boots)
+		}
+		m.AtLoad("--name=writes", 3, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
+		l.run(append(args, "--reboot", "scripted://db1")...).ends(130)
+		if now := m.Get("/proc/cmdline"); now != ownCmdline || len(boots) != 4 || boots[3] != ownCmdline {
+			t.Errorf("it runs with %s, and was started with %q", now, boots)
+		}
+		l.asFound("db1")
+		l.run("sweep", "--resume", "last").ends(4).says("nobody has allowed that")
+		l.run("sweep", "--resume", "last", "--reboot", "scripted://db1").ends(0)
+		if now := m.Get("/proc/cmdline"); now != ownCmdline || boots[len(boots)-1] != ownCmdline {
+			t.Errorf("it runs with %s, and was started with %q", now, boots)
+		}
+		iops := map[string]float64{}
+		for _, c := range l.saved("last").Cells {
+			iops[c.Levels["cmdline:mitigations"]] = c.Metrics["write.iops"].Center
+		}
+		if iops["auto"] != 200_000 || iops["off"] != 250_000 {
+			t.Errorf("writes reach %v", iops)
+		}
+		l.asFound("db1")
+	})
+}
+
+// A host that does not come back is named, with what to do; after a power cycle restore finds it as it was.
+func TestScriptedRealHostHangs(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.kexecs(nil)
+		m.OnBoot = func(line string) error {
+			if strings.Contains(line, "mitigations=off") {
+				return &lab.Error{What: "it hangs"}
+			}
+			return nil
+		}
+		suite := l.file("suite.yaml", oneLoad)
+		args := []string{"sweep", suite, "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "1", "--seed", "1", "--boot-limit", "3m"}
+		l.run(args...).ends(1).says("the machine did not come back in 3m", "a power cycle starts it with its own boot arguments", "headroom restore --reboot scripted://db1")
+		l.run("restore").ends(1).says("can't be taken away now")
+		m.PowerCycle()
+		l.run("restore").ends(0).says("runs with its own boot arguments, and nothing is left there of what was put there for a boot")
+		l.run("restore").ends(0).says("nothing was left behind")
+		l.asFound("db1")
+	})
+}
+
+// A headroom that dies while a host runs with other arguments leaves what it takes to end that, which is done where it is allowed.
+func TestScriptedRealHostIsLeft(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		d := &deaths{scriptedLab: l, machine: l.kexecs(nil)}
+		d.machine.AtLoad("--name=writes", 1, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
+		l.steps = func(step string) {
+			if step == "start anew" || step == "forget the record of a boot" {
+				d.note(step)
+			}
+		}
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "1",
+			"--seed", "1").ends(0)
+		l.steps = nil
+		for _, left := range d.all {
+			left.back()
+			runs := d.machine.Get("/proc/cmdline")
+			if runs == ownCmdline {
+				d.after(left, "restore").ends(0).says("runs with its own boot arguments")
+			} else {
+				d.after(left, "run", filepath.Join(l.dir, "suite.yaml"), "/srv", "--on", "scripted://db1", "--repeat", "1")
+				d.after(left, "restore").ends(4).says("it still runs, or will start, as run", "headroom restore --reboot scripted://db1")
+				d.after(left, "restore", "--reboot", "scripted://db1").ends(0).says("was started anew, and runs with its own boot arguments")
+			}
+			if now := d.machine.Get("/proc/cmdline"); now != ownCmdline {
+				t.Errorf("at %s: it runs with %s", left.at, now)
+			}
+			d.after(left, "restore").ends(0).says("nothing was left behind")
+			d.nothingIsLeft(left)
+		}
+		if len(d.all) != 4 {
+			t.Errorf("it died %d times", len(d.all))
+		}
+	})
+}
+
+// A place that is another one after a boot is not measured.
+func TestScriptedPlaceAfterABoot(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.kexecs(nil)
+		mounted := m.Get("/proc/self/mountinfo")
+		m.OnBoot = func(line string) error {
+			text := mounted
+			if strings.Contains(line, "mitigations=off") { // the drive was not mounted
+				text, _, _ = strings.Cut(mounted, "\n27 22")
+			}
+			m.Set("/proc/self/mountinfo", text)
+			return nil
+		}
+		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1", "--factor", "cmdline:mitigations=off,auto", "--blocks", "1", "--seed", "1").
+			ends(4).says("/srv is not what it was before the boot")
+		if now := m.Get("/proc/cmdline"); now != ownCmdline {
+			t.Errorf("it runs with %s", now)
+		}
+		l.asFound("db1")
+	})
+}
+
+// The boot of one machine is varied, and the load runs on another.
+func TestScriptedBootOfAnotherMachine(t *testing.T) {
+	inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) {
+		m := l.kexecs(nil)
+		l.machine("db2").Fio = func(load *scripted.Load) scripted.IO {
+			io := scripted.Drive(load)
+			if strings.Contains(m.Get("/proc/cmdline"), "nfsd.threads=1") {
+				io.Write /= 2
+			}
+			return io
+		}
+		args := []string{"bisect", "args", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db2", "--boot-on", "scripted://db1", "--bad", "nfsd.threads=1 skew_tick=1", "--seed", "1"}
+		l.run(append(args, "--dry-run")...).ends(4).says("nobody has allowed that")
+		l.run(append(args, "--reboot", "scripted://db1")...).ends(0)
+		if d := l.answered(); !slices.Equal(culprits(d), []string{"cmdline:nfsd.threads=1"}) {
+			t.Errorf("%s: %v", d.Outcome, culprits(d))
+		}
+		if now := m.Get("/proc/cmdline"); now != ownCmdline || len(m.Loads()) != 0 {
+			t.Errorf("it runs with %s, and ran %d loads", now, len(m.Loads()))
+		}
+		l.asFound("db1")
+		l.asFound("db2")
+	})
+}
