@@ -123,7 +123,10 @@ func (p *program) check(ctx context.Context, terms checkTerms, args []string) er
 	if err := p.tidy(ctx, s, here); err != nil {
 		return err
 	}
-	t := p.local()
+	t, err := p.openTarget(ctx, here)
+	if err != nil {
+		return err
+	}
 	x := &check{measurement: &measurement{program: p, options: terms.options, store: s, target: t}, most: terms.most, alpha: checkRisk}
 	defer x.release()
 	argv, err := buildWords(terms.build)
