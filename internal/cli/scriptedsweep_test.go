@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -83,13 +83,15 @@ func TestScriptedSweepAgainstItsBest(t *testing.T) {
 func TestScriptedSweepOfTheLoad(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.machine("db1").Fio = func(load *scripted.Load) scripted.IO {
-			var rate float64
-			fmt.Sscan(load.Params["rate_iops"], &rate)
+			rate, err := strconv.ParseFloat(load.Params["rate_iops"], 64)
+			if err != nil { // while the file is laid out
+				rate = 1000
+			}
 			latency := 200 * time.Microsecond
 			if rate > 4000 {
 				latency = 5 * time.Millisecond
 			}
-			return scripted.IO{Write: max(rate, 1000), Latency: latency}
+			return scripted.IO{Write: rate, Latency: latency}
 		}
 		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--blocks", "3", "--seed", "1"}
 		o := l.run(append(args, "--factor", "job:rate_iops=1000,2000,4000,8000", "--limit", "p99=2ms")...).ends(0)
