@@ -120,9 +120,6 @@ func (o eventOptions) upsets(where func(on string) (string, error)) ([]lab.Upset
 	if len(undo) > 0 {
 		return nil, usage(fmt.Sprintf("--undo %q belongs to no event", undo[0]), "there is one for each event that is a command, in their order")
 	}
-	if len(all) == 0 {
-		return nil, usage("there is nothing to undo", "an event comes before: --event '30s: ip link set eth1 down'")
-	}
 	if len(o.on) > 1 && len(o.on) != len(all) {
 		return nil, usage(fmt.Sprintf("--event-on is there %d times for %s", len(o.on), plural(len(all), "event")), "name one for all, or one for each in their order")
 	}
