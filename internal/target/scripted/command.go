@@ -243,8 +243,9 @@ func (m *Machine) stat(argv []string) (Output, error) {
 			out.Stderr, out.Exit = out.Stderr+"stat: cannot statx '"+name+"': "+plain(err)+"\n", 1
 			continue
 		}
-		number := info.Sys().(*syscall.Stat_t).Rdev
-		pairs := []string{"%s", fmt.Sprint(info.Size()), "%d", m.deviceOf(name), "%n", name,
+		sys := info.Sys().(*syscall.Stat_t)
+		number := sys.Rdev
+		pairs := []string{"%s", fmt.Sprint(info.Size()), "%d", m.deviceOf(name), "%i", fmt.Sprint(sys.Ino), "%n", name,
 			"%t", fmt.Sprintf("%x", unix.Major(number)), "%T", fmt.Sprintf("%x", unix.Minor(number)), "%u", "0", "%g", "0"}
 		if strings.Contains(options, "f") {
 			pairs = []string{"%S", "4096", "%b", fmt.Sprint((m.Free + m.Free/4) / 4096), "%f", fmt.Sprint(m.Free / 4096), "%a", fmt.Sprint(m.Free / 4096), "%c", "1000000", "%d", "900000", "%n", name}

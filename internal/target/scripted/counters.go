@@ -58,7 +58,7 @@ func (m *Machine) counted() (counters, time.Time) {
 	for _, p := range m.processes {
 		if p.ended.IsZero() {
 			for _, u := range p.result.Uses {
-				c.add(u, now.Sub(p.began).Seconds())
+				c.add(u, max(0, now.Sub(p.began).Seconds()))
 			}
 		}
 	}

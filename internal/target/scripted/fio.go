@@ -101,6 +101,9 @@ func (m *Machine) fio(l *Load) Result {
 		model = Drive
 	}
 	io := model(l)
+	if now := time.Now(); l.begins.Before(now) { // a model may take its time
+		l.begins = now
+	}
 	noise := m.noise(l)
 	io.Read, io.Write, io.Trim = io.Read*noise, io.Write*noise, io.Trim*noise
 	runs, ramp := durationOf(l.Params["runtime"]), durationOf(l.Params["ramp_time"])
@@ -128,7 +131,7 @@ func (m *Machine) fio(l *Load) Result {
 		use.CPU = 0.1
 	}
 	r.Uses = []Use{use}
-	document := l.document(io, runs, time.Now().Add(ramp))
+	document := l.document(io, runs, l.begins.Add(ramp))
 	if output := l.Params["output"]; output != "" {
 		r.Files[output] = document
 	} else {
@@ -290,7 +293,7 @@ func (l *Load) log(io IO, runs, ramp time.Duration, factor float64) string {
 	}
 	start := time.Duration(0)
 	if l.Params["log_unix_epoch"] != "" {
-		start = time.Duration(time.Now().Add(ramp).UnixNano())
+		start = time.Duration(l.begins.Add(ramp).UnixNano())
 	}
 	var text strings.Builder
 	for at := step; at <= runs; at += step {

@@ -33,8 +33,9 @@ type Load struct {
 	Stdin  []byte
 	// Server is the machine at the other end of a network's test; nil where nobody listens there.
 	Server *Machine
-	// limit is that of timeout(1), where it stands in front.
-	limit time.Duration
+	// begins is when it begins: at once, unless it was started ahead. limit is that of timeout(1), where it stands in front.
+	begins time.Time
+	limit  time.Duration
 }
 
 // Line is the command line.
@@ -252,6 +253,10 @@ const jobsFolder = "/dev/shm/headroom-0"
 // start begins a job.
 func (m *Machine) start(t *Target, spec target.JobSpec) (*job, error) {
 	l := m.newLoad(spec)
+	l.begins = time.Now()
+	if spec.Apart != nil && spec.Apart.Begin.After(l.begins) {
+		l.begins = spec.Apart.Begin
+	}
 	m.mu.Lock()
 	for _, p := range m.processes {
 		if p.load.ID == spec.ID && m.has(p.dir) {
@@ -281,7 +286,7 @@ func (m *Machine) start(t *Target, spec target.JobSpec) (*job, error) {
 	if l.limit > 0 && (result.Hangs || result.Takes > l.limit) {
 		result.Takes, result.Hangs, result.Exit = l.limit, false, 124
 	}
-	p := &process{machine: m, load: l, dir: dir, pid: 1000 + l.Number, result: result, began: time.Now()}
+	p := &process{machine: m, load: l, dir: dir, pid: 1000 + l.Number, result: result, began: l.begins}
 	j := &job{target: t, process: p, done: make(chan struct{})}
 	p.handles = []*job{j}
 	m.put(dir+"/stdout", result.Early)
@@ -289,7 +294,7 @@ func (m *Machine) start(t *Target, spec target.JobSpec) (*job, error) {
 	m.mu.Lock()
 	m.processes = append(m.processes, p)
 	if !result.Hangs {
-		p.timer = time.AfterFunc(result.Takes, p.finish)
+		p.timer = time.AfterFunc(time.Until(l.begins)+result.Takes, p.finish)
 	}
 	m.mu.Unlock()
 	return j, nil
@@ -380,7 +385,7 @@ func (p *process) end(exit int, signal string) {
 		p.timer.Stop()
 	}
 	for _, u := range p.result.Uses {
-		m.spent.add(u, p.ended.Sub(p.began).Seconds())
+		m.spent.add(u, max(0, p.ended.Sub(p.began).Seconds()))
 	}
 	handles, lost := slices.Clone(p.handles), m.lost
 	m.mu.Unlock()

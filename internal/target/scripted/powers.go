@@ -60,6 +60,9 @@ func (m *Machine) Perish(why string) {
 	m.perished = &lab.Error{What: why, Target: m.Name}
 	var open []*job
 	for _, p := range m.processes {
+		if p.timer != nil {
+			p.timer.Stop()
+		}
 		open = append(open, p.handles...)
 	}
 	m.mu.Unlock()

@@ -114,11 +114,6 @@ func (t *Target) Start(ctx context.Context, spec target.JobSpec) (target.Job, er
 	if err := t.reach(ctx); err != nil {
 		return nil, err
 	}
-	if spec.Apart != nil {
-		if err := pause(ctx, time.Until(spec.Apart.Begin)); err != nil {
-			return nil, err
-		}
-	}
 	j, err := t.machine.start(t, spec)
 	if err != nil {
 		return nil, err
