@@ -37,6 +37,8 @@ type scriptedLab struct {
 	// schemes are those by which machines can be named; with "qemu:", qemu:db1 is the machine db1. Steps are told before each step of saving.
 	schemes []string
 	steps   func(string)
+	// exit is told when a clean-up is cut short; nil where that must not happen.
+	exit func(code int)
 }
 
 // inScriptedLab runs a test on machines of these names, in a bubble. A command or a program that nobody wrote down fails the test.
@@ -115,7 +117,13 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 	}
 	code := Run(l.Context(), Surroundings{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")}, args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
 		Env: func(name string) string { return l.env[name] }, Version: "test", Signals: l.signals, AtStep: l.steps,
-		Exit:  func(code int) { l.Errorf("the clean-up was cut short, with exit code %d", code) },
+		Exit: func(code int) {
+			if l.exit == nil {
+				l.Errorf("the clean-up was cut short, with exit code %d", code)
+				return
+			}
+			l.exit(code)
+		},
 		Kinds: kinds})
 	return scriptedOutcome{l.T, args, code, stdout.String(), stderr.String()}
 }
