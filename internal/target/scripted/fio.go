@@ -126,11 +126,15 @@ func (m *Machine) fio(l *Load) Result {
 		r.Exit = 1
 	}
 	seen := 1 - io.Hidden
-	use := Use{Disk: m.diskOf(l), Reads: io.Read * seen, Writes: io.Write * seen, ReadBytes: io.Read * seen * l.Block(), WriteBytes: io.Write * seen * l.Block(), CPU: io.CPU}
-	if use.CPU == 0 {
-		use.CPU = 0.1
+	if io.CPU == 0 {
+		io.CPU = 0.1
 	}
-	r.Uses = []Use{use}
+	disks := m.below(m.diskOf(l))
+	for _, disk := range disks {
+		seen := seen / float64(len(disks))
+		r.Uses = append(r.Uses, Use{Disk: disk, Reads: io.Read * seen, Writes: io.Write * seen, ReadBytes: io.Read * seen * l.Block(), WriteBytes: io.Write * seen * l.Block(),
+			CPU: io.CPU / float64(len(disks))})
+	}
 	document := l.document(io, runs, l.begins.Add(ramp))
 	if output := l.Params["output"]; output != "" {
 		r.Files[output] = document
@@ -203,6 +207,18 @@ func (m *Machine) diskOf(l *Load) string {
 		return strings.TrimRight(disk, "0123456789")
 	}
 	return disk
+}
+
+// below are the disks that a block device lies on: itself, or of a volume all that carry it, which have equal shares of what goes there.
+func (m *Machine) below(device string) []string {
+	var all []string
+	for _, slave := range m.Names("/sys/class/block/" + device + "/slaves") {
+		all = append(all, m.below(slave)...)
+	}
+	if len(all) == 0 {
+		return []string{device}
+	}
+	return all
 }
 
 // directions are a load's rates as fio orders them.
