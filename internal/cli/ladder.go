@@ -488,9 +488,22 @@ func stepOf(run lab.Run) ladder.Step {
 	if step.Kind == ladder.Drive && len(place.Disks) == 1 {
 		// A drive of the same driver, model and size should be as fast.
 		model := factOf(run, "disk.under-test.model", "")
-		step.Like = fmt.Sprintf("%s %s %d", strings.TrimRight(place.Disks[0], "0123456789"), model, place.Size)
+		step.Like = fmt.Sprintf("%s %s %d", driverOf(place.Disks[0]), model, place.Size)
 	}
 	return step
+}
+
+// driverOf is what the name of a disk says of its driver: "nvme" of nvme0n1, "sd" of sda and of sdab. Disks of some drivers are told apart by letters.
+func driverOf(disk string) string {
+	for _, lettered := range []string{"sd", "vd", "xvd", "hd"} {
+		if rest, ok := strings.CutPrefix(disk, lettered); ok && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz") == "" {
+			return lettered
+		}
+	}
+	if i := strings.IndexAny(disk, "0123456789"); i > 0 {
+		return disk[:i]
+	}
+	return disk
 }
 
 func rungOf(run lab.Run) ladder.Rung {

@@ -1,0 +1,384 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/ladder"
+	"headroom/internal/target/scripted"
+)
+
+// rungsSuite is one load that only reads, for ten seconds.
+const rungsSuite = `version: 1
+name: rungs
+title: one load that only reads
+repetitions: 3
+defaults: {ioengine: libaio, direct: 1, bs: 256k, runtime: 10s, time_based: 1, randrepeat: 0}
+jobs:
+  - {name: read, fio: {rw: read, iodepth: 4}}
+`
+
+// documentIn is what a command printed with --json.
+func documentIn[D any](o scriptedOutcome) (d D) {
+	o.Helper()
+	if err := json.Unmarshal([]byte(o.stdout), &d); err != nil {
+		o.Fatalf("%v in\n%s%s", err, o.stdout, o.stderr)
+	}
+	return d
+}
+
+// reads has fio read at so many operations a second from each place, from several places at once no more than all of them have together; elsewhere, as in memory, it
+// is 100,000.
+func reads(m *scripted.Machine, each map[string]float64, together float64) {
+	m.Noise = 0.01
+	m.Fio = func(load *scripted.Load) scripted.IO {
+		sum := 0.0
+		for _, j := range load.Jobs {
+			rate := 100_000.0
+			for place, r := range each {
+				if j["filename"] == place || strings.HasPrefix(j["filename"], place+"/") {
+					rate = r
+				}
+			}
+			sum += rate
+		}
+		if len(load.Jobs) > 1 {
+			sum = min(sum, together)
+		}
+		if strings.Contains(load.Params["rw"], "write") {
+			return scripted.IO{Write: sum}
+		}
+		return scripted.IO{Read: sum}
+	}
+}
+
+// addVolume makes a striped volume of drives, with a file system on it.
+func addVolume(m *scripted.Machine, point string, drives ...int) {
+	text := `
+-- files --
+/sys/devices/virtual/block/md0/dev = 9:0
+/sys/devices/virtual/block/md0/size = 3906750464
+/sys/devices/virtual/block/md0/md/level = raid0
+/sys/devices/virtual/block/md0/md/raid_disks = 2
+/sys/devices/virtual/block/md0/md/chunk_size = 524288
+/sys/devices/virtual/block/md0/queue/logical_block_size = 512
+/sys/devices/virtual/block/md0/queue/rotational = 0
+/sys/devices/virtual/block/md0/queue/scheduler = none
+-- folders --
+` + point + `
+-- devices --
+/dev/md0 9:0
+-- links --
+/sys/block/md0 -> ../devices/virtual/block/md0
+/sys/class/block/md0 -> ../../devices/virtual/block/md0
+/sys/dev/block/9:0 -> ../../devices/virtual/block/md0
+`
+	for _, n := range drives {
+		text += fmt.Sprintf("/sys/devices/virtual/block/md0/slaves/nvme%[1]dn1 -> /sys/class/block/nvme%[1]dn1\n", n)
+		text += fmt.Sprintf("/sys/class/block/nvme%[1]dn1/holders/md0 -> /sys/devices/virtual/block/md0\n", n)
+	}
+	m.Adds(text)
+	m.Set("/proc/self/mountinfo", m.Get("/proc/self/mountinfo")+"\n28 22 9:0 / "+point+" rw,relatime shared:3 - xfs /dev/md0 rw")
+}
+
+// climbed are the rungs of a ladder by their names.
+func climbedRungs(d ladder.Document) map[string]ladder.Rung {
+	all := map[string]ladder.Rung{}
+	for _, r := range d.Rungs {
+		all[r.Name] = r
+	}
+	return all
+}
+
+// answered is the name of the rung that the answer names; empty where it names none.
+func answered(d ladder.Document) string {
+	if d.Answer.Rung == nil {
+		return ""
+	}
+	return d.Rungs[*d.Answer.Rung].Name
+}
+
+// reached is how much of what it is promised a rung reaches, in percent; -1 where nothing is.
+func reached(r ladder.Rung) int {
+	if len(r.Cells) == 0 || r.Cells[0].Reached == nil {
+		return -1
+	}
+	return int(100*r.Cells[0].Reached.Value + 0.5)
+}
+
+const scriptedDrives = "/dev/nvme0n1,/dev/nvme1n1,/dev/nvme2n1"
+
+func (l *scriptedLab) climb(args ...string) scriptedOutcome {
+	l.Helper()
+	return l.run(append([]string{"ladder", "--suite", l.file("rungs.yaml", rungsSuite), "--on", "scripted://db1", "--seed", "3"}, args...)...)
+}
+
+// Of three drives one is half as fast: it is named, and not what suffers from it.
+func TestScriptedLadderNamesASlowDrive(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.AddDrive(2)
+		reads(m, map[string]float64{"/dev/nvme0n1": 1000, "/dev/nvme1n1": 1000, "/dev/nvme2n1": 500}, 9000)
+		d := documentIn[ladder.Document](l.climb(scriptedDrives, "--passes", "4", "--json").ends(0))
+		var kinds []ladder.Kind
+		for _, r := range d.Rungs {
+			kinds = append(kinds, r.Kind)
+		}
+		if want := []ladder.Kind{ladder.Memory, ladder.Null, ladder.Null, ladder.Drive, ladder.Drive, ladder.Drive, ladder.Together, ladder.Together}; !slices.Equal(kinds, want) {
+			t.Errorf("climbed %v, want %v", kinds, want)
+		}
+		rungs := climbedRungs(d)
+		if got := answered(d); got != "/dev/nvme2n1" || d.Answer.Verdict != ladder.Short || reached(rungs[got]) != 50 {
+			t.Errorf("the answer is %+v, of which %d%% are reached", d.Answer, reached(rungs[got]))
+		}
+		for _, name := range []string{"/dev/nvme0n1", "nvme0n1, nvme1n1", "nvme0n1 … nvme2n1"} {
+			if v := rungs[name].Cells[0].Verdict; v == ladder.Short || v == "" {
+				t.Errorf("%s is %q", name, v)
+			}
+		}
+		for _, load := range m.Loads() {
+			if strings.Contains(load.Params["rw"], "write") && !strings.HasPrefix(load.Params["filename"], "/dev/shm/headroom-") {
+				t.Errorf("a device is written to: %s", load.Line())
+			}
+		}
+		l.atRest("db1")
+		again := l.run("ladder", "--resume", "last").ends(0).says("/dev/nvme2n1 reaches 50%", "nvme0n1 … nvme2n1", "Measured on scripted://db1.", "null engine, which makes no system call")
+		if strings.Contains(again.stderr, "pass") {
+			t.Errorf("it was measured again:\n%s", again.stderr)
+		}
+	})
+}
+
+// Each drive is as fast as the others and so are two together, but all three share a way that has less.
+func TestScriptedLadderNamesWhatDrivesShare(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.AddDrive(2)
+		reads(m, map[string]float64{"/dev/nvme0n1": 1000, "/dev/nvme1n1": 1000, "/dev/nvme2n1": 1000}, 2100)
+		d := documentIn[ladder.Document](l.climb(scriptedDrives, "--passes", "4", "--json").ends(0))
+		rungs := climbedRungs(d)
+		if got := answered(d); got != "nvme0n1 … nvme2n1" || reached(rungs[got]) != 70 || rungs[got].Jobs != 3 {
+			t.Errorf("the answer is %+v, of which %d%% are reached", d.Answer, reached(rungs[got]))
+		}
+		if got := reached(rungs["nvme0n1, nvme1n1"]); got != 100 {
+			t.Errorf("the pair reaches %d%%", got)
+		}
+	})
+}
+
+// A volume and the file system on it: each is held against what lies below it.
+func TestScriptedLadderNamesASlowVolume(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		volume, files float64
+		named         string
+	}{
+		{"volume", 1400, 1400, "/dev/md0"},
+		{"files", 2000, 1000, "/data"},
+		{"none", 2000, 2000, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+				m := l.machine("db1")
+				m.AddDrive(2)
+				addVolume(m, "/data", 1, 2)
+				reads(m, map[string]float64{"/dev/nvme1n1": 1000, "/dev/nvme2n1": 1000, "/dev/md0": c.volume, "/data": c.files}, 9000)
+				d := documentIn[ladder.Document](l.climb("/data", "--passes", "4", "--size", "64m", "--label", "stack", "--json").ends(0))
+				var names []string
+				for _, r := range d.Rungs {
+					names = append(names, r.Name)
+				}
+				want := []string{"/dev/shm", "fio's null engine", "fio's null engine x2", "/dev/nvme1n1", "/dev/nvme2n1", "nvme1n1, nvme2n1", "/dev/md0", "/data"}
+				if !slices.Equal(names, want) {
+					t.Errorf("climbed %q, want %q", names, want)
+				}
+				if got := answered(d); got != c.named {
+					t.Errorf("%q is named: %+v", got, d.Answer)
+				}
+				for _, load := range m.Loads() {
+					if load.Params["filename"] == "/dev/md0" && (load.Params["numjobs"] != "2" || load.Params["size"] != strconv.Itoa(64<<20)) {
+						t.Errorf("of a volume of two drives: %s", load.Line())
+					}
+				}
+				if left := m.Names("/data"); len(left) > 0 {
+					t.Errorf("left in /data: %v", left)
+				}
+				if got := l.saved(d.Rungs[7].Run); got.Label != "stack 8" {
+					t.Errorf("the label is %q", got.Label)
+				}
+				l.atRest("db1")
+			})
+		})
+	}
+}
+
+// What --dry-run prints is what is done then, in the same order; and it does nothing.
+func TestScriptedLadderDoesWhatItSaid(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		args := []string{"/dev/nvme0n1,/dev/nvme1n1", "--passes", "2"}
+		said := l.climb(append(args, "--dry-run")...).ends(0).says("1 cell in 2 passes over 6 rungs; about 2m 05s", "layout, once:", "with --seed 3")
+		if got := l.loaded("db1"); len(got) > 0 {
+			t.Fatalf("loads were started: %v", got)
+		}
+		l.run("show", "last").ends(2)
+		var order, commands []string
+		for line := range strings.Lines(said.stdout) {
+			line = strings.TrimSpace(line)
+			if _, arms, ok := strings.Cut(line, "read: "); ok && strings.HasPrefix(line, "pass ") {
+				order = append(order, strings.Fields(arms)...)
+			}
+			if strings.HasPrefix(line, "fio ") && !strings.Contains(line, "--name=layout") {
+				commands = append(commands, spoken(line))
+			}
+		}
+		l.climb(args...).ends(0)
+		var done []string
+		for _, load := range m.Loads() {
+			if load.Params["name"] == "layout" {
+				continue
+			}
+			i := slices.Index(commands, spoken(load.Line()))
+			if i < 0 {
+				t.Errorf("not said: %s", load.Line())
+			}
+			done = append(done, strconv.Itoa(i+1))
+		}
+		if len(done) != 12 || !slices.Equal(done, order) {
+			t.Errorf("carried out in the order %v, said %v", done, order)
+		}
+	})
+}
+
+// spoken is a command without what is drawn anew for each run, and without where fio's output goes.
+func spoken(command string) string {
+	var kept []string
+	for _, word := range strings.Fields(command) {
+		switch {
+		case strings.HasSuffix(word, ".scratch"):
+			word = "scratch"
+		case strings.HasPrefix(word, "--write_"), strings.HasPrefix(word, "--log_avg"), strings.HasPrefix(word, "--per_job_logs"), strings.HasPrefix(word, "--output="), strings.HasPrefix(word, "--eta"):
+			continue
+		}
+		kept = append(kept, word)
+	}
+	return strings.Join(kept, " ")
+}
+
+func TestScriptedLadderInterruptAndResume(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.AtLoad("--name=read", 5, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
+		l.climb("/dev/nvme0n1,/dev/nvme1n1", "--passes", "2").ends(130).says("headroom ladder --resume")
+		l.atRest("db1")
+		l.run("ladder", "--resume", "last", "/srv").ends(2).says("--resume takes the rungs from the runs")
+		l.run("ladder", "--resume", "last", "--passes", "9").ends(2).says("--passes can't be changed")
+		l.run("ladder", "--resume", "last", "--keep", "sysctl:vm.swappiness=1").ends(2).says("--keep and --beside are for the ladder of a network")
+		before := len(l.loaded("db1"))
+		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
+		read := 0
+		for _, name := range l.loaded("db1")[before:] {
+			if name == "read" {
+				read++
+			}
+		}
+		if read != 8 {
+			t.Errorf("after four of twelve there were %d loads more", read)
+		}
+		for _, r := range d.Rungs {
+			if r.Cells[0].N != 2 || r.Target != "scripted://db1" {
+				t.Errorf("%s on %s was measured %d times", r.Name, r.Target, r.Cells[0].N)
+			}
+		}
+		l.atRest("db1")
+	})
+}
+
+func TestScriptedLadderLoadFails(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.machine("db1").AtLoad("--filename=/dev/nvme1n1", 1, func(e *scripted.Event) { e.Fail(1, "fio: io_u error: Remote I/O error\n") })
+		o := l.climb("/dev/nvme0n1", "/dev/nvme1n1", "--passes", "3", "--json").ends(0).says("Remote I/O error")
+		l.atRest("db1")
+		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
+		if len(d.Rungs) != 2 || d.Rungs[0].Cells[0].N != 3 || d.Rungs[1].Cells[0].N != 2 {
+			t.Errorf("%+v\n%s", d.Rungs, o.stderr)
+		}
+	})
+}
+
+func TestScriptedLadderTargetLost(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.AtLoad("--name=read", 3, func(e *scripted.Event) { e.After(5*time.Second, m.Lose) })
+		l.climb("null", "/dev/nvme0n1", "/srv", "--passes", "2").ends(1).says("the connection was lost", "headroom ladder --resume")
+		m.Reach()
+		d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
+		for _, r := range d.Rungs {
+			if r.Cells[0].N != 2 {
+				t.Errorf("%s was measured %d times", r.Name, r.Cells[0].N)
+			}
+		}
+		if rungs := d.Rungs; len(rungs) != 3 || rungs[2].Kind != ladder.Files || rungs[2].Cells[0].Expected == nil || !slices.Equal(rungs[2].Cells[0].Expected.Rungs, []int{1}) {
+			t.Errorf("%+v", rungs)
+		}
+		l.atRest("db1")
+	})
+}
+
+// No pass begins that would end later than the budget says.
+func TestScriptedLadderBudget(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.climb("null", "/dev/nvme0n1", "--passes", "9", "--budget", "65s").ends(0)
+		if n := len(l.loaded("db1")); n != 6 {
+			t.Errorf("%d loads of ten seconds in 65", n)
+		}
+		if d := l.saved("last"); d.Status != lab.Complete {
+			t.Errorf("it is %s", d.Status)
+		}
+	})
+}
+
+// What is typed wrong is said with the way out, before anything is started.
+func TestScriptedLadderRefusals(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.machine("db1").Free = 1 << 20
+		writing := l.file("writing.yaml", strings.ReplaceAll(rungsSuite, "rw: read,", "rw: write,"))
+		for _, c := range []struct {
+			args, words string
+			code        int
+		}{
+			{"", "no working directory is known there", 2},
+			{"srv", "srv is on scripted://db1", 2},
+			{"/dev/nvme0n1,/dev/nvme0n1", "names /dev/nvme0n1 twice", 2},
+			{"/dev/nvme0n1,/srv", "/srv is no device", 2},
+			{"/dev/nvme7n1", "/dev/nvme7n1", 2},
+			{"/dev/nvme0n1 /srv", "does not fit into /srv, where 1.00 MiB are free", 1},
+			{"null /dev/nvme0n1 --passes 1", "too few", 2},
+			{"null /dev/nvme0n1 --margin much", "--margin much", 2},
+			{"null /dev/nvme0n1 --alpha 2", "no probability", 2},
+			{"null /dev/nvme0n1 --size 3", "is no amount to read", 2},
+			{"null /dev/nvme0n1 --suite " + writing, "only reads, and a ladder only reads", 2},
+			{"null /dev/nvme0n1 --guest x", "is no guest that could be started", 2},
+			{"null /dev/nvme0n1 --guest qemu:x --guest qemu:x", "stands twice", 2},
+			{"null /dev/nvme0n1 --guest qemu:x", "guests are started on this machine", 2},
+			{"null /dev/nvme0n1 --on qemu:x", "", 2},
+		} {
+			o := l.climb(strings.Fields(c.args)...)
+			if o.code != c.code {
+				t.Errorf("%s: exit code %d\n%s", c.args, o.code, o.stderr)
+			}
+			o.says(c.words)
+		}
+		l.run("ladder", "/srv", "--on", "qemu:x").ends(2).says("with --guest qemu:x")
+		l.run("ladder", "--resume", "last").ends(2)
+		if got := l.machine("db1").Loads(); len(got) > 0 {
+			t.Errorf("%d loads were started", len(got))
+		}
+	})
+}
