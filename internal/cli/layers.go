@@ -213,7 +213,11 @@ func (s *survey) agree() error {
 		return usage("no job of the suite only reads, and devices are only read here", "take one that reads, or directories alone")
 	}
 	if left > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s that write were left out: what lies on a device is kept, so devices are only read", plural(left, "cell")))
+		were := "that write were"
+		if left == 1 {
+			were = "that writes was"
+		}
+		s.notes = append(s.notes, fmt.Sprintf("%s %s left out: what lies on a device is kept, so devices are only read", plural(left, "cell"), were))
 	}
 	return nil
 }
