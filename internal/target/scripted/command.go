@@ -104,6 +104,18 @@ func (m *Machine) script(script string, argv []string) (Output, error) {
 		return Output{Stdout: text}, nil
 	case contains(`signal=$1; mark=$2`) && len(args) == 5:
 		return m.signal(args[0], args[1], args[2]), nil
+	case contains(`mount.nfs "$1"`) && len(args) == 3:
+		if why := m.Mounted(args[0], args[1], args[2]); why != "" {
+			return Output{Stderr: why + "\n", Exit: 32}, nil
+		}
+		return Output{}, nil
+	case contains(`umount "$1"`) && len(args) == 1:
+		if !m.unmount(args[0]) {
+			return Output{Stderr: "umount: " + args[0] + ": not mounted.\n", Exit: 1}, nil
+		}
+		return Output{}, nil
+	case contains(`modprobe -D "$1"`):
+		return Output{Exit: 1}, nil // all is built in
 	case contains(`ls -l /proc/[0-9]*/fd`):
 		return Output{}, nil // no program has anything open
 	}
@@ -179,6 +191,7 @@ func commands() map[string]func(*Machine, []string) (Output, error) {
 		"stat":     (*Machine).stat,
 		"rm":       (*Machine).rm,
 		"mkdir":    (*Machine).mkdir,
+		"rmdir":    (*Machine).rmdir,
 		"cat":      (*Machine).cat,
 		"readlink": (*Machine).realpath,
 		"realpath": (*Machine).realpath,
@@ -246,7 +259,7 @@ func (m *Machine) stat(argv []string) (Output, error) {
 		sys := info.Sys().(*syscall.Stat_t)
 		number := sys.Rdev
 		pairs := []string{"%s", fmt.Sprint(info.Size()), "%d", m.deviceOf(name), "%i", fmt.Sprint(sys.Ino), "%n", name,
-			"%t", fmt.Sprintf("%x", unix.Major(number)), "%T", fmt.Sprintf("%x", unix.Minor(number)), "%u", "0", "%g", "0"}
+			"%t", fmt.Sprintf("%x", unix.Major(number)), "%T", fmt.Sprintf("%x", unix.Minor(number)), "%u", "0", "%g", "0", "%z", "2027-01-01 12:00:00.000000000 +0000"}
 		if strings.Contains(options, "f") {
 			pairs = []string{"%S", "4096", "%b", fmt.Sprint((m.Free + m.Free/4) / 4096), "%f", fmt.Sprint(m.Free / 4096), "%a", fmt.Sprint(m.Free / 4096), "%c", "1000000", "%d", "900000", "%n", name}
 		}
@@ -299,6 +312,17 @@ func (m *Machine) mkdir(argv []string) (Output, error) {
 	return Output{}, nil
 }
 
+func (m *Machine) rmdir(argv []string) (Output, error) {
+	_, names := words(argv)
+	for _, name := range names {
+		if len(m.Names(name)) > 0 {
+			return Output{Stderr: "rmdir: failed to remove '" + name + "': Directory not empty\n", Exit: 1}, nil
+		}
+		m.Remove(name)
+	}
+	return Output{}, nil
+}
+
 func (m *Machine) cat(argv []string) (Output, error) {
 	_, names := words(argv)
 	var out Output
@@ -343,14 +367,14 @@ func (m *Machine) id(argv []string) (Output, error) {
 	return Output{Stdout: "0\n"}, nil
 }
 
-// ip tells of routes: every address is reached by the one adapter.
+// ip tells of routes.
 func (m *Machine) ip(argv []string) (Output, error) {
 	if len(argv) == 5 && argv[2] == "route" && argv[3] == "get" {
-		dev := "eth0"
-		if argv[4] == m.Address || strings.HasPrefix(argv[4], "127.") {
-			dev = "lo"
+		by := m.portTo(argv[4])
+		if m.owns(argv[4]) {
+			by.name = "lo"
 		}
-		return Output{Stdout: fmt.Sprintf(`[{"dst":%q,"dev":%q,"prefsrc":%q,"flags":[],"uid":0,"cache":[]}]`, argv[4], dev, m.Address)}, nil
+		return Output{Stdout: fmt.Sprintf(`[{"dst":%q,"dev":%q,"prefsrc":%q,"flags":[],"uid":0,"cache":[]}]`, argv[4], by.name, by.address)}, nil
 	}
 	return Output{}, m.strange(argv)
 }

@@ -110,12 +110,20 @@ func (m *Machine) count() {
 	m.Shows("/proc/net/dev", func() string {
 		c, _ := m.counted()
 		text := "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n"
-		for _, name := range []string{"eth0", "lo"} {
+		names := []string{"lo"}
+		for _, p := range m.allPorts() {
+			names = append(names, p.name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
 			p := c.ports[name]
 			text += fmt.Sprintf("%6s: %d %d 0 0 0 0 0 0 %d %d 0 0 0 0 0 0\n", name, int64(p.Received), int64(p.PacketsIn), int64(p.Sent), int64(p.PacketOut))
 		}
 		return text
 	})
+	for way, of := range map[string]func(Use) float64{"rx": func(u Use) float64 { return u.Received }, "tx": func(u Use) float64 { return u.Sent }} {
+		m.Shows("/sys/class/net/eth0/statistics/"+way+"_bytes", m.moved("eth0", of))
+	}
 	sockets := func(protocol, state string) func() string {
 		return func() string {
 			text := "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -131,6 +139,14 @@ func (m *Machine) count() {
 	}
 	m.Shows("/proc/net/tcp", sockets("tcp", "0A"))
 	m.Shows("/proc/net/udp", sockets("udp", "07"))
+}
+
+// moved is what a port has moved in one direction.
+func (m *Machine) moved(port string, way func(Use) float64) func() string {
+	return func() string {
+		c, _ := m.counted()
+		return fmt.Sprintln(whole(way(c.ports[port])))
+	}
 }
 
 // whole is a count; sums of what came in a second are off by a hair.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -129,8 +130,19 @@ func (m *Machine) fio(l *Load) Result {
 	if io.CPU == 0 {
 		io.CPU = 0.1
 	}
+	if names := l.files(); len(names) > 0 {
+		if n := m.mountOf(names[0]); n != nil {
+			client, server := n.uses(io, l.Block())
+			client[0].CPU = io.CPU
+			r.Uses = client
+			r.ended = n.Server.busy(server)
+		}
+	}
 	disks := m.below(m.diskOf(l))
 	for _, disk := range disks {
+		if r.ended != nil {
+			break
+		}
 		seen := seen / float64(len(disks))
 		r.Uses = append(r.Uses, Use{Disk: disk, Reads: io.Read * seen, Writes: io.Write * seen, ReadBytes: io.Read * seen * l.Block(), WriteBytes: io.Write * seen * l.Block(),
 			CPU: io.CPU / float64(len(disks))})
@@ -207,6 +219,20 @@ func (m *Machine) diskOf(l *Load) string {
 		return strings.TrimRight(disk, "0123456789")
 	}
 	return disk
+}
+
+// busy has the machine be busy from now on, for another one, until the function that it returns is called.
+func (m *Machine) busy(uses []Use) (end func()) {
+	p := &process{machine: m, load: &Load{Machine: m}, result: Result{Uses: uses}, began: time.Now()}
+	m.mu.Lock()
+	m.processes = append(m.processes, p)
+	m.mu.Unlock()
+	return func() {
+		p.end(0, "")
+		m.mu.Lock()
+		m.processes = slices.DeleteFunc(m.processes, func(o *process) bool { return o == p })
+		m.mu.Unlock()
+	}
 }
 
 // below are the disks that a block device lies on: itself, or of a volume all that carry it, which have equal shares of what goes there.

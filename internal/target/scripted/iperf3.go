@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -14,6 +15,8 @@ type Stream struct {
 	RTT         time.Duration
 	// ClientCPU and ServerCPU are of one processor.
 	ClientCPU, ServerCPU float64
+	// Over and At are the ports that its packets take at the client and at the server; empty for those that the address leads to.
+	Over, At string
 	// Fails is what iperf3 says went wrong; empty where nothing did.
 	Fails string
 }
@@ -37,7 +40,7 @@ func (m *Machine) iperf3(l *Load) Result {
 		return Result{Hangs: true, Listens: port}
 	}
 	server := m
-	if l.Params["client"] != m.Address && l.Params["client"] != "127.0.0.1" {
+	if !m.owns(l.Params["client"]) {
 		server = m.Network.at(l.Params["client"])
 	}
 	listener := server.listener(port)
@@ -98,11 +101,11 @@ func (p *process) adds(u Use) {
 func (m *Machine) used(l *Load, s Stream, atServer bool) Use {
 	const payload, packet = 1448, 1514
 	wire, packets := s.Rate*packet/payload, s.Rate/payload
-	u := Use{Port: "eth0", CPU: s.ClientCPU}
+	u := Use{Port: cmp.Or(s.Over, m.portTo(l.Params["client"]).name), CPU: s.ClientCPU}
 	out := l.Params["reverse"] == "" || l.Params["bidir"] != ""
 	in := l.Params["reverse"] != "" || l.Params["bidir"] != ""
 	if atServer {
-		out, in, u.CPU = in, out, s.ServerCPU
+		out, in, u.CPU, u.Port = in, out, s.ServerCPU, cmp.Or(s.At, m.portTo(l.Params["client"]).name)
 	}
 	if l.Server == l.Machine { // a loopback's packets are as large as its MTU
 		u.Port, out, in = "lo", true, true

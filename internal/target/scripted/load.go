@@ -330,6 +330,10 @@ func (m *Machine) outcome(l *Load) Result {
 		return m.fio(l)
 	case l.Program == "iperf3":
 		return m.iperf3(l)
+	case l.Program == "sockperf":
+		return m.sockperf(l)
+	case strings.HasPrefix(l.Program, "ib_"):
+		return m.perftest(l)
 	case l.Program == "sleep":
 		seconds, _ := strconv.ParseFloat(l.Argv[1], 64)
 		return Result{Takes: time.Duration(seconds * float64(time.Second))}

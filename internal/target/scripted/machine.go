@@ -20,6 +20,8 @@ type Machine struct {
 	// Fio is how fast fio's loads are; nil for Drive. Stream is the same of iperf3's clients, for which it is nil for Wire.
 	Fio    func(*Load) IO
 	Stream func(*Load) Stream
+	// Exchange is the same of clients of sockperf and perftest, for which it is nil for OneByOne.
+	Exchange func(*Load) Exchange
 	// Programs are those that jobs can run besides, by the name of their file.
 	Programs map[string]func(*Load) Result
 	// Noise is by how much, as a share, loads of the default models and of Fio differ from what they should be, at most: the same in each run of a test.
@@ -32,6 +34,8 @@ type Machine struct {
 	Network *Network
 	// Answer is asked first what a command prints; false is no answer. Nil where there is nothing beyond Prints.
 	Answer func(argv []string) (Output, bool)
+	// OnMount is told how an NFS mount is about to be made, to be changed as a kernel would; what it returns is why there is none. Nil where nothing happens.
+	OnMount func(*Mount) (why string)
 	// OnBoot is told how the machine is started anew; its error is why it does not come up. Nil for one that does.
 	OnBoot func(kernelArguments string) error
 
@@ -56,6 +60,9 @@ type Machine struct {
 	lost       bool
 	perished   error
 	incarnated int
+	ports      []port // besides eth0
+	mounts     []*Mount
+	mountsMade int
 }
 
 // Output is what a command prints.
@@ -75,7 +82,7 @@ func (n *Network) at(address string) *Machine {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, m := range n.machines {
-		if m.Address == address {
+		if m != nil && m.owns(address) {
 			return m
 		}
 	}
