@@ -193,12 +193,12 @@ func (x *nfsStages) measure(ctx context.Context, s nfsStage, rest func()) (err e
 	defer m.release()
 	if s.mount != nil {
 		x.say("", "mounting "+s.mount.String()+" for "+s.asked)
-		setting, err := factor.NFSSetting(ctx, s.target, *s.mount, s.folder)
-		if err != nil {
-			return err
+		setting, problem := factor.NFSSetting(ctx, s.target, *s.mount, s.folder)
+		if problem != nil {
+			return problem
 		}
-		if err := x.journal.Change(ctx, setting, s.mount.String()); err != nil {
-			return err
+		if problem := x.journal.Change(ctx, setting, s.mount.String()); problem != nil {
+			return problem
 		}
 		defer func() { err = errors.Join(err, x.journal.Undo(ctx)) }()
 	}
@@ -409,7 +409,7 @@ func (x *nfsStages) report() error {
 	if x.json {
 		format = "json"
 	}
-	if err := x.present(format, bundles, x.Stdout, report.Options{}); err != nil || x.json || len(bundles) == 1 {
+	if err := x.present(format, bundles, x.Stdout, report.Options{Names: format == "table"}); err != nil || x.json || len(bundles) == 1 {
 		return err
 	}
 	d, err := x.program.stages(bundles[0], stagesOptions{})

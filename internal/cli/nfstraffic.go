@@ -63,7 +63,7 @@ func (t nfsTraffic) doubts(after nfsTraffic, addresses int) []lab.Warning {
 	case len(now) > 0 && len(used) == 0:
 		doubts = append(doubts, "no "+noun+" has counted anything")
 	case len(used) > 0 && len(used) < addresses:
-		doubts = append(doubts, fmt.Sprintf("%s lead to the server, and all that was counted went over %s %s", plural(addresses, "address"), noun, strings.Join(used, ", ")))
+		doubts = append(doubts, fmt.Sprintf("%d addresses lead to the server, and all that was counted went over %s %s", addresses, noun, strings.Join(used, ", ")))
 	}
 	var all []lab.Warning
 	for _, text := range doubts {

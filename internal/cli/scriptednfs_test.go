@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/target/scripted"
+)
+
+// exportSuite is one load of ten seconds, twice.
+const exportSuite = `version: 1
+name: exported
+title: reads of an export
+place: directory
+repetitions: 2
+size: 64m
+defaults: {ioengine: libaio, direct: 1, bs: 64k, runtime: 10s, time_based: 1}
+jobs:
+  - {name: reads, fio: {rw: randread, iodepth: 4}}
+`
+
+// exported has the server's storage read 8000 times a second, and what goes through its network 2000 times for each transport.
+func (l *scriptedLab) exported() {
+	l.machine("nas").Fio = func(*scripted.Load) scripted.IO { return scripted.IO{Read: 8000} }
+	client := l.machine("client")
+	client.Fio = func(load *scripted.Load) scripted.IO {
+		for _, n := range client.Mounts() {
+			if strings.HasPrefix(load.Params["filename"], n.Point+"/") {
+				return scripted.IO{Read: 2000 * float64(n.Transports)}
+			}
+		}
+		return scripted.IO{Read: 100}
+	}
+}
+
+// staged are the documents of the runs of stages, by what each was called.
+func (l *scriptedLab) staged() map[string]report.Summary {
+	l.Helper()
+	all := map[string]report.Summary{}
+	out := l.run("list", "--json").ends(0)
+	type row struct{ ID string }
+	for _, r := range documentIn[struct{ Runs []row }](out).Runs {
+		d := l.saved(r.ID)
+		for _, c := range d.Cells {
+			all[c.Levels["stage"]] = d
+		}
+	}
+	return all
+}
+
+func (l *scriptedLab) shares(args ...string) []string {
+	return append(args, "--on", "client=scripted://client", "--on", "server=scripted://nas")
+}
+
+// unmounted fails the test when a mount is left, or a folder for one.
+func (l *scriptedLab) unmounted() {
+	l.Helper()
+	client := l.machine("client")
+	if left := client.Mounts(); len(left) > 0 {
+		l.Errorf("still mounted: %+v", left)
+	}
+	if left := client.Names("/run"); len(left) > 0 {
+		l.Errorf("left in /run: %v", left)
+	}
+	l.atRest("client")
+	l.atRest("nas")
+}
+
+// The server's own storage, a mount by one address, and one by two: each is a run, and stands beside the others.
+func TestScriptedNFSStages(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.wired(2, "client", "nas")
+		l.exported()
+		suite := l.file("exported.yaml", exportSuite)
+		args := l.shares("nfs", suite, "--export", "/srv", "--address", "198.18.1.2", "--address", "198.18.2.2")
+		l.run(append(args, "--dry-run")...).ends(0).says("the server's own storage: ", "TCP single path: mount 198.18.1.2:/srv vers=4.2,proto=tcp", "TCP multipath: mount 198.18.1.2,198.18.2.2:/srv vers=4.2,proto=tcp,max_connect=2",
+			"RDMA is left out: the client has no RDMA port")
+		if n := len(l.machine("client").Loads()) + len(l.machine("nas").Loads()); n > 0 {
+			t.Fatalf("%d loads", n)
+		}
+		o := l.run(args...).ends(0)
+		o.says("exported on /srv of scripted://nas", " of scripted://client", "3 rows in 3 stages", "server ext4", "TCP single path", "TCP multipath", "200.0%")
+		for stage, want := range map[string]float64{"server ext4": 8000, "TCP single path": 2000, "TCP multipath": 4000} {
+			d, ok := l.staged()[stage]
+			if got := values(d, "reads", "read.iops"); !ok || !slices.Equal(got, []float64{want, want}) || d.Status != lab.Complete || slices.Contains(codes(d), "path-unused") {
+				t.Errorf("%s: %v, %v", stage, got, codes(d))
+			}
+		}
+		if got := l.loaded("client"); !slices.Equal(got, []string{"reads", "reads", "reads", "reads"}) {
+			t.Errorf("the file that the server has laid out is read, and the client does %v", got)
+		}
+		l.run("nfs", "--resume", "last").ends(0)
+		l.unmounted()
+	})
+}
+
+// A mount that came out otherwise than it was asked for is no result; the other stages are measured.
+func TestScriptedNFSMountComesOutOtherwise(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.wired(2, "client", "nas")
+		l.exported()
+		suite, client := l.file("exported.yaml", exportSuite), l.machine("client")
+		args := l.shares("nfs", suite, "--export", "/srv", "--address", "198.18.1.2")
+		client.OnMount = func(n *scripted.Mount) string { n.Kind = "tcp"; return "" }
+		l.run(append(args, "--transport", "tcp", "--transport", "rdma")...).ends(1).says("NFS was asked for RDMA and goes over TCP", "not measured: RDMA single path", "TCP single path")
+		client.OnMount = func(n *scripted.Mount) string { n.Transports = 1; return "" }
+		l.run(append(args, "--options", "nconnect=4")...).ends(1).says("4 transports were asked for, and there is one transport", "not measured: TCP single path")
+		client.OnMount = func(n *scripted.Mount) string { n.Options = []string{"vers=4.1", "proto=tcp"}; return "" }
+		l.run(args...).ends(1).says("vers=4.2 was asked for, and the mount has vers=4.1")
+		client.OnMount = func(*scripted.Mount) string { return "mount.nfs: access denied by server while mounting" }
+		l.run(args...).ends(1).says("access denied by server")
+		l.unmounted()
+	})
+}
+
+// A path that carries nothing, and two addresses at one card, are doubts about the run.
+func TestScriptedNFSPathCarriesNothing(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.wired(2, "client", "nas")
+		l.exported()
+		suite, client := l.file("exported.yaml", exportSuite), l.machine("client")
+		args := l.shares("nfs", suite, "--export", "/srv", "--transport", "tcp")
+		client.OnMount = func(n *scripted.Mount) string { n.Idle = n.Transports - 1; return "" }
+		l.run(append(args, "--address", "198.18.1.2", "--options", "nconnect=3")...).ends(0)
+		d := l.staged()["TCP single path, 3 connections"]
+		if !slices.Contains(codes(d), "path-unused") {
+			t.Errorf("%v", codes(d))
+		}
+		client.OnMount = func(n *scripted.Mount) string { n.Over = []string{"eth1"}; return "" }
+		l.run(append(args, "--address", "198.18.1.2", "--address", "198.18.2.2")...).ends(0).says("2 addresses lead to the server, and all that was counted went", "over network card eth1")
+		l.unmounted()
+	})
+}
+
+func TestScriptedNFSInterruptAndResume(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.exported()
+		client := l.machine("client")
+		client.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, l.interrupt) })
+		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address", "198.18.0.2")...).ends(130).says("headroom nfs --resume")
+		l.unmounted()
+		l.run("nfs", "--resume", "last", "--size", "4g").ends(2).says("--size can't be changed")
+		l.run("nfs", "quick", "--resume", "last").ends(2).says("--resume takes the suite from the runs")
+		l.run("nfs", "--resume", "last").ends(0)
+		for stage, want := range map[string]float64{"server ext4": 8000, "TCP single path": 2000} {
+			if got := values(l.staged()[stage], "reads", "read.iops"); !slices.Equal(got, []float64{want, want}) {
+				t.Errorf("%s: %v", stage, got)
+			}
+		}
+		l.unmounted()
+	})
+}
+
+// A mount that can't be undone is said, and is what headroom restore takes care of.
+func TestScriptedNFSStaysMounted(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.exported()
+		client, busy := l.machine("client"), true
+		client.AtCommand("until umount", 0, func(e *scripted.Event) {
+			if busy {
+				e.Fail(1, "umount: target is busy.\n")
+			}
+		})
+		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address", "198.18.0.2")...).ends(1).says("was not put back", "headroom restore")
+		if len(client.Mounts()) != 1 {
+			t.Errorf("%+v", client.Mounts())
+		}
+		busy = false
+		l.run("restore").ends(0)
+		l.unmounted()
+	})
+}
+
+func TestScriptedNFSTargetLost(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.exported()
+		client := l.machine("client")
+		client.AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(3*time.Second, client.Lose) })
+		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address", "198.18.0.2")...).ends(1).says("the connection was lost")
+		client.Reach()
+		l.run("nfs", "--resume", "last").ends(0)
+		if got := values(l.staged()["TCP single path"], "reads", "read.iops"); !slices.Equal(got, []float64{2000, 2000}) {
+			t.Errorf("%v", got)
+		}
+		l.unmounted()
+	})
+}
+
+// A mount that is there already is measured, and left as it is; a guest whose disk lies on it is measured beside it.
+func TestScriptedNFSMounted(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas", "vm"}, func(l *scriptedLab) {
+		l.exported()
+		suite, client, vm := l.file("exported.yaml", exportSuite), l.machine("client"), l.machine("vm")
+		client.Folder("/mnt/data")
+		if why := client.Mounted("198.18.0.2:/srv", "/mnt/data", "vers=4.2,proto=tcp"); why != "" {
+			t.Fatal(why)
+		}
+		l.run("nfs", suite, "--on", "client=scripted://client", "--mounted", "/mnt/data").ends(0).says("the server's own storage is not measured", "TCP single path")
+		if got := values(l.staged()["TCP single path"], "reads", "read.iops"); !slices.Equal(got, []float64{2000, 2000}) {
+			t.Errorf("%v", got)
+		}
+		args := []string{"nfs", suite, "--on", "client=scripted://client", "--mounted", "/mnt/data", "--guest", "scripted://vm", "--guest-place", "/srv"}
+		client.Prints(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`, scripted.Output{})
+		l.run(args...).ends(4).says("no virtual machine has a file of /mnt/data open")
+		open := func(uuid string) {
+			client.Prints(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`, scripted.Output{Stdout: "/proc/77/fd:\ntotal 0\nlrwx------ 1 root root 64 Jan  1 12:00 9 -> /mnt/data/vm.raw\n"})
+			client.Set("/proc/77/cmdline", strings.ReplaceAll("/usr/bin/kvm\x00-name\x00vm1\x00-uuid\x00UUID\x00-m\x0064", "UUID", uuid))
+		}
+		vm.Set("/sys/class/dmi/id/product_uuid", "7f1d6a4e-0000-4000-8000-0000000000aa")
+		open("11111111-2222-4333-8444-555555555555")
+		l.run(args...).ends(4).says("scripted://vm is not among the virtual machines that have files of /mnt/data open")
+		open("7f1d6a4e-0000-4000-8000-0000000000aa")
+		l.run(args...).ends(0).says("TCP single path, in a guest")
+		if n := len(vm.Loads()); n != 3 {
+			t.Errorf("%d loads in the guest", n)
+		}
+		if got := codes(l.staged()["TCP single path, in a guest"]); len(got) < 2 {
+			t.Errorf("what the guest reads does not come over the mount, and the warnings are %v", got)
+		}
+		if len(client.Mounts()) != 1 || len(client.Names("/mnt/data")) != 0 {
+			t.Errorf("%+v, %v", client.Mounts(), client.Names("/mnt/data"))
+		}
+	})
+}
+
+func TestScriptedNFSRefusals(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.machine("nas").Folder("/other")
+		ends := "--on client=scripted://client --on server=scripted://nas "
+		for _, c := range []struct {
+			args, words string
+			code        int
+		}{
+			{"--on scripted://client", "does not say which end it is", 2},
+			{"--on client=scripted://client --on client=scripted://nas", "names two targets as the client", 2},
+			{"--on client=scripted://client --on server=scripted://client", "client and server are both", 2},
+			{ends + "--export srv", "named from its root on", 2},
+			{ends, "mount what?", 2},
+			{ends + "--export /srv", "the server's address is not known", 2},
+			{ends + "--export /srv --address here", "is no address", 2},
+			{ends + "--export /srv --address 10.0.0.1 --address 10.0.0.1", "stands twice", 2},
+			{ends + "--export /srv --address 10.0.0.1 --transport udp", "neither tcp nor rdma", 2},
+			{ends + "--export /srv --address 10.0.0.1 --guest ssh://vm", "--guest is about a mount that stays", 2},
+			{ends + "--mounted /mnt --address 10.0.0.1", "--mounted is about a mount that is there", 2},
+			{ends + "--mounted /mnt", "which directory is it on the server?", 2},
+			{ends + "--mounted /mnt --export /srv --guest ssh://vm", "belong together", 2},
+			{ends + "--mounted /mnt --export /srv --guest ssh://vm --guest-place srv", "is no whole path", 2},
+			{ends + "--mounted /mnt --export /srv --guest scripted://nas --guest-place /srv", "is named as the guest and as another machine", 2},
+			{"network " + ends + "--export /srv --address 10.0.0.1", "measures no storage", 2},
+			{ends + "--export /srv --address 198.18.0.2 --event-on nowhere --event '2s: true'", "", 2},
+			{"--resume nothing", "nothing", 2},
+		} {
+			o := l.run(append([]string{"nfs"}, strings.Fields(c.args)...)...)
+			if o.code != c.code {
+				t.Errorf("%s: exit code %d\n%s", c.args, o.code, o.stderr)
+			}
+			o.says(c.words)
+		}
+		l.unmounted()
+		suite := l.file("exported.yaml", exportSuite)
+		l.run(l.shares("nfs", suite, "--export", "/srv", "--path", "/other", "--address", "198.18.0.2")...).ends(1).says("is not seen in the mount", "/other is another one")
+		l.unmounted()
+	})
+}
+
+// Mounts with other options are levels of a sweep; each is made for it and undone, and the scratch file is removed from the server.
+func TestScriptedSweepOfMounts(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.exported()
+		suite, client := l.file("exported.yaml", exportSuite), l.machine("client")
+		const factor = `mount:nfs="198.18.0.2:/srv vers=4.2,proto=tcp","198.18.0.2:/srv vers=4.2,proto=tcp,nconnect=2"`
+		client.AtLoad("--name=reads", 3, func(e *scripted.Event) { e.After(3*time.Second, l.interrupt) })
+		args := []string{"sweep", suite, "--on", "scripted://client", "--factor", factor, "--blocks", "2", "--seed", "1"}
+		l.run(args...).ends(130).says("headroom sweep --resume")
+		l.unmounted()
+		l.run("sweep", "--resume", "last").ends(0)
+		iops := map[string]float64{}
+		for _, c := range l.saved("last").Cells {
+			iops[c.Levels["mount:nfs"]] = c.Metrics["read.iops"].Center
+		}
+		if len(iops) != 2 || !slices.Equal(slices.Sorted(maps.Values(iops)), []float64{2000, 4000}) {
+			t.Errorf("%v", iops)
+		}
+		l.unmounted()
+		l.run(append(args, "--dry-run")...).ends(2).says("where nothing is to be done nothing is mounted")
+		l.run("sweep", suite, "/srv", "--on", "scripted://client", "--factor", factor).ends(2).says("mount:nfs makes a folder of its own")
+		l.run("ablate", suite, "--on", "scripted://client", "--setting", "mount:nfs=198.18.0.2:/srv vers=4.2").ends(2).says("mount:nfs is for sweeps")
+		l.machine("nas").Folder("/other")
+		l.run("sweep", suite, "--on", "scripted://client", "--factor", `mount:nfs="198.18.0.2:/srv vers=4.2","198.18.0.2:/other vers=4.2"`).ends(4).says("leads to another directory than the first level")
+		l.unmounted()
+	})
+}
