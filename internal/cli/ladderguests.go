@@ -122,7 +122,11 @@ func (s *ascent) checkImages(ctx context.Context) error {
 		return nil
 	}
 	what := "the blank images of the guests (" + unit.Bytes(float64(need)) + ")"
-	images, err := facts.ResolvePlace(ctx, s.local(), s.images)
+	under, err := s.reach(ctx, here)
+	if err != nil {
+		return err
+	}
+	images, err := facts.ResolvePlace(ctx, under, s.images)
 	if err != nil {
 		return err
 	}
@@ -139,7 +143,7 @@ func (s *ascent) checkImages(ctx context.Context) error {
 			need += m.place().Size
 		}
 	}
-	space, err := facts.Free(ctx, s.local(), s.images)
+	space, err := facts.Free(ctx, under, s.images)
 	if err != nil {
 		return err
 	}
@@ -206,7 +210,7 @@ func (s *ascent) under(ctx context.Context, d *qemu.Disk, host []rung) (int, err
 	if err != nil {
 		return 0, err
 	}
-	m := measurement{program: s.program, target: s.local()}
+	m := measurement{program: s.program, target: s.base}
 	for i := len(host) - 1; i >= 0; i-- {
 		r := host[i]
 		if r.kind == ladder.Memory || r.kind == ladder.Null || r.place.Members != nil {
@@ -219,7 +223,7 @@ func (s *ascent) under(ctx context.Context, d *qemu.Disk, host []rung) (int, err
 			}
 		}
 		if !same && r.place.Kind == lab.Device {
-			on, known, err := facts.Stacked(ctx, s.local(), r.place, data)
+			on, known, err := facts.Stacked(ctx, s.base, r.place, data)
 			if err != nil {
 				return 0, err
 			}
@@ -236,7 +240,7 @@ func (s *ascent) under(ctx context.Context, d *qemu.Disk, host []rung) (int, err
 // dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
 func (s *ascent) dataOf(ctx context.Context, d *qemu.Disk) (lab.Place, error) {
 	if d.BlankImage() {
-		return facts.ResolvePlace(ctx, s.local(), s.images)
+		return facts.ResolvePlace(ctx, s.base, s.images)
 	}
 	file, err := filepath.EvalSymlinks(d.File)
 	if err != nil {
@@ -249,7 +253,7 @@ func (s *ascent) dataOf(ctx context.Context, d *qemu.Disk) (lab.Place, error) {
 	if info.Mode().IsRegular() {
 		file = filepath.Dir(file)
 	}
-	return facts.ResolvePlace(ctx, s.local(), file)
+	return facts.ResolvePlace(ctx, s.base, file)
 }
 
 // diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees of them and that

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
+	"headroom/internal/target"
 	"headroom/internal/target/scripted"
 )
 
@@ -379,6 +381,92 @@ func TestScriptedLadderRefusals(t *testing.T) {
 		l.run("ladder", "--resume", "last").ends(2)
 		if got := l.machine("db1").Loads(); len(got) > 0 {
 			t.Errorf("%d loads were started", len(got))
+		}
+	})
+}
+
+// guestFileText is a guest with a disk that has nothing behind it and one on an image that is made where the ladder climbs to.
+const guestFileText = `version: 1
+cpus: 2
+memory: 512m
+kernel: vmlinuz
+disks:
+  - {name: data, kind: virtio-blk, size: 64m}
+  - {name: none, kind: virtio-blk, size: 64m, backing: "null"}
+`
+
+// blankGuest is a guest whose disks were made for it.
+type blankGuest struct{ *scripted.Target }
+
+func (blankGuest) Unseen() bool                                    { return false }
+func (blankGuest) MadeBlank(context.Context, string) (bool, error) { return true, nil }
+
+// A ladder through a guest: its disk reaches less than what it lies on, and the answer says whether virtio itself does.
+func TestScriptedLadderThroughAGuest(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		data, none float64
+		named      bool
+	}{{"slow image", 500, 100_000, true}, {"all reach", 1000, 100_000, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			inScriptedLab(t, []string{"host", "guest"}, func(l *scriptedLab) {
+				host, guest := l.machine("host"), l.machine("guest")
+				l.schemes = append(l.schemes, here, guestScheme)
+				l.file("vmlinuz", "")
+				file := l.file("guest.yaml", guestFileText)
+				l.machines[""], l.machines[file] = host, guest // local, and qemu:FILE
+				l.opened[file] = func(t *scripted.Target) target.Target { return blankGuest{t} }
+				guest.Adds("-- links --\n/dev/disk/by-id/data -> ../../nvme0n1\n/dev/disk/by-id/none -> ../../nvme1n1\n")
+				reads(host, map[string]float64{"/dev/nvme0n1": 1000, "/srv": 1000}, 9000)
+				reads(guest, map[string]float64{"/dev/nvme0n1": c.data, "/dev/nvme1n1": c.none}, 9000)
+				args := []string{"ladder", "null", "/srv", "--guest", guestScheme + file, "--suite", l.file("rungs.yaml", rungsSuite), "--passes", "4", "--size", "32m", "--seed", "3"}
+				l.run(append(args, "--dry-run")...).ends(0).says("fill, once:", "none in guest.yaml", "data in guest.yaml")
+				host.AtLoad("--name=read", 4, func(e *scripted.Event) { e.After(time.Second, l.interrupt) })
+				l.run(args...).ends(130)
+				d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
+				rungs := climbedRungs(d)
+				data, none := rungs["data in guest.yaml"], rungs["none in guest.yaml"]
+				if data.Kind != ladder.Guest || data.Backing != "image" || none.Backing != "null" || data.Cells[0].N != 4 || none.Cells[0].N != 4 {
+					t.Errorf("%+v, %+v", data, none)
+				}
+				if got := answered(d); (got == "data in guest.yaml") != c.named || len(d.Guests) == 0 {
+					t.Errorf("%q is named: %+v, %+v", got, d.Answer, d.Guests)
+				}
+				if c.named && reached(data) != 50 {
+					t.Errorf("it reaches %d%%", reached(data))
+				}
+				l.run("ladder", "--resume", "last").ends(0).says("data in guest.yaml", d.Guests[0].Text[:12])
+				if left := host.Names("/srv"); len(left) > 0 {
+					t.Errorf("left: %v", left)
+				}
+			})
+		})
+	}
+}
+
+// A guest that can't be rungs is refused before anything is measured.
+func TestScriptedLadderRefusesGuests(t *testing.T) {
+	inScriptedLab(t, []string{"host", "guest"}, func(l *scriptedLab) {
+		host := l.machine("host")
+		l.schemes = append(l.schemes, here, guestScheme)
+		l.machines[""] = host
+		l.file("vmlinuz", "")
+		suite := l.file("rungs.yaml", rungsSuite)
+		for name, c := range map[string]struct{ text, words string }{
+			"image.yaml":  {"version: 1\ncpus: 1\nimage: vmlinuz\nssh: {user: root, key: vmlinuz}\n", "starts from an image"},
+			"bare.yaml":   {"version: 1\ncpus: 1\nkernel: vmlinuz\n", "has no disks"},
+			"broken.yaml": {"cpus: [\n", "broken.yaml"},
+			"large.yaml":  {strings.ReplaceAll(guestFileText, "size: 64m", "size: 900g"), "where 800 GiB are free"},
+		} {
+			o := l.run("ladder", "/srv", "--suite", suite, "--guest", guestScheme+l.file(name, c.text))
+			if o.code == 0 {
+				t.Errorf("%s was taken", name)
+			}
+			o.says(c.words)
+		}
+		l.run("ladder", "/srv", "--suite", suite, "--guest", guestScheme+l.dir+"/none.yaml").ends(2).says("can't read the guest's description")
+		if n := len(host.Loads()); n > 0 {
+			t.Errorf("%d loads", n)
 		}
 	})
 }

@@ -97,6 +97,9 @@ func (p *program) openGuest(ctx context.Context, name string) (target.Target, er
 
 // openGuestWith starts a guest whose blank images are made in a folder.
 func (p *program) openGuestWith(ctx context.Context, name, images string) (target.Target, error) {
+	if kind := targetKinds(p.Kinds).of(name); kind != nil {
+		return kind.Open(ctx, name)
+	}
 	p.say("", "starting the guest of "+strings.TrimPrefix(name, guestScheme))
 	g, err := qemu.OpenOn(ctx, name, strings.TrimPrefix(name, guestScheme), qemu.Host{Folder: jobsFolder(), Images: images, Links: &p.links})
 	if err != nil {
