@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,6 +96,25 @@ func (l *scriptedLab) file(name, text string) string {
 		l.Fatal(err)
 	}
 	return full
+}
+
+// noted is what moments of a run have told a test: they come by goroutines of their own.
+type noted[T any] struct {
+	mu  sync.Mutex
+	all []T
+}
+
+func (n *noted[T]) add(v T) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = append(n.all, v)
+}
+
+// list is all of it so far.
+func (n *noted[T]) list() []T {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.all)
 }
 
 // scriptedOutcome is how a command ended, and what it printed.

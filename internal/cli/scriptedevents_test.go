@@ -76,18 +76,18 @@ func TestScriptedEvent(t *testing.T) {
 			io.Seconds = outageOf(20, 33, 0)
 			return io
 		}
-		var states []string
+		var states noted[string]
 		m.AtLoad("--name=reads", 0, func(e *scripted.Event) {
 			for _, after := range []time.Duration{19, 22, 28, 32, 50} {
-				e.After(after*time.Second+500*time.Millisecond, func() { states = append(states, linkOf(m)) })
+				e.After(after*time.Second+500*time.Millisecond, func() { states.add(linkOf(m)) })
 			}
 		})
 		suite := l.file("suite.yaml", eventsSuite)
 		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put", "--event-for", "10s").ends(0).
 			says("event: 20s into each load, cut, undone 10s later", "nothing came through for 13 s", "3 s after it was undone the rate was back")
 		want := []string{"up", "down", "down", "up", "up"}
-		if !slices.Equal(states, append(want, want...)) {
-			t.Errorf("the link was %v", states)
+		if got := states.list(); !slices.Equal(got, append(want, want...)) {
+			t.Errorf("the link was %v", got)
 		}
 		d := l.saved("last")
 		if d.Status != lab.Complete || !slices.Equal(codes(d), []string{"few-repetitions"}) {
@@ -251,10 +251,10 @@ func TestScriptedEventFactor(t *testing.T) {
 	inScriptedLab(t, []string{"db1", "other"}, func(l *scriptedLab) {
 		const file = "/proc/sys/vm/dirty_ratio"
 		m, other := l.machine("db1"), l.machine("other")
-		var states []string
+		var states noted[string]
 		m.AtLoad("--name=reads", 0, func(e *scripted.Event) {
 			for _, after := range []time.Duration{14, 16, 36, 39} {
-				e.After(after*time.Second, func() { states = append(states, m.Get(file)+"/"+other.Get(file)) })
+				e.After(after*time.Second, func() { states.add(m.Get(file) + "/" + other.Get(file)) })
 			}
 		})
 		suite := l.file("suite.yaml", eventsSuite)
@@ -262,8 +262,8 @@ func TestScriptedEventFactor(t *testing.T) {
 			"--event-on", "scripted://db1", "--event-on", "scripted://other", "--event-left", "90%").ends(0).
 			says("event: 15s into each load, sysctl:vm.dirty_ratio=5", "event: 17s into each load, sysctl:vm.dirty_ratio=7 on scripted://other")
 		// One is undone at its moment, the other after the 20 s that are usual.
-		if want := []string{"20/20", "5/20", "5/7", "20/20"}; !slices.Equal(states, want) {
-			t.Errorf("the levels were %v, want %v", states, want)
+		if want := []string{"20/20", "5/20", "5/7", "20/20"}; !slices.Equal(states.list(), want) {
+			t.Errorf("the levels were %v, want %v", states.list(), want)
 		}
 		if a, b := m.Get(file), other.Get(file); a != "20" || b != "20" {
 			t.Errorf("they are %s and %s", a, b)

@@ -178,8 +178,8 @@ func TestScriptedSweepCutAnywhere(t *testing.T) {
 func TestScriptedCleanUpCutShort(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
-		var codes []int
-		l.exit = func(code int) { codes = append(codes, code) }
+		var codes noted[int]
+		l.exit = codes.add
 		m.AtLoad("--name=reads", 2, func(e *scripted.Event) {
 			e.Result.Hangs, e.Result.Unkillable = true, true
 			e.After(4*time.Second, l.interrupt)
@@ -187,8 +187,8 @@ func TestScriptedCleanUpCutShort(t *testing.T) {
 			e.After(8*time.Second, l.interrupt)
 		})
 		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").says("do not end after SIGKILL", "headroom restore")
-		if !slices.Equal(codes, []int{130}) {
-			t.Errorf("it was cut short with %v", codes)
+		if got := codes.list(); !slices.Equal(got, []int{130}) {
+			t.Errorf("it was cut short with %v", got)
 		}
 		if names := m.Names("/srv"); len(names) != 1 {
 			t.Errorf("what a load may still write to is removed: %v", names)
