@@ -1,4 +1,4 @@
-//go:build bench && system
+//go:build bench && system && guests
 
 package qemu
 
