@@ -27,6 +27,7 @@ jobs:
 
 // Where effects do not add up the pair that is why is measured, and named with what the two come to together.
 func TestAnAblationMeasuresThePairThatDoesNotAddUp(t *testing.T) {
+	t.Parallel()
 	v := newVictim(t)
 	v.suite = filepath.Join(filepath.Dir(v.suite), "redundant.yaml")
 	if err := os.WriteFile(v.suite, []byte(redundant), 0o644); err != nil {
@@ -58,7 +59,8 @@ func TestAnAblationMeasuresThePairThatDoesNotAddUp(t *testing.T) {
 	}
 	d := ablate()
 	p := pair(d)
-	if p == nil || p.Verdict != ablation.Faster || !p.Known() || *p.Lo > 1.25 || *p.Hi < 1.25 {
+	// The interval may miss 1.25 once in a while, as its confidence says. The noise is bounded, and with it how far off the interval can be.
+	if p == nil || p.Verdict != ablation.Faster || !p.Known() || *p.Lo < 1.1 || *p.Hi > 1.4 {
 		t.Errorf("two losses of a fifth that count once come to 1.25 times what they multiply to: %+v", d.Interactions)
 	}
 	for _, s := range d.Settings[:2] {
