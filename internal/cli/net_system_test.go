@@ -108,6 +108,23 @@ func (h twoHosts) net(jobs string, args ...string) *exec.Cmd {
 // stamps).
 func (h twoHosts) goodput() float64 { return float64(h.mbit) * 1e6 * 1448 / 1514 }
 
+// goodputOf is what a rate in Mbit/s leaves for TCP, in bit/s.
+func goodputOf(mbit int) float64 { return twoHosts{mbit: mbit}.goodput() }
+
+// near says of a rate that was planted what holds on any machine: not much more comes through than is let through (what waited in buffers when
+// counting began), and on a machine that does something else half of it at least. How near it is otherwise, tests with the tag bench say.
+func near(t *testing.T, what string, got *float64, want float64) {
+	t.Helper()
+	if got == nil {
+		t.Errorf("%s was not measured", what)
+		return
+	}
+	t.Logf("%s: %.1f Mbit/s, planted are %.1f", what, *got/1e6, want/1e6)
+	if *got < 0.5*want || *got > 1.25*want {
+		t.Errorf("%s: %.1f Mbit/s, planted are %.1f", what, *got/1e6, want/1e6)
+	}
+}
+
 // document of a run, as --json prints it.
 type netDocument struct {
 	ID      string
@@ -116,12 +133,14 @@ type netDocument struct {
 	Cells   []struct {
 		Job, Role string
 		Levels    map[string]string
-		Metrics   map[string]struct {
-			Unit   string
-			Center float64
-		}
-		Warnings []struct{ Code, Text string }
+		Metrics   map[string]netMetric
+		Warnings  []struct{ Code, Text string }
 	}
+}
+
+type netMetric struct {
+	Unit   string
+	Center float64
 }
 
 func (h twoHosts) measured(cmd *exec.Cmd) netDocument {
@@ -178,7 +197,7 @@ const bothWays = `  - {name: send, iperf3: {time: 2s, omit: 1s}}
 // What goes through a link of a known rate is that rate, in either direction.
 func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
 	t.Parallel()
-	h := newTwoHosts(t, 200)
+	h := newTwoHosts(t, 40)
 	d := h.measured(h.net(bothWays, "--json"))
 	if want := []lab.NetworkPair{{Client: clientRole, Server: serverRole, Address: serverAddress, Port: 5201}}; !slices.Equal(d.Network, want) {
 		t.Errorf("%+v", d.Network)
@@ -188,10 +207,10 @@ func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
 	}
 	for i, metric := range []string{lab.Bitrate(lab.Send), lab.Bitrate(lab.Receive)} {
 		m := d.Cells[i].Metrics[metric]
-		t.Logf("figure: %s of a link of %d Mbit/s: %.1f Mbit/s, %.1f with all headers off", metric, h.mbit, m.Center/1e6, h.goodput()/1e6)
-		if m.Unit != "bit/s" || m.Center < 0.97*h.goodput() || m.Center > 1.03*h.goodput() {
+		if m.Unit != "bit/s" {
 			t.Errorf("%s: %+v", metric, m)
 		}
+		near(t, metric, &m.Center, h.goodput())
 	}
 	h.nothingLeft()
 	// In the words of the table, the ends of it.
@@ -203,24 +222,25 @@ func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
 
 // Many pairs that share a link share its rate: their sum over the seconds in which all were running is that of the link.
 func TestNetAddsUpManyPairs(t *testing.T) {
-	h := newTwoHosts(t, 400)
-	const pairs = 24
-	d := h.measured(h.net("  - {name: send, iperf3: {time: 12s, omit: 2s}}\n", "--pairs", fmt.Sprint(pairs), "--json"))
-	if len(d.Network) != pairs || len(d.Targets) != 2 || len(d.Cells) != pairs+1 {
-		t.Fatalf("%d pairs, %d targets, %d cells", len(d.Network), len(d.Targets), len(d.Cells))
-	}
-	sum := 0.0
-	for _, c := range d.Cells[:pairs] {
-		sum += c.Metrics[lab.Bitrate(lab.Send)].Center
-	}
-	all := d.Cells[pairs]
-	together := all.Metrics[lab.Bitrate(lab.Send)].Center
-	t.Logf("figure: %d pairs over a link of %d Mbit/s: %.1f Mbit/s over the %.0f seconds of all, %.1f with all headers off; the means of each add up to %.1f; started %.2f s apart",
-		pairs, h.mbit, together/1e6, all.Metrics[lab.TogetherSeconds].Center, h.goodput()/1e6, sum/1e6, all.Metrics[lab.TogetherApart].Center)
-	if together < 0.97*h.goodput() || together > 1.03*h.goodput() {
-		t.Errorf("%.1f Mbit/s together, %+v", together/1e6, all.Warnings)
+	t.Parallel()
+	h := newTwoHosts(t, 40)
+	d := h.manyPairs(8, 8)
+	together := d.Cells[8].Metrics[lab.Bitrate(lab.Send)]
+	near(t, "all pairs together", &together.Center, h.goodput())
+	if d.Cells[8].Metrics[lab.TogetherSeconds].Center < 1 {
+		t.Errorf("%+v", d.Cells[8])
 	}
 	h.nothingLeft()
+}
+
+// manyPairs send side by side for some seconds; the last cell is that of all.
+func (h twoHosts) manyPairs(pairs, seconds int) netDocument {
+	h.t.Helper()
+	d := h.measured(h.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds), "--pairs", fmt.Sprint(pairs), "--json"))
+	if len(d.Network) != pairs || len(d.Targets) != 2 || len(d.Cells) != pairs+1 {
+		h.t.Fatalf("%d pairs, %d targets, %d cells", len(d.Network), len(d.Targets), len(d.Cells))
+	}
+	return d
 }
 
 // begun starts a command and waits until its standard error says something and a test is going on.
@@ -261,10 +281,24 @@ func (h twoHosts) stopped(cmd *exec.Cmd, by os.Signal) int {
 	return cmd.ProcessState.ExitCode()
 }
 
+// listens waits until somebody listens on a port of the server, in hexadecimal digits.
+func (h twoHosts) listens(port string) {
+	h.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		out, err := exec.Command("ip", "netns", "exec", h.server, "cat", "/proc/net/tcp", "/proc/net/tcp6").Output()
+		if err == nil && strings.Contains(string(out), ":"+port+" ") {
+			return
+		}
+		if time.Now().After(end) {
+			h.t.Fatalf("nobody listens on %s", port)
+		}
+	}
+}
+
 // What is stopped goes on, and measures nothing twice; what is killed leaves no listener, once it was looked after.
 func TestNetStoppedAndKilled(t *testing.T) {
 	t.Parallel()
-	h := newTwoHosts(t, 200)
+	h := newTwoHosts(t, 40)
 	stopped := h.net(bothWays)
 	h.begun(stopped, `(?m)^1/2 `)
 	if code := h.stopped(stopped, syscall.SIGINT); code != 130 {
@@ -302,22 +336,14 @@ func TestNetStoppedAndKilled(t *testing.T) {
 // Whatever is in the way is said with the way out, and nothing is left.
 func TestNetRefusals(t *testing.T) {
 	t.Parallel()
-	h := newTwoHosts(t, 200)
+	h := newTwoHosts(t, 40)
 	one := "  - {name: send, iperf3: {time: 1s}}\n"
 	ns := h.server
 	other := exec.Command("ip", "netns", "exec", ns, "iperf3", "--server", "--port", "5201")
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		out, err := exec.Command("ip", "netns", "exec", ns, "cat", "/proc/net/tcp", "/proc/net/tcp6").Output()
-		if err == nil && strings.Contains(string(out), ":1451 ") {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the other server does not listen")
-		}
-	}
+	h.listens("1451")
 	refused := func(cmd *exec.Cmd, code int, words ...string) {
 		t.Helper()
 		out, err := cmd.CombinedOutput()

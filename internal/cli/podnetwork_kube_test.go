@@ -70,7 +70,7 @@ func TestALadderBetweenPodsChargesThePodNetwork(t *testing.T) {
 		"pods one flow, pod to pod", "pods pod to pod"}; !slices.Equal(names, want) {
 		t.Fatalf("%q", names)
 	}
-	within(t, "pod to pod", rungCalled(t, d, "pod to pod").Center, goodputOf(100))
+	near(t, "pod to pod", rungCalled(t, d, "pod to pod").Center, goodputOf(100))
 	node := rungCalled(t, d, "the node to itself")
 	if node.Center == nil || *node.Center < 5*goodputOf(100) {
 		t.Errorf("the node to itself: %+v", node)

@@ -1,0 +1,156 @@
+//go:build bench && system
+
+package cli
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/factor"
+	"headroom/internal/figure"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/target/sshtest"
+)
+
+// watch reads every 20 ms what the links of a host have received, until it is told to stop.
+func (p twoPaths) watch(ns string) (stop func() []look) {
+	p.t.Helper()
+	var looks []look
+	var wait sync.WaitGroup
+	done, begun := make(chan struct{}), make(chan error)
+	wait.Go(func() {
+		runtime.LockOSThread() // never unlocked: a thread in another namespace ends with its goroutine
+		f, err := os.Open("/run/netns/" + ns)
+		if err == nil {
+			err = unix.Setns(int(f.Fd()), unix.CLONE_NEWNET)
+			f.Close()
+		}
+		begun <- err
+		for ticker := time.Tick(20 * time.Millisecond); err == nil; {
+			select {
+			case <-done:
+				return
+			case <-ticker:
+			}
+			text, err := os.ReadFile("/proc/thread-self/net/dev")
+			if err != nil {
+				continue
+			}
+			one := look{at: time.Now()}
+			for line := range strings.Lines(string(text)) {
+				name, counts, found := strings.Cut(strings.TrimSpace(line), ":")
+				if fields := strings.Fields(counts); found && strings.HasPrefix(name, "headroom") && len(fields) > 0 {
+					n, _ := strconv.ParseFloat(fields[0], 64)
+					one.bytes += n
+				}
+			}
+			looks = append(looks, one)
+		}
+	})
+	if err := <-begun; err != nil {
+		p.t.Fatal(err)
+	}
+	return func() []look {
+		close(done)
+		wait.Wait()
+		return looks
+	}
+}
+
+// besideHand records what an event is said to have done beside what was counted by hand.
+func besideHand(t *testing.T, name, what, unit string, said, byHand, off float64) {
+	t.Helper()
+	figure.Record(t, figure.Figure{Name: figure.Name("net/event", name, "by hand"), Unit: unit, Center: byHand, Text: what + ", by hand"})
+	figure.Record(t, figure.Figure{Name: figure.Name("net/event", name, "found"), Unit: unit, Center: said, Text: what})
+	if !(math.Abs(said-byHand) <= off) {
+		t.Errorf("%s: %.3f, by hand %.3f", what, said, byHand)
+	}
+}
+
+// One of two paths is cut under load: the dip, the stall, what is left and the way back are what the links' own counters say.
+func TestACutPathByHand(t *testing.T) {
+	p := newTwoPaths(t, 200)
+	stop := p.watch(p.server)
+	s := p.cutOne(30, 10, 10)
+	looks := stop()
+	cut, put := marked(t, p.mark("cut")), marked(t, p.mark("put"))
+	load := s.Events.Loads[0]
+	f, h := load.Findings[0], load.Happened[0]
+	if f.Unknown != "" || h.Failed != "" || f.Event.Level == nil || f.Event.Fell == nil || f.Recovery == nil {
+		t.Fatalf("%+v, %+v", f, h)
+	}
+	before := rateBetween(looks, cut.Add(-6*time.Second), cut)
+	degraded := rateBetween(looks, cut.Add(5*time.Second), put.Add(-time.Second)) / before
+	stall, _ := byHand(looks, cut, put, before)
+	_, back := byHand(looks, cut, put.Add(8*time.Second), before)
+	besideHand(t, "cut path/stall", "one of two paths is cut: how long nothing comes through", "s", f.Stall, stall, 0.15)
+	besideHand(t, "cut path/left", "one of two paths is cut: what is left", "share", f.Event.Level.Center, degraded, 0.02)
+	besideHand(t, "cut path/back", "one of two paths is cut: when the rate is back", "s", *f.Recovery, back, 0.4)
+	besideHand(t, "cut path/undone", "one of two paths is cut: until that is undone", "s", h.Undone+h.UndoTook-h.At, put.Sub(cut).Seconds(), 0.2)
+	figure.Record(t, figure.Figure{Name: "net/event/cut-path/unsure", Unit: "s", Center: h.Unsure, Better: figure.Lower, Text: "how far the moment of an event may be wrong, by iperf3"})
+	if f.Stall < goesOver-0.1 || f.Lowest > 0.01 || *f.Event.Fell > 0.2 || h.Unsure > 0.3 {
+		t.Errorf("a stall of %.2f s, lowest %.3f, fell after %.2f s, ±%.2f", f.Stall, f.Lowest, *f.Event.Fell, h.Unsure)
+	}
+	p.nothingChanged()
+}
+
+// A file system that is frozen for a known time stalls the load for as long.
+func TestAFrozenFileSystemByHand(t *testing.T) {
+	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
+	v := newVictim(t)
+	mount := freezable(t)
+	text := "version: 1\nname: frozen\nrepetitions: 1\njobs:\n  - name: writes\n    fio: {rw: randwrite, bs: 4k, ioengine: psync, rate_iops: 2000, runtime: 18s, time_based: 1}\n"
+	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	freeze, thaw := filepath.Join(dir, "freeze.sh"), filepath.Join(dir, "thaw.sh")
+	writeScript(t, freeze, "date +%s.%N > "+filepath.Join(dir, "freezing"), "fsfreeze --freeze "+mount, "date +%s.%N > "+filepath.Join(dir, "frozen"))
+	writeScript(t, thaw, "date +%s.%N > "+filepath.Join(dir, "thawed"), "fsfreeze --unfreeze "+mount)
+	s := eventsOf(t, v.command("run", v.suite, mount, "--size", "32m", "--event", "8s: sh "+freeze, "--undo", "sh "+thaw, "--event-for", "2500ms", "--json"))
+	f := s.Events.Loads[0].Findings[0]
+	if f.Unknown != "" || !f.Event.Dip || f.Recovery == nil {
+		t.Fatalf("%+v", f)
+	}
+	thawed := marked(t, filepath.Join(dir, "thawed"))
+	held, most := thawed.Sub(marked(t, filepath.Join(dir, "frozen"))).Seconds(), thawed.Sub(marked(t, filepath.Join(dir, "freezing"))).Seconds()
+	figure.Record(t, figure.Figure{Name: "net/event/frozen/held", Unit: "s", Center: held, Text: fmt.Sprintf("how long a file system was frozen; %.2f s with what it took", most)})
+	figure.Record(t, figure.Figure{Name: "net/event/frozen/stall", Unit: "s", Center: f.Stall, Text: "the stall that was found"})
+	if f.Stall < held-0.1 || f.Stall > most+0.15 {
+		t.Errorf("a stall of %.2f s in %.2f s: %+v", f.Stall, held, f)
+	}
+	if *f.Recovery < held || *f.Recovery > held+1 {
+		t.Errorf("back after %.2f s, frozen for %.2f s", *f.Recovery, held)
+	}
+	if pending, err := factor.Pending(filepath.Join(v.store, "changes"), store.Trust); err != nil || len(pending) != 0 {
+		t.Errorf("still to undo: %+v, %v", pending, err)
+	}
+}
+
+// A link that is down for a while under requests: when that was is known well, and TCP tries again soon.
+func TestADownLinkUponRequestsByHand(t *testing.T) {
+	h := slowHosts(t, 2)
+	const at, down = 8, 2
+	one, rep := h.downUponRequests(24, at, down)
+	stall := rep.Values[lab.UpsetStall]
+	figure.Record(t, figure.Figure{Name: "net/event/requests/down", Unit: "s", Center: one.Undone - one.At, Text: fmt.Sprintf("how long a link was down, %.2f s into a test (give or take %.2f s)", one.At, one.Unsure)})
+	figure.Record(t, figure.Figure{Name: "net/event/requests/stall", Unit: "s", Center: stall, Text: "how long nothing was answered"})
+	if math.Abs(one.At-at) > 2 || one.Unsure <= 0 || one.Unsure > 1 {
+		t.Errorf("the event was %.2f s into the test, give or take %.2f s, and was to be at %d s", one.At, one.Unsure, at)
+	}
+	if stall < one.Undone-one.At-0.2 || stall > 8 {
+		t.Errorf("nothing was answered for %.2f s: %+v", stall, rep.Warnings)
+	}
+	h.nothingLeft()
+}
