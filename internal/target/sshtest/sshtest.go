@@ -68,6 +68,13 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 		fmt.Sprintf("Port %d", s.Port), "ListenAddress 127.0.0.1", "HostKey " + s.path("host"), "PidFile none", "AuthorizedKeysFile " + s.path("authorized_keys"),
 		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "UseDNS no",
 	}, lines...)
+	// bash reads the user's .bashrc for every command that comes over ssh. What somebody has in there, such as a manager of Python versions that starts
+	// sixty processes and waits for a lock, is no part of any test. Users that a test makes keep their home.
+	home := s.path("home")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config = append(config, "Match User "+myself(), " SetEnv HOME="+home)
 	s.write(t, "sshd_config", strings.Join(config, "\n")+"\n", 0o644)
 	hostKey, err := os.ReadFile(s.path("host.pub"))
 	if err != nil {
@@ -150,14 +157,17 @@ func (s *Server) Log() string {
 // Options reach the server as a user; empty for the one who runs the test.
 func (s *Server) Options(name string) target.SSHOptions {
 	if name == "" {
-		u, err := user.Current()
-		if err != nil {
-			name = "root"
-		} else {
-			name = u.Username
-		}
+		name = myself()
 	}
 	return target.SSHOptions{Name: "ssh://under-test", Destination: name + "@127.0.0.1", Args: s.Args}
+}
+
+// myself is the user who runs the test.
+func myself() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "root"
 }
 
 func freePort(t *testing.T) int {
