@@ -243,7 +243,7 @@ func TestScriptedCommandDies(t *testing.T) {
 		benchmarks(d.machine, nil)
 		d.machine.AtLoad("bench --count", 2, func(e *scripted.Event) { e.After(2*time.Second, func() { d.note("a load") }) })
 		l.run(l.benches()...).ends(0)
-		left := d.all[0]
+		left := d.noted()[0]
 		left.back()
 		d.after(left, "restore").ends(0).says("ended its load", "removed /srv/headroom-", "go on with: headroom run --resume")
 		l.atRest("db1")

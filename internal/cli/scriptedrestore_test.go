@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,11 +26,21 @@ type death struct {
 type deaths struct {
 	*scriptedLab
 	machine *scripted.Machine
+	mu      sync.Mutex // of all: some are noted by the clock
 	all     []death
+}
+
+// noted are those that were taken down.
+func (d *deaths) noted() []death {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.all)
 }
 
 // note takes down what a death at this moment would leave.
 func (d *deaths) note(at string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	store := filepath.Join(d.dir, fmt.Sprint("left", len(d.all)))
 	if err := os.CopyFS(store, os.DirFS(filepath.Join(d.dir, "store"))); err != nil {
 		d.Errorf("at %s: %v", at, err)
@@ -66,7 +77,7 @@ func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,256", "--blocks", "1", "--seed", "1").ends(0)
 		l.steps = nil
 		var between, loads, resumed int
-		for i, left := range d.all {
+		for i, left := range d.noted() {
 			left.back()
 			changed := d.machine.Get(readAhead) != "128"
 			if strings.HasPrefix(left.at, "change ") && !changed {
@@ -92,8 +103,8 @@ func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 				d.nothingIsLeft(left)
 			}
 		}
-		if len(d.all) < 20 || between < 2 || loads != 1 || resumed < 2 {
-			t.Errorf("it died %d times: %d between what is recorded and what is set, %d at a load; it went on %d times", len(d.all), between, loads, resumed)
+		if len(d.noted()) < 20 || between < 2 || loads != 1 || resumed < 2 {
+			t.Errorf("it died %d times: %d between what is recorded and what is set, %d at a load; it went on %d times", len(d.noted()), between, loads, resumed)
 		}
 	})
 }
@@ -105,7 +116,7 @@ func TestScriptedLeftOnAnotherMachine(t *testing.T) {
 		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
 		suite := l.file("suite.yaml", oneLoad)
 		l.run("ablate", suite, "/srv", "--on", "scripted://db1", "--setting", "sysctl:vm.swappiness=1", "--setting", "queue:read_ahead_kb=16", "--blocks", "1", "--seed", "2").ends(0)
-		left := d.all[0]
+		left := d.noted()[0]
 		left.back()
 		if d.machine.Get(swappiness) == "60" && d.machine.Get(readAhead) == "128" {
 			t.Fatal("no setting was changed when it died")
@@ -129,7 +140,7 @@ func TestScriptedForeignChangeAfterADeath(t *testing.T) {
 		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
 		d.machine.AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, func() { d.note("a load") }) })
 		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "sysctl:vm.swappiness=1,10", "--blocks", "1", "--seed", "1").ends(0)
-		left := d.all[0]
+		left := d.noted()[0]
 		left.back()
 		d.machine.Set(swappiness, "77")
 		d.after(left, "restore").ends(4).says(`is "77" now: somebody else has changed it`)
@@ -218,7 +229,7 @@ func TestScriptedRealHostIsLeft(t *testing.T) {
 		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "1",
 			"--seed", "1").ends(0)
 		l.steps = nil
-		for _, left := range d.all {
+		for _, left := range d.noted() {
 			left.back()
 			runs := d.machine.Get("/proc/cmdline")
 			if runs == ownCmdline {
@@ -234,8 +245,8 @@ func TestScriptedRealHostIsLeft(t *testing.T) {
 			d.after(left, "restore").ends(0).says("nothing was left behind")
 			d.nothingIsLeft(left)
 		}
-		if len(d.all) != 4 {
-			t.Errorf("it died %d times", len(d.all))
+		if n := len(d.noted()); n != 4 {
+			t.Errorf("it died %d times", n)
 		}
 	})
 }
