@@ -73,14 +73,14 @@ func (h twoHosts) setUp() string {
 }
 
 // ladderOfTwo climbs to two ports of 40 and 20 Mbit/s, each rung for some seconds.
-func ladderOfTwo(t *testing.T, seconds int) (h twoHosts, before string, begin func(addresses ...string) *exec.Cmd) {
+func ladderOfTwo(t *testing.T) (h twoHosts, before string, begin func(seconds int, addresses ...string) *exec.Cmd) {
 	t.Helper()
 	h = newPorts(t, 40, port{"198.18.8.1", 40}, port{"198.18.8.2", 20})
 	before = h.setUp()
 	if !strings.Contains(before, "198.18.8.2/32") || !strings.Contains(before, "htb") || strings.Contains(before, "/proc/net/tcp") {
 		t.Fatalf("the hosts are not set up, or somebody listens on them:\n%s", before)
 	}
-	return h, before, func(addresses ...string) *exec.Cmd {
+	return h, before, func(seconds int, addresses ...string) *exec.Cmd {
 		args := []string{"ladder", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--set", fmt.Sprintf("time=%ds", seconds), "--set", "omit=0s", "--set", "parallel=2", "--passes", "2", "--alpha", "0.5",
 			"--direction", "send", "--seed", "4"}
 		for _, a := range addresses {
@@ -104,8 +104,8 @@ func (h twoHosts) asBefore(when, before string) {
 // together is counted over whole seconds of all, of which so short a test may have none.
 func TestALadderOfANetworkStoppedNamesWhatIsPlanted(t *testing.T) {
 	t.Parallel()
-	h, before, begin := ladderOfTwo(t, 2)
-	stopped := begin("198.18.8.1", "198.18.8.2")
+	h, before, begin := ladderOfTwo(t)
+	stopped := begin(2, "198.18.8.1", "198.18.8.2")
 	h.begun(stopped, `(?m)^2/\d+ `)
 	if code := h.stopped(stopped, syscall.SIGINT); code != 130 {
 		t.Errorf("stopped: %d", code)
@@ -143,23 +143,26 @@ func TestALadderOfANetworkStoppedNamesWhatIsPlanted(t *testing.T) {
 // Whichever of its rungs a ladder of a network is killed on, and when it fails, the hosts are as they were once it was looked after.
 func TestALadderOfANetworkKilled(t *testing.T) {
 	t.Parallel()
-	h, before, begin := ladderOfTwo(t, 6) // so that a test is still going on when it is looked at
-	// On the first of its rungs, and on one that comes after another.
-	for _, until := range []string{`(?m)loopback`, `(?m)^1/\d+ `} {
-		killed := begin("198.18.8.1", "198.18.8.2")
-		h.begun(killed, until)
+	h, before, begin := ladderOfTwo(t)
+	// On the first of its rungs, and on one that comes after another. A test goes on for long enough to be seen on any machine.
+	for _, c := range []struct {
+		until   string
+		seconds int
+	}{{`(?m)loopback`, 60}, {`(?m)^1/\d+ `, 12}} {
+		killed := begin(c.seconds, "198.18.8.1", "198.18.8.2")
+		h.begun(killed, c.until)
 		h.stopped(killed, syscall.SIGKILL)
 		if len(h.running()) == 0 {
-			t.Errorf("killed at %s: nothing was left to be mended", until)
+			t.Errorf("killed at %s: nothing was left to be mended", c.until)
 		}
 		if out, err := h.command("restore").CombinedOutput(); err != nil || !strings.Contains(string(out), "headroom ladder --resume") {
 			t.Errorf("restore: %v\n%s", err, out)
 		}
-		h.asBefore("killed at "+until, before)
+		h.asBefore("killed at "+c.until, before)
 	}
 
 	// The first address can be listened on, and the second is nobody's.
-	out, err := begin("198.18.8.1", "198.18.8.9").CombinedOutput()
+	out, err := begin(2, "198.18.8.1", "198.18.8.9").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "iperf3 can't listen on 198.18.8.9") {
 		t.Errorf("%v\n%s", err, out)
 	}
