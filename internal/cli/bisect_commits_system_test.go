@@ -70,7 +70,7 @@ func newHistory(t *testing.T, commits, slow int, faults map[int]fault, build str
 		t.Fatal(err)
 	}
 	h.git("init", "-q", "-b", "main")
-	h.file("Makefile", "bench: bench.c\n\t@echo begin $$(basename $$PWD) >> "+h.log+build+"\n\t@gcc -O1 -o bench bench.c || { echo failed $$(basename $$PWD) >> "+h.log+"; exit 1; }\n\t@echo end $$(basename $$PWD) >> "+h.log+"\n")
+	h.file("Makefile", "bench: bench.c\n\t@echo begin $$(basename $$PWD) >> "+h.log+strings.ReplaceAll(build, "LOG", h.log)+"\n\t@gcc -O1 -o bench bench.c || { echo failed $$(basename $$PWD) >> "+h.log+"; exit 1; }\n\t@echo end $$(basename $$PWD) >> "+h.log+"\n")
 	for i := range commits {
 		text, took := "", 50
 		if i >= slow {
@@ -275,7 +275,8 @@ func TestAnEndThatDoesNotBuild(t *testing.T) {
 func TestAKilledSearchAmongCommitsGoesOn(t *testing.T) {
 	t.Parallel()
 	faults := map[int]fault{11: unbuildable, 12: unbuildable, 8: crashing}
-	h := newHistory(t, 24, 17, faults, "; sleep 0.4")
+	// The first build of each commit does not end by itself, so that each is killed in its midst, however fast or slow the machine is.
+	h := newHistory(t, 24, 17, faults, "; if mkdir LOG.$$(basename $$PWD) 2>/dev/null; then sleep 1000; fi")
 	before := h.state()
 	v, arguments := h.searcher()
 	killed := map[string]int{}
@@ -343,7 +344,8 @@ func (h *commitHistory) nextBuild(killed map[string]int, ended chan error) (stri
 		case <-time.After(20 * time.Millisecond):
 		}
 		for hash, n := range h.builds()["begin"] {
-			if n == 1 && killed[hash] == 0 && h.builds()["end"][hash]+h.builds()["failed"][hash] == 0 {
+			// Its folder says that it has come to where it stays.
+			if _, err := os.Stat(h.log + "." + hash); err == nil && n == 1 && killed[hash] == 0 {
 				return hash, nil
 			}
 		}

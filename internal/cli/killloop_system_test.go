@@ -94,9 +94,11 @@ type tallied struct {
 	total, ended            int
 	changed, loaded, placed int
 	failures                int
-	// whole is how long each command takes when nobody kills it, as last seen; step is the next one to kill it at.
-	whole map[string]time.Duration
-	step  map[string]int
+	// whole is how long each command takes when nobody kills it, as last seen; step is the next one to kill it at, stride from one to the next: few
+	// kills are spread over all of the way.
+	whole  map[string]time.Duration
+	step   map[string]int
+	stride int
 }
 
 type killWorker struct {
@@ -132,7 +134,10 @@ func TestKilledOverAndOver(t *testing.T) {
 	if len(again) > 0 {
 		workers = 1
 	}
-	all := &tallied{kills: map[string]int{}, whole: map[string]time.Duration{}, step: map[string]int{}}
+	all := &tallied{kills: map[string]int{}, whole: map[string]time.Duration{}, step: map[string]int{}, stride: 1}
+	if kills < 1000 {
+		all.stride = 11
+	}
 	base := t.TempDir()
 	began := time.Now()
 	var rounds atomic.Int64
@@ -296,7 +301,7 @@ func (w *killWorker) next(random *rand.Rand, name string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if random.IntN(2) == 0 {
-		a.step[name]++
+		a.step[name] += a.stride
 		return strconv.Itoa(a.step[name])
 	}
 	whole := cmp.Or(a.whole[name], 3*time.Second)

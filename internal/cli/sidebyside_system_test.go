@@ -29,7 +29,7 @@ func await(t *testing.T, what string, so func() bool) {
 		if time.Now().After(end) {
 			t.Fatal("it never came to this: " + what)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // looking through all processes is work, too
 	}
 }
 
