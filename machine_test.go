@@ -19,8 +19,6 @@ import (
 func still() map[string]string {
 	const network, disk, cluster = "rates over links of a known rate", "what an event did to a rate, with a clock beside", "rates of pods"
 	return map[string]string{
-		"internal/cli/events_system_test.go":      disk,
-		"internal/cli/net_ports_system_test.go":   network,
 		"internal/cli/net_system_test.go":         network,
 		"internal/cli/netrdma_guest_test.go":      network,
 		"internal/cli/netrequests_system_test.go": network,
@@ -34,6 +32,8 @@ func fine() map[string]string {
 	return map[string]string{
 		"internal/cli/commands_system_test.go TestSuitePgbench":                              "no transaction takes longer than all of them",
 		"internal/cli/netfactors_system_test.go TestAnAblationOfANetworkIsPutBackOnBothEnds": "no machine sends more than the window lets through",
+		"internal/cli/scriptedlive_test.go TestScriptedLiveBudget":                           "the clock of a bubble, by which loads are exact",
+		"internal/cli/scriptedlost_test.go TestScriptedLoadBySizeHangs":                      "the clock of a bubble, by which loads are exact",
 		"internal/cli/severaltargets_system_test.go TestSeveralTargetsAreMeasuredTogether":   "a rate and its own values by the second",
 		"internal/load/fio/fio_system_test.go TestArgvOnRealFio":                             "a limit of rate that fio keeps to, and two accounts of one run",
 	}

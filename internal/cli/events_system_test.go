@@ -421,7 +421,7 @@ func TestEventThatFails(t *testing.T) {
 	if err := os.WriteFile(v.suite, []byte(frozenSuite(11)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := v.command("run", v.suite, inMemory(t), "--size", "16m", "--event", "5s: sh "+filepath.Join(t.TempDir(), "missing.sh"), "--undo", "true").CombinedOutput()
+	out, err := v.command("run", v.suite, mountedInMemory(t), "--size", "16m", "--event", "5s: sh "+filepath.Join(t.TempDir(), "missing.sh"), "--undo", "true").CombinedOutput()
 	if err == nil || !bytes.Contains(out, []byte("event-failed")) {
 		t.Errorf("an event that fails: %v\n%s", err, out)
 	}
@@ -501,7 +501,7 @@ func TestEventSetsAFactor(t *testing.T) {
 	if err := os.WriteFile(h.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	killed := h.command("run", h.suite, inMemory(t), "--on", "ssh://net-a", "--size", "16m", "--event", fmt.Sprintf("%ds: sysctl:net.ipv4.tcp_fin_timeout=%s", early, other), "--event", fmt.Sprintf("%ds: undo", early+1))
+	killed := h.command("run", h.suite, mountedInMemory(t), "--on", "ssh://net-a", "--size", "16m", "--event", fmt.Sprintf("%ds: sysctl:net.ipv4.tcp_fin_timeout=%s", early, other), "--event", fmt.Sprintf("%ds: undo", early+1))
 	var said bytes.Buffer
 	killed.Stderr = &said
 	if err := killed.Start(); err != nil {
@@ -572,13 +572,13 @@ func frozenSuite(seconds int) string {
 // freezable is where a file system of the test's own is mounted, which thaws before it is unmounted.
 func freezable(t *testing.T) string {
 	t.Helper()
-	mount := inMemory(t)
+	mount := mountedInMemory(t)
 	t.Cleanup(func() { _ = exec.Command("fsfreeze", "--unfreeze", mount).Run() })
 	return mount
 }
 
-// inMemory is where a file system is mounted that lies in memory: whatever else writes to this machine's disk, it is as fast as ever.
-func inMemory(t *testing.T) string {
+// mountedInMemory is where a file system is mounted that lies in memory: whatever else writes to this machine's disk, it is as fast as ever.
+func mountedInMemory(t *testing.T) string {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("mounting needs root")

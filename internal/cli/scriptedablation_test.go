@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -62,10 +64,16 @@ func (l *scriptedLab) asFound(name string) {
 			l.Errorf("%s of %s is %s, and was found %s", file, name, now, want)
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(l.dir, "store", "changes", "*")); err != nil || len(left) > 0 {
+	l.noJournals(filepath.Join(l.dir, "store"))
+	l.atRest(name)
+}
+
+// noJournals fails the test when a store has one of changes or of boots.
+func (l *scriptedLab) noJournals(store string) {
+	l.Helper()
+	if left, err := os.ReadDir(filepath.Join(store, "changes")); err != nil && !errors.Is(err, fs.ErrNotExist) || len(left) != 0 {
 		l.Errorf("journals are left: %v, %v", left, err)
 	}
-	l.atRest(name)
 }
 
 // document reads what a command prints as JSON.

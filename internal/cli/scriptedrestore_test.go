@@ -59,9 +59,7 @@ func (d *deaths) after(left death, args ...string) scriptedOutcome {
 func (d *deaths) nothingIsLeft(left death) {
 	d.Helper()
 	d.asFound(d.machine.Name)
-	if names, err := filepath.Glob(filepath.Join(left.store, "changes", "*")); err != nil || len(names) > 0 {
-		d.Errorf("at %s: journals are left: %v, %v", left.at, names, err)
-	}
+	d.noJournals(left.store)
 }
 
 // Whatever step an experiment dies at, restore puts all back, and a second one finds nothing; and the experiment goes on.
