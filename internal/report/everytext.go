@@ -14,6 +14,9 @@ func everyText[T any](v T, clean func(string) string, but ...string) T {
 	return c.copy(reflect.ValueOf(&v).Elem()).Interface().(T)
 }
 
+// mapKeys stands for the keys of all maps among the names of what is left as it is.
+const mapKeys = "keys of maps"
+
 type cleaner struct {
 	clean func(string) string
 	but   []string
@@ -52,7 +55,11 @@ func (c cleaner) copy(v reflect.Value) reflect.Value {
 			out.Set(reflect.MakeMapWithSize(t, v.Len()))
 		}
 		for _, key := range v.MapKeys() {
-			out.SetMapIndex(c.copy(key), c.copy(v.MapIndex(key)))
+			name := key
+			if !slices.Contains(c.but, mapKeys) {
+				name = c.copy(key)
+			}
+			out.SetMapIndex(name, c.copy(v.MapIndex(key)))
 		}
 	case reflect.Struct:
 		for i := range t.NumField() {

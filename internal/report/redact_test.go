@@ -95,3 +95,18 @@ func TestRedactReachesEveryText(t *testing.T) {
 		t.Errorf("the run that was given was changed: %d texts are left", len(again))
 	}
 }
+
+// Where a host is called as its role is, its role is still told: factors begin with it.
+func TestRedactKeepsRolesOfExperiments(t *testing.T) {
+	const factor = "server:sysctl:net.core.rmem_max"
+	s := Summary{Experiment: &lab.Experiment{Factors: []lab.Varied{{Factor: factor, Levels: []string{"1", "2"}}}}}
+	s.Targets = []lab.RunTarget{{Role: "client"}, {Role: "server", Facts: []lab.Fact{{Key: "host.name", Value: "server"}}}}
+	s.Cells = []Cell{{Role: "server", Levels: map[string]string{factor: "1"}, Target: "ssh://server"}}
+	clean := redact(s, false)
+	if clean.Experiment.Factors[0].Factor != factor || clean.Cells[0].Levels[factor] != "1" || clean.Cells[0].Role != "server" {
+		t.Errorf("%+v, %+v", clean.Experiment, clean.Cells)
+	}
+	if strings.Contains(clean.Cells[0].Target, "server") {
+		t.Errorf("the host's name is in %s", clean.Cells[0].Target)
+	}
+}
