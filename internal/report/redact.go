@@ -9,15 +9,12 @@ import (
 	"headroom/internal/lab"
 )
 
-// identifying are the facts of a run by which it is known what names hardware and hosts. Addresses that tests of a network and mounts
-// were told are among them: those need not be found on a target.
-func identifying(targets []lab.RunTarget, e *lab.Experiment, network []lab.NetworkPair) []lab.Fact {
+// identifying are the facts of a run by which it is known what names hardware and hosts. The servers of mounts that are levels are
+// among them: only the first is found on a target.
+func identifying(targets []lab.RunTarget, e *lab.Experiment) []lab.Fact {
 	var all []lab.Fact
 	for _, t := range targets {
 		all = append(all, t.Facts...)
-	}
-	for _, pair := range network {
-		all = append(all, lab.Fact{Key: addressKey, Value: pair.Address})
 	}
 	if e == nil {
 		return all
@@ -54,7 +51,7 @@ func hashes() []string { return []string{"Commits.Good", "Commits.Bad", "Kernels
 // are told apart. Roles are hidden where they are names: a node of a cluster has its own. Where one machine is a client and another a server, roles
 // say what they do.
 func redact(s Summary, names bool) Summary {
-	known := identifying(s.Targets, s.Experiment, s.Network)
+	known := identifying(s.Targets, s.Experiment)
 	if names {
 		known = slices.DeleteFunc(known, func(f lab.Fact) bool {
 			return slices.ContainsFunc(s.Targets, func(t lab.RunTarget) bool { return named(f, t.Role) })

@@ -10,7 +10,7 @@ import (
 // Redacted is a run with several arms and its repetitions as an experiment's report reads them, without what names one piece of
 // hardware or one host in any text. The facts stay: ceilings are made of them.
 func Redacted(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (lab.Run, iter.Seq2[lab.Repetition, error]) {
-	clean := facts.NewRedactor(identifying(run.Targets, run.Experiment, run.Network)).Text
+	clean := facts.NewRedactor(identifying(run.Targets, run.Experiment)).Text
 	but := append(hashes(), roles()...)
 	of := run.Targets
 	run.Targets = make([]lab.RunTarget, len(of))
