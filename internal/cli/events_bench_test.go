@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -19,6 +21,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
+	"headroom/internal/report"
 	"headroom/internal/store"
 	"headroom/internal/target/sshtest"
 )
@@ -153,4 +156,37 @@ func TestADownLinkUponRequestsByHand(t *testing.T) {
 		t.Errorf("nothing was answered for %.2f s: %+v", stall, rep.Warnings)
 	}
 	h.nothingLeft()
+}
+
+// An event that comes upon two pairs at once is carried out once, and each of them says what it did to it. Each is held to a rate for which either
+// link has room for both: what two unlimited connections share out between them is chance, and may be another after the event, so that one of them is
+// never "back".
+func TestEventComesUponAllPairs(t *testing.T) {
+	t.Parallel()
+	p := newTwoPaths(t, 40)
+	cmd := p.net(early+10, "--pairs", "2", "--set", "bitrate=8m", "--event", fmt.Sprintf("%ds: sh %s", early, p.cut), "--event-for", "3s", "--json")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, &stderr, out)
+	}
+	var s report.Summary
+	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 2 || s.Events.Loads[0].Cell == s.Events.Loads[1].Cell {
+		t.Fatalf("%v\n%.3000s", err, out)
+	}
+	for _, load := range s.Events.Loads {
+		f, h := load.Findings[0], load.Happened[0]
+		if f.Unknown != "" || h.Failed != "" || h.Undone <= h.At || !f.Event.Dip || f.Recovery == nil || f.Stall < goesOver/2 {
+			t.Errorf("%s: %+v, %+v", load.Cell, f, h)
+		}
+	}
+	if text, err := os.ReadFile(p.mark("times")); err != nil || string(text) != "cut\n" {
+		t.Errorf("it was cut: %q, %v", text, err)
+	}
+	out, err = p.command("show", s.ID).Output()
+	if err != nil || !strings.Contains(string(out), "pair-1") || !strings.Contains(string(out), "pair-2") || strings.Count(string(out), "Event: ") != 2 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	p.nothingChanged()
 }

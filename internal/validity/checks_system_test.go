@@ -245,16 +245,6 @@ func TestSyncEngine(t *testing.T) {
 	expect(t, b.fio(name, "iodepth", "32", "ioengine", "libaio", "direct", "0"), "buffered-async", true)
 }
 
-func TestGeneratorBound(t *testing.T) {
-	t.Parallel()
-	b := onLoop(t, "rw")
-	expect(t, b.fio("", "ioengine", "null", "direct", "-", "size", "1g"), "generator-bound", true)
-	limited := b.fio(b.place.Path, "rate_iops", "200")
-	expect(t, limited, "generator-bound", false)
-	expect(t, limited, "rate-limited", true)
-	expect(t, b.fio(b.place.Path, "rate_iops", "100000000"), "rate-not-reached", true)
-}
-
 func TestTmpfs(t *testing.T) {
 	t.Parallel()
 	folder, err := os.MkdirTemp("/dev/shm", "headroom-validity")
