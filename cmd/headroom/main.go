@@ -20,5 +20,6 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(cli.Run(context.Background(), cli.Surroundings{
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version, Signals: signals, Exit: os.Exit,
+		Footprint: new(cli.Footprint),
 	}))
 }

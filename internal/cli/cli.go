@@ -41,11 +41,13 @@ type Surroundings struct {
 	Kinds []TargetKind
 	// AtStep is called before each step of saving a run; tests end the process there. Nil in the real program.
 	AtStep func(string)
+	// Footprint bounds the memory of the process; nil where headroom does not have it to itself.
+	Footprint *Footprint
 }
 
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, s Surroundings) int {
-	giveBackProgram() // libraries that most commands never use set themselves up when a program starts
+	s.Footprint.giveBackProgram() // libraries that most commands never use set themselves up when a program starts
 	p := &program{Surroundings: s, key: visible.NewKey(), unshown: s.Stdout}
 	out, said := p.key.Writer(s.Stdout), p.key.Writer(s.Stderr)
 	p.Stdout, p.Stderr = over(out, s.Stdout), over(said, s.Stderr)

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		os.Exit(Run(context.Background(), Surroundings{
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test", AtStep: dier(),
-			Signals: signals, Exit: os.Exit,
+			Signals: signals, Exit: os.Exit, Footprint: new(Footprint),
 		}))
 	}
 	testscript.Main(m, map[string]func(){"headroom": headroom, pluginFile: headroom, completionFile: headroom})

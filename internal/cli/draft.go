@@ -81,7 +81,7 @@ func (m *measurement) draftOn(su suite.Suite, place lab.Place) error {
 
 // ready secures the place of a drafted run, and takes down the machine as it is.
 func (m *measurement) ready(ctx context.Context) error {
-	defer frugally()()
+	defer m.Footprint.frugally()()
 	var err error
 	if !m.options.dryRun {
 		err = m.requireFio(ctx)

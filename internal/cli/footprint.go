@@ -7,19 +7,66 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
+// Footprint keeps the memory of headroom's process small: what it takes is taken from the machine under test. It is of the whole process, and
+// belongs to main; nil, as in tests of which many share a process, leaves the process as it is.
+type Footprint struct {
+	mu     sync.Mutex
+	frugal int // that want little garbage, of targets that are looked at side by side
+	usual  int // percent of garbage otherwise
+}
+
+// frugally makes little garbage from here on, until the function it returns is called. Not while loads run: to collect so often takes
+// processor time, which they feel more.
+func (f *Footprint) frugally() (restore func()) {
+	if f == nil {
+		return func() {}
+	}
+	const percent = 10 // of garbage beside what lives; the default is as much again
+	f.mu.Lock()
+	if f.frugal == 0 {
+		f.usual = debug.SetGCPercent(percent)
+	}
+	f.frugal++
+	f.mu.Unlock()
+	f.giveBack()
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.frugal--
+		if f.frugal == 0 {
+			debug.SetGCPercent(f.usual)
+		}
+	}
+}
+
+// rarely lets garbage grow to three times what lives, though not beyond a limit in bytes in all, until the function it returns is called.
+func (f *Footprint) rarely(limit int64) (restore func()) {
+	if f == nil {
+		return func() {}
+	}
+	percent, before := debug.SetGCPercent(300), debug.SetMemoryLimit(limit)
+	return func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(before) }
+}
+
 // giveBack returns to the machine under test the memory that headroom does not need now: garbage, and the pages of its own program that
 // starting up has mapped. What is still needed of the program is mapped again when it is next touched.
-func giveBack() {
-	debug.FreeOSMemory()
-	giveBackProgram()
+func (f *Footprint) giveBack() {
+	if f != nil {
+		debug.FreeOSMemory()
+		f.giveBackProgram()
+	}
 }
 
 // giveBackProgram is giveBack without looking for garbage, which takes memory itself.
-func giveBackProgram() {
+func (f *Footprint) giveBackProgram() {
+	if f == nil {
+		return
+	}
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return // it costs memory and nothing else

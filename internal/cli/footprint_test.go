@@ -1,6 +1,9 @@
 package cli
 
-import "testing"
+import (
+	"runtime/debug"
+	"testing"
+)
 
 func TestOnlyWhatNobodyCanWriteIsGivenBack(t *testing.T) {
 	const program = "/usr/local/bin/headroom"
@@ -18,7 +21,24 @@ func TestOnlyWhatNobodyCanWriteIsGivenBack(t *testing.T) {
 			t.Errorf("%q: %x, %x, %v", line, from, size, ok)
 		}
 	}
-	giveBack() // and go on
+	new(Footprint).giveBack() // and go on
+}
+
+// Targets are looked at side by side, and the first is not the last to end.
+func TestFrugalOnesThatOverlap(t *testing.T) {
+	usual := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(usual)
+	var f Footprint
+	first := f.frugally()
+	second := f.frugally()
+	first()
+	if now := debug.SetGCPercent(10); now != 10 {
+		t.Errorf("one is at work still, and garbage grows to %d%%", now)
+	}
+	second()
+	if now := debug.SetGCPercent(100); now != 100 {
+		t.Errorf("all have ended, and garbage grows to %d%%", now)
+	}
 }
 
 // A program that a linker has written into must keep those pages.

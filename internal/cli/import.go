@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +54,7 @@ headroom stages RUN sets them beside each other.`,
 			if err := p.tidy(c.Context(), s, here); err != nil {
 				return err
 			}
-			defer rarelyCollected(sources)()
+			defer p.Footprint.rarely(memoryFor(sources))()
 			return p.interruptible(c.Context(), func() error {
 				b, err := p.importFiles(c.Context(), s, sources, order, label)
 				if err != nil {
@@ -80,19 +79,18 @@ func importHelp() string {
 	return b.String()
 }
 
-// rarelyCollected lets garbage grow to three times what lives, though not beyond 40 MiB in all, until the function it returns is
-// called. Nearly all that an import allocates is garbage by the next file, and less than ten megabytes are in use: to collect as often
-// as usual takes a twelfth of the time; more seldom than this saves nothing, since fresh memory is not in the processor's cache.
-// A large file takes a few times its size, and must not have all the time go into finding that nothing can be given back.
-func rarelyCollected(sources []ingest.Source) (restore func()) {
+// memoryFor is the memory in bytes up to which garbage may grow while these are imported. Nearly all that an import allocates is garbage by
+// the next file, and less than ten megabytes are in use: to collect as often as usual takes a twelfth of the time; more seldom than 40 MiB
+// saves nothing, since fresh memory is not in the processor's cache. A large file takes a few times its size, and must not have all the
+// time go into finding that nothing can be given back.
+func memoryFor(sources []ingest.Source) int64 {
 	var largest int64
 	for _, s := range sources {
 		if info, err := os.Stat(s.Name); err == nil && info.Mode().IsRegular() {
 			largest = max(largest, info.Size())
 		}
 	}
-	percent, limit := debug.SetGCPercent(300), debug.SetMemoryLimit(40<<20+8*largest)
-	return func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) }
+	return 40<<20 + 8*largest
 }
 
 func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, label string) (*store.Bundle, error) {

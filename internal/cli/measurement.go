@@ -313,7 +313,7 @@ func (m *measurement) planned() int {
 // report prints the finished run, and where to look for a reason. Doctor is not asked here: the rules take more memory than all
 // of the measuring.
 func (m *measurement) report() error {
-	defer frugally()()
+	defer m.Footprint.frugally()()
 	b, err := m.store.Find(m.run.ID)
 	if err != nil {
 		return err

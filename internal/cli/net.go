@@ -464,7 +464,7 @@ func (n *network) planUpsets() error {
 
 // lookAtEnds takes down all machines as they are.
 func (n *network) lookAtEnds(ctx context.Context) error {
-	defer frugally()()
+	defer n.Footprint.frugally()()
 	for _, e := range n.ends {
 		if err := n.lookAt(ctx, e); err != nil {
 			return err

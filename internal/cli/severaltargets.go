@@ -127,7 +127,7 @@ func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions,
 	}
 	defer t.release()
 	if t.crowd() {
-		defer frugally()() // loads run elsewhere
+		defer p.Footprint.frugally()() // loads run elsewhere
 	}
 	var err error
 	if o.resume != "" {

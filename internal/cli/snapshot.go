@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -44,18 +43,9 @@ const elsewhereLimit = 5 * facts.SnapshotLimit
 // guestLimit is the same of a guest, which may be emulated beside others on a machine that has more to do.
 const guestLimit = 20 * facts.SnapshotLimit
 
-// frugally makes little garbage from here on, until the function it returns is called: what headroom takes is taken from the
-// machine that is measured. Not while loads run: to collect so often takes processor time, which they feel more.
-func frugally() (restore func()) {
-	const percent = 10 // of garbage beside what lives; the default is as much again
-	before := debug.SetGCPercent(percent)
-	giveBack()
-	return func() { debug.SetGCPercent(before) }
-}
-
 // putAside keeps the first snapshot in the bundle, and gives its memory back before a load starts.
 func (m *measurement) putAside(w *store.Writer) error {
-	defer frugally()()
+	defer m.Footprint.frugally()()
 	var err error
 	if !m.watched {
 		err = w.Facts(m.targetRole(), store.Before, m.before)
@@ -65,7 +55,7 @@ func (m *measurement) putAside(w *store.Writer) error {
 		m.server.before.Facts = nil
 	}
 	m.before.Facts = nil
-	giveBack()
+	m.Footprint.giveBack()
 	return err
 }
 
@@ -83,34 +73,34 @@ func (m *measurement) compareAfterwards(ctx context.Context, w *store.Writer) er
 
 // compareWithBefore takes the second snapshot of the run in b, and keeps it.
 func (m *measurement) compareWithBefore(ctx context.Context, b *store.Bundle, w *store.Writer) error {
-	defer frugally()()
+	defer m.Footprint.frugally()()
 	after, err := m.snapshot(ctx, m.target, m.place())
 	if err != nil {
 		return err
 	}
-	giveBack() // what reading took, before comparing and saving take theirs
+	m.Footprint.giveBack() // what reading took, before comparing and saving take theirs
 	if !m.reboots {
 		err = m.warnOfChanges(b, after)
 	}
 	if err != nil {
 		return err
 	}
-	giveBack()
+	m.Footprint.giveBack()
 	err = w.Facts(m.targetRole(), store.After, after)
 	after.Facts = nil
-	giveBack() // the report comes next
+	m.Footprint.giveBack() // the report comes next
 	return err
 }
 
 // compareWithFirstPart compares the machine of a resumed run with that of its first part; a reboot may lie between.
 func (m *measurement) compareWithFirstPart(ctx context.Context) error {
-	defer frugally()()
+	defer m.Footprint.frugally()()
 	now, err := m.snapshot(ctx, m.target, m.place())
 	if err != nil {
 		return err
 	}
 	err = m.warnOfChanges(m.resume, now)
-	giveBack()
+	m.Footprint.giveBack()
 	return err
 }
 
