@@ -131,8 +131,9 @@ setup: |
 
 	refuses("nobody could put it up again", "lose-port", "eth0")
 	routes := func() string {
-		// An address of IPv6 is tentative for a second or two.
-		lines := strings.Split(strings.ReplaceAll(run("sh", "-c", "/usr/sbin/ip -4 route show table all; /usr/sbin/ip -6 route show table all; /usr/sbin/ip -o address"), " tentative", ""), "\n")
+		// An address of IPv6 is tentative for a second or two, and has no route of its own until then. Source: RFC 4862, section 5.4.
+		run("sh", "-c", "while /usr/sbin/ip -o -6 address show tentative | grep fd00; do sleep 0.1; done")
+		lines := strings.Split(run("sh", "-c", "/usr/sbin/ip -4 route show table all; /usr/sbin/ip -6 route show table all; /usr/sbin/ip -o address"), "\n")
 		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, "fe80") || strings.Contains(l, "ff00") })
 		slices.Sort(lines)
 		return strings.Join(lines, "\n")
