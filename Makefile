@@ -16,7 +16,7 @@ run: build ## measure a scratch directory for a minute, print the table, write t
 	$(BINARY) run quick build/scratch
 	$(BINARY) report last --output build/report.html
 
-test: ## everything that can be tested on this machine in forty minutes or so
+test: ## everything that can be tested on this machine in a quarter of an hour
 	@scripts/test
 
 build: ## one static binary, build/headroom
