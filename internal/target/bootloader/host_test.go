@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"headroom/internal/lab"
@@ -31,9 +32,9 @@ func hosts() map[string]func(t *testing.T, s *standIn) {
 	}
 }
 
-// quick are options for a host that comes back at once, hopeless ones for a host that never does.
+// quick are options for a host that comes back at once, hopeless ones for a host that never does, in a bubble, whose clock takes no time.
 func quick() Options    { return Options{Limit: time.Minute, Pause: time.Millisecond} }
-func hopeless() Options { return Options{Limit: 50 * time.Millisecond, Pause: time.Millisecond} }
+func hopeless() Options { return Options{Limit: time.Minute, Pause: time.Second} }
 
 func newHost(t *testing.T, s *standIn, o Options) *Host {
 	t.Helper()
@@ -133,6 +134,10 @@ func TestAHostBootsOnceAndReturns(t *testing.T) {
 
 // A host that hangs with the new arguments is started by its power switch, and then mended from the record alone.
 func TestAHostThatHangsReturnsAtThePowerCycle(t *testing.T) {
+	synctest.Test(t, testAHostThatHangsReturnsAtThePowerCycle)
+}
+
+func testAHostThatHangsReturnsAtThePowerCycle(t *testing.T) {
 	for fixture, prepare := range hosts() {
 		s := newStandIn(t, fixture)
 		prepare(t, s)
@@ -164,7 +169,9 @@ func TestAHostThatHangsReturnsAtThePowerCycle(t *testing.T) {
 }
 
 // The connection is cut at each command in turn, as by a crash; the record mends what is left.
-func TestACutAnywhereIsMended(t *testing.T) {
+func TestACutAnywhereIsMended(t *testing.T) { synctest.Test(t, testACutAnywhereIsMended) }
+
+func testACutAnywhereIsMended(t *testing.T) {
 	for fixture, prepare := range hosts() {
 		cuts := 0
 		for at := 1; ; at++ {
@@ -201,7 +208,9 @@ func TestACutAnywhereIsMended(t *testing.T) {
 	}
 }
 
-func TestTheEndsOfABoot(t *testing.T) {
+func TestTheEndsOfABoot(t *testing.T) { synctest.Test(t, testTheEndsOfABoot) }
+
+func testTheEndsOfABoot(t *testing.T) {
 	spec := target.BootSpec{Arguments: []string{"mitigations=off"}, Without: []string{"quiet"}}
 	for name, c := range map[string]struct {
 		odd  func(s *standIn)
@@ -229,10 +238,7 @@ func TestTheEndsOfABoot(t *testing.T) {
 		}, spec, "somebody else has chosen", lab.Refused},
 	} {
 		s := newStandIn(t, "debian-12")
-		o := quick()
-		if name == "stays up" {
-			o = hopeless()
-		}
+		o := hopeless()
 		h := newHost(t, s, o)
 		c.odd(s)
 		found := disks(t, s)
@@ -352,7 +358,9 @@ func TestThisMachineIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnExperimentIsGoneOnWith(t *testing.T) {
+func TestAnExperimentIsGoneOnWith(t *testing.T) { synctest.Test(t, testAnExperimentIsGoneOnWith) }
+
+func testAnExperimentIsGoneOnWith(t *testing.T) {
 	s := newStandIn(t, "debian-12")
 	found := disks(t, s)
 	var kept Record

@@ -155,7 +155,7 @@ func TestTalosInstallsItsOwnImageAgain(t *testing.T) {
 
 func TestTalosThatFails(t *testing.T) {
 	dir := talosStandIn(t, "v1.10.3", "false")
-	n := newTalos(t, hopeless())
+	n := newTalos(t, quick())
 	err := n.Boot(t.Context(), target.BootSpec{Kernel: "registry/missing:v1", Arguments: []string{"audit=0"}})
 	if err == nil || !strings.Contains(err.Error(), "can't start the machine anew") || lookAt(t, dir, "patch") != "" {
 		t.Errorf("%v, left in the configuration: %q", err, lookAt(t, dir, "patch"))
