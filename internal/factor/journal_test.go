@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -419,24 +417,6 @@ func TestAJournalIsMadeWhileOthersLook(t *testing.T) {
 	}
 	cancel()
 	looking.Wait()
-}
-
-// A killed process can leave its lock to a child for a moment; that is no owner.
-func TestALockThatOutlivesItsProcessIsAwaited(t *testing.T) {
-	b := newBench(t)
-	j := b.journal()
-	b.must(j.Change(t.Context(), b.setting("a", "old"), "new"))
-	gone := exec.Command("true")
-	b.must(gone.Run())
-	text, err := os.ReadFile(j.path)
-	b.must(err)
-	changed := strings.Replace(string(text), fmt.Sprintf(`"process":%d`, os.Getpid()), fmt.Sprintf(`"process":%d`, gone.Process.Pid), 1)
-	b.must(os.WriteFile(j.path, []byte(changed), 0o644))
-	time.AfterFunc(50*time.Millisecond, func() { abandon(j) })
-	next := b.reload()
-	b.must(next.Undo(t.Context()))
-	b.holds("a", "old")
-	b.must(next.Close())
 }
 
 type renamed struct{ target.Target }

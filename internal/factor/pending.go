@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -49,7 +48,7 @@ func Pending(dir string, trust func(name string) error) ([]Left, error) {
 		switch {
 		case unfinished:
 			errs = append(errs, removeUnfinished(path))
-		case !inUse(path):
+		case !safepath.Locked(path):
 			j, err := read(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // its process has undone it all meanwhile
@@ -82,24 +81,6 @@ func removeUnfinished(path string) error {
 	}
 	return os.Remove(path)
 }
-
-// inUse says whether a living process holds a journal. The lock of one that was killed just now can still be held for a moment, by a
-// child that it had begun to start and that has not closed its files yet; it lets go when it does.
-func inUse(path string) bool {
-	for end := time.Now().Add(lockLinger); ; time.Sleep(writersPause) {
-		if !safepath.Locked(path) {
-			return false
-		}
-		j, err := read(path)
-		if err != nil || time.Now().After(end) || !errors.Is(unix.Kill(j.head.Process, 0), unix.ESRCH) {
-			return true
-		}
-	}
-}
-
-// lockLinger is how long the lock of a dead process is waited for: much longer than it takes to start a program. Where the process
-// lives in another container it can't be seen, and its lock is believed in the end.
-const lockLinger = 5 * time.Second
 
 // Load takes up a journal that was left, to undo it on its target. A journal that another process works on is refused.
 func Load(path string, t target.Target) (*Journal, error) {

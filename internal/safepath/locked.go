@@ -2,17 +2,78 @@ package safepath
 
 import (
 	"os"
+	"strconv"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Locked says whether a process holds a file or folder for itself (flock(2)). It waits for nothing: what somebody else has put under
+// Locked says whether a process holds a file or folder for itself (flock(2)). It does not wait for one: what somebody else has put under
 // the name could be a pipe.
+//
+// A process that is killed while it starts another one leaves its lock to that one, which gives it up when it becomes the other program: within
+// a moment, or much later on a machine that has more to do. Nobody is at work then, and whoever looks right after the kill waits for it.
 func Locked(name string) bool {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+	for end := time.Now().Add(inheritedLimit); unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil; time.Sleep(inheritedPause) {
+		if !leftByTheDead(f) || time.Now().After(end) {
+			return true
+		}
+	}
+	return false
+}
+
+// How long a lock that was left is waited for, and how often it is looked at.
+const (
+	inheritedLimit = 10 * time.Second
+	inheritedPause = 10 * time.Millisecond
+)
+
+// leftByTheDead says that a file is locked, and that none of the processes that locked it is alive.
+func leftByTheDead(f *os.File) bool {
+	var st unix.Stat_t
+	locks, err := os.ReadFile("/proc/locks")
+	if err != nil || unix.Fstat(int(f.Fd()), &st) != nil {
+		return false
+	}
+	found := false
+	for line := range strings.Lines(string(locks)) {
+		pid, inode, ok := flockOf(line)
+		if !ok || inode != st.Ino {
+			continue
+		}
+		// A number of 0 or below is a process of another namespace. One that runs may have the number of one that died, which is no harm.
+		if pid < 1 || unix.Kill(pid, 0) != unix.ESRCH {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// flockOf reads who took a lock of a whole file, and the file's number, from a line of /proc/locks. The device is not looked at: some file systems
+// show another one than stat(2) does.
+//
+//	1: FLOCK  ADVISORY  WRITE 28548 00:29:8013 0 EOF
+//	4: POSIX  ADVISORY  READ  26853 fe:00:10387913 128 128
+//	4: -> FLOCK  ADVISORY  WRITE 901 fe:00:10387899 0 EOF
+//
+// Source: proc_locks(5); the second is of another kind, the third waits.
+func flockOf(line string) (pid int, inode uint64, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) != 8 || fields[1] != "FLOCK" {
+		return 0, 0, false
+	}
+	at := strings.Split(fields[5], ":")
+	pid, err := strconv.Atoi(fields[4])
+	if err != nil || len(at) != 3 {
+		return 0, 0, false
+	}
+	inode, err = strconv.ParseUint(at[2], 10, 64)
+	return pid, inode, err == nil
 }

@@ -1,0 +1,93 @@
+package safepath
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The test binary is also a process that locks a file for whoever started it, and ends.
+const locksAndEnds = "HEADROOM_TEST_LOCKS_AND_ENDS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(locksAndEnds) != "" {
+		if err := unix.Flock(3, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			println(err.Error())
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func lockable(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func TestLockOfTheLivingIsSeen(t *testing.T) {
+	f := lockable(t)
+	if Locked(f.Name()) || Locked(f.Name()+" of nobody") {
+		t.Error("locked, though nobody did")
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if leftByTheDead(f) || !Locked(f.Name()) {
+		t.Error("the lock of a process that lives is not seen")
+	}
+}
+
+// A process that is killed while it starts another one leaves it the lock for a moment.
+func TestLockLeftByTheDeadIsWaitedFor(t *testing.T) {
+	f := lockable(t)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env, cmd.ExtraFiles, cmd.Stderr = append(os.Environ(), locksAndEnds+"=1"), []*os.File{f}, os.Stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.Open(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if unix.Flock(int(other.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil || !leftByTheDead(other) {
+		t.Fatal("it is not locked by the process that ended")
+	}
+	go func() {
+		time.Sleep(50 * time.Millisecond)
+		f.Close()
+	}()
+	if Locked(f.Name()) {
+		t.Error("nobody is at work, and the file is said to be locked")
+	}
+}
+
+func TestLinesOfLocks(t *testing.T) {
+	for line, want := range map[string]struct {
+		pid   int
+		inode uint64
+		ok    bool
+	}{
+		"1: FLOCK  ADVISORY  WRITE 28548 00:29:8013 0 EOF\n":       {28548, 8013, true},
+		"1: FLOCK  ADVISORY  READ  0 fe:00:10387913 0 EOF\n":       {0, 10387913, true},
+		"4: POSIX  ADVISORY  READ  26853 fe:00:10387913 128 128\n": {},
+		"4: -> FLOCK  ADVISORY  WRITE 901 fe:00:10387899 0 EOF\n":  {},
+		"1: FLOCK  ADVISORY  WRITE x 00:29:8013 0 EOF\n":           {},
+		"": {},
+	} {
+		pid, inode, ok := flockOf(line)
+		if ok != want.ok || ok && (pid != want.pid || inode != want.inode) {
+			t.Errorf("%q: %d, %d, %v", line, pid, inode, ok)
+		}
+	}
+}
