@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/store"
 	"headroom/internal/target/scripted"
 )
 
@@ -105,6 +107,82 @@ func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 			t.Errorf("it died %d times: %d between what is recorded and what is set, %d at a load; it went on %d times", len(d.noted()), between, loads, resumed)
 		}
 	})
+}
+
+// Whatever step of saving a run dies at, restore leaves nothing behind, all that was finished before is whole, and the run goes on to its end.
+func TestScriptedRunDiesAtEachStepOfSaving(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
+		const repetitions = 3
+		var begun []int // loads, by death
+		l.steps = func(step string) {
+			writes := slices.DeleteFunc(l.loaded("db1"), func(name string) bool { return name != "writes" })
+			begun = append(begun, len(writes))
+			d.note(step)
+		}
+		l.run("run", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--repeat", strconv.Itoa(repetitions)).ends(0)
+		l.steps = nil
+		resumed := 0
+		for i, left := range d.noted() {
+			left.back()
+			d.after(left, "restore").ends(0)
+			d.nothingIsLeft(left)
+			rows, err := store.Open(left.store).List()
+			if err != nil || len(rows) > 1 {
+				t.Fatalf("at %s: %d runs, %v", left.at, len(rows), err)
+			}
+			if len(rows) == 0 {
+				if begun[i] > 0 {
+					t.Errorf("at %s: there is no run, and %d loads", left.at, begun[i])
+				}
+				continue
+			}
+			saved := wholeRepetitions(t, left, rows[0].ID)
+			if saved < begun[i]-1 { // the last one may be in the midst of being saved
+				t.Errorf("at %s: %d loads were begun, and %d repetitions are saved", left.at, begun[i], saved)
+			}
+			if i%4 != 0 || rows[0].Status != lab.Interrupted {
+				continue
+			}
+			resumed++
+			d.after(left, "run", "--resume", "last").ends(0)
+			d.nothingIsLeft(left)
+			if saved = wholeRepetitions(t, left, rows[0].ID); saved != repetitions {
+				t.Errorf("at %s: it went on to %d repetitions of %d", left.at, saved, repetitions)
+			}
+		}
+		if len(begun) < 40 || begun[len(begun)-1] < repetitions || resumed < 5 {
+			t.Errorf("it died %d times in %d loads, and went on %d times", len(begun), begun[len(begun)-1], resumed)
+		}
+	})
+}
+
+// wholeRepetitions counts the repetitions of a run in what a death has left, and fails the test unless they are whole and the run is said to have ended.
+func wholeRepetitions(t *testing.T, left death, run string) int {
+	t.Helper()
+	b, err := store.Open(left.store).Find(run)
+	if err != nil {
+		t.Fatalf("at %s: %v", left.at, err)
+	}
+	if b.Run.Status == lab.Running {
+		t.Errorf("at %s: the run is still said to go on", left.at)
+	}
+	n := 0
+	for rep, err := range b.Repetitions() {
+		if n++; err != nil || rep.Values[lab.IOPS(lab.Write)] <= 0 {
+			t.Errorf("at %s: repetition %+v, %v", left.at, rep, err)
+		}
+	}
+	raw := 0
+	for _, err := range b.Raw() {
+		if raw++; err != nil {
+			t.Errorf("at %s: %v", left.at, err)
+		}
+	}
+	if raw < n {
+		t.Errorf("at %s: %d repetitions, and the raw output of %d", left.at, n, raw)
+	}
+	return n
 }
 
 // What a run that died has left elsewhere waits until that machine is named, or all are.
