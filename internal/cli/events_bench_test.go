@@ -97,6 +97,9 @@ func TestACutPathByHand(t *testing.T) {
 	degraded := rateBetween(looks, cut.Add(5*time.Second), put.Add(-time.Second)) / before
 	stall, _ := byHand(looks, cut, put, before)
 	_, back := byHand(looks, cut, put.Add(8*time.Second), before)
+	level := f.Before.Center * f.Event.Level.Center
+	precise(t, "event/cut-path/before", "before one of two paths is cut", &f.Before.Center, p.goodput())
+	precise(t, "event/cut-path/meanwhile", "while one of two paths is cut", &level, p.goodput()/2)
 	besideHand(t, "cut path/stall", "one of two paths is cut: how long nothing comes through", "s", f.Stall, stall, 0.15)
 	besideHand(t, "cut path/left", "one of two paths is cut: what is left", "share", f.Event.Level.Center, degraded, 0.02)
 	besideHand(t, "cut path/back", "one of two paths is cut: when the rate is back", "s", *f.Recovery, back, 0.4)
