@@ -15,20 +15,11 @@ import (
 // No test depends on how fast or how quiet the machine is: what compares a time, a rate, CPU time or memory of this machine with a bound has the
 // tag bench, and is run by scripts/bench (CONTRIBUTING.md). What follows looks for such comparisons in the other tests.
 
-// still are the files in which such comparisons are left, and why. They are to become none.
-func still() map[string]string {
-	const network, disk, cluster = "rates over links of a known rate", "what an event did to a rate, with a clock beside", "rates of pods"
-	return map[string]string{
-		"internal/cli/netrdma_guest_test.go":   network,
-		"internal/cli/nfs_trunk_guest_test.go": disk,
-		"internal/cli/nodes_kube_test.go":      cluster,
-	}
-}
-
 // fine are comparisons that are found and depend on no machine: the function, and why.
 func fine() map[string]string {
 	return map[string]string{
 		"internal/cli/commands_system_test.go TestSuitePgbench":                              "no transaction takes longer than all of them",
+		"internal/cli/netrdma_guest_test.go TestNetMeasuresRDMA":                             "two accounts of one run, and the order of its own parts",
 		"internal/cli/netrequests_system_test.go TestNetAddsUpAnswers":                       "no machine gets more answers than the link carries requests",
 		"internal/cli/netrequests_system_test.go TestNetTimesAnswersOverALinkOfAKnownDelay":  "no more answers than the link carries requests, and one at a time they take no longer than the test",
 		"internal/cli/netfactors_system_test.go TestAnAblationOfANetworkIsPutBackOnBothEnds": "no machine sends more than the window lets through",
@@ -50,7 +41,7 @@ func TestNoBoundOnThisMachine(t *testing.T) {
 	if len(byPackage) < 20 {
 		t.Fatalf("tests of %d packages", len(byPackage))
 	}
-	left, allowed := map[string]bool{}, map[string]bool{}
+	allowed := map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(byPackage)) {
 		for _, b := range boundsIn(byPackage[key]) {
 			name := b.file.name + " " + b.function
@@ -58,16 +49,7 @@ func TestNoBoundOnThisMachine(t *testing.T) {
 				allowed[name] = true
 				continue
 			}
-			if _, ok := still()[b.file.name]; ok {
-				left[b.file.name] = true
-				continue
-			}
 			t.Errorf("%s: %s compares %s of this machine with a bound: make it a test with the tag bench, or ask what holds on any machine", b.file.at(b.at), b.function, b.of)
-		}
-	}
-	for name, why := range still() {
-		if !left[name] {
-			t.Errorf("still() lists %s (%s), in which nothing is found any more", name, why)
 		}
 	}
 	for name, why := range fine() {
@@ -271,7 +253,7 @@ func (v visitor) Visit(n ast.Node) ast.Visitor {
 	case *ast.CompositeLit:
 		for _, e := range n.Elts {
 			if kv, ok := e.(*ast.KeyValueExpr); ok {
-				if key, ok := kv.Key.(*ast.Ident); ok && n.Type != nil {
+				if key, ok := kv.Key.(*ast.Ident); ok && n.Type != nil && exprName(n.Type) != "figure.Figure" { // what is recorded is compared elsewhere
 					v.field(key.Name, v.of(kv.Value))
 				}
 			}
@@ -649,6 +631,7 @@ func TestBoundsAreFound(t *testing.T) {
 		"of a closure":               {`took := func() float64 { begun := time.Now(); return time.Since(begun).Seconds() }; if took() > 5 { t.Error() }`, 1},
 		"a closure of such a name":   {`took := func() int { return 5 }; if took() > 5 { t.Error() }`, 0},
 		"what goes on in a closure":  {`each(func() float64 { return time.Since(begun).Seconds() }); if work() > 5 { t.Error() }`, 0},
+		"a figure of a rate":         {`figure.Record(t, figure.Figure{Center: 1 / time.Since(begun).Seconds()}); if c.Center > 5 { t.Error() }`, 0},
 		"something else":             {`if n := work(); n > 5 { t.Error() }`, 0},
 	} {
 		text := `package p

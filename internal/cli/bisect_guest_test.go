@@ -4,6 +4,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -52,11 +53,7 @@ func TestTheSlowArgumentsAreFound(t *testing.T) {
 			t.Logf("seed %d: %v among %d", seed, slow, len(arguments))
 			v := newVictim(t)
 			d := hunt(t, v, "bisect", "args", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--bad", strings.Join(arguments, " "), "--json")
-			t.Logf("figure: %v of %d arguments: %s after %d boots and %d more to prove it; from the fast state to the slow one %.0f%%; a boot spreads by %.0f%%",
-				slow, len(arguments), d.Outcome, d.Measurements, d.Proofs, 100*(d.Loss.Ratio-1), 100*d.Spread)
-			if d.Explained != nil {
-				t.Logf("figure: explains %.0f%% [%.0f, %.0f] of the loss", 100*d.Explained.Share, 100*d.Explained.Lo, 100*d.Explained.Hi)
-			}
+			searched(t, figure.Name("guests/arguments", n), fmt.Sprintf("%d slow ones of %d arguments, %v", n, len(arguments), slow), d)
 			var named []string
 			for _, c := range d.Culprits {
 				named = append(named, strings.TrimPrefix(c.Factor, "cmdline:")+"="+c.Bad)
@@ -82,7 +79,9 @@ func TestASearchGoesOnBesideGuestsThatDoNotStart(t *testing.T) {
 	d := hunt(t, v, "bisect", "settings", smallReads(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--json", "--seed", "1",
 		"--setting", "guest:memory=512M,2G", "--setting", "cmdline:hugepages=0,800", "--setting", "cmdline:slub_debug=absent,FZPU",
 		"--setting", "cmdline:audit=absent,0", "--setting", "cmdline:nowatchdog=absent,")
-	t.Logf("figure: beside %d mixtures that do not start: %s after %d boots and %d more to prove it; %+v", len(d.Unmeasurable), d.Outcome, d.Measurements, d.Proofs, d.Unmeasurable)
+	searched(t, "guests/beside-no-start", "a slow argument beside mixtures that do not start", d)
+	figure.Record(t, figure.Figure{Name: "guests/beside-no-start/mixtures", Center: float64(len(d.Unmeasurable)), Text: "mixtures of that search that do not start"})
+	t.Logf("%+v", d.Unmeasurable)
 	if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "cmdline:slub_debug" {
 		t.Errorf("%s: %+v", d.Outcome, d.Culprits)
 	}
@@ -93,6 +92,21 @@ func TestASearchGoesOnBesideGuestsThatDoNotStart(t *testing.T) {
 		if slices.Contains(m.Applied, 1) || !slices.Contains(m.Applied, 2) || m.Reason == "" {
 			t.Errorf("%+v", m)
 		}
+	}
+}
+
+// searched records what a search in guests took, and what it says of the loss.
+func searched(t *testing.T, name, what string, d bisection.Document) {
+	t.Helper()
+	what += ": " + string(d.Outcome)
+	figure.Record(t, figure.Figure{Name: name + "/boots", Center: float64(d.Measurements), Better: figure.Lower, Text: what + ", boots"})
+	figure.Record(t, figure.Figure{Name: name + "/proofs", Center: float64(d.Proofs), Better: figure.Lower, Text: what + ", boots that prove it"})
+	if l := d.Loss; l != nil {
+		figure.Record(t, figure.Figure{Name: name + "/loss", Unit: "ratio", Center: l.Ratio, Lo: l.Lo, Hi: l.Hi, Confidence: 0.95, N: l.Measurements, Text: what + ", the slow state over the fast one"})
+	}
+	figure.Record(t, figure.Figure{Name: name + "/spread", Unit: "share", Center: d.Spread, Text: what + ", by how much boots spread"})
+	if e := d.Explained; e != nil {
+		figure.Record(t, figure.Figure{Name: name + "/explained", Unit: "share", Center: e.Share, Lo: e.Lo, Hi: e.Hi, Confidence: 0.95, Text: what + ", how much of the loss that explains"})
 	}
 }
 

@@ -102,8 +102,8 @@ func TestTheSlowKernelIsFound(t *testing.T) {
 		arguments = append(arguments, "--kernel", k)
 	}
 	d := hunt(t, v, arguments...)
-	t.Logf("figure: of %d kernels %s and later have a slow argument: %s after %d boots and %d more to prove it; a boot spreads by %.0f%%; %+v",
-		len(all), filepath.Base(all[first]), d.Outcome, d.Measurements, d.Proofs, 100*d.Spread, d.Culprits)
+	searched(t, "guests/kernels", fmt.Sprintf("of %d kernels %s and later are slow", len(all), filepath.Base(all[first])), d)
+	t.Logf("%+v", d.Culprits)
 	if boots, err := os.ReadFile(qemu + ".slow"); err != nil || len(boots) < 2 {
 		t.Fatalf("no kernel was started with the slow argument: %v", err)
 	}

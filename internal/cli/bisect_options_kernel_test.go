@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"headroom/internal/bisection"
+	"headroom/internal/figure"
 )
 
 // slowOptions each make small random reads much slower in a guest with an emulated NVMe disk, with what they need.
@@ -111,11 +112,9 @@ func TestTheSlowOptionIsFound(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	d := hunt(t, v, "bisect", "--show", "options", "--json")
-	t.Logf("figure: %v among %d groups of options: %s after %d boots and %d more to prove it, %d kernels built; from the fast state to the slow one %.0f%%; a boot spreads by %.0f%%",
-		slow, len(d.Candidates), d.Outcome, d.Measurements, d.Proofs, len(built()), 100*(d.Loss.Ratio-1), 100*d.Spread)
-	if d.Explained != nil {
-		t.Logf("figure: explains %.0f%% [%.0f, %.0f] of the loss", 100*d.Explained.Share, 100*d.Explained.Lo, 100*d.Explained.Hi)
-	}
+	what := fmt.Sprintf("a slow one of %d groups of options, %v", len(d.Candidates), slow)
+	searched(t, "guests/options", what, d)
+	figure.Record(t, figure.Figure{Name: "guests/options/kernels", Center: float64(len(built())), Better: figure.Lower, Text: what + ": kernels built"})
 	if d.Outcome != bisection.Found || len(d.Culprits) != 1 {
 		t.Fatalf("%s: %+v", d.Outcome, d.Culprits)
 	}

@@ -159,7 +159,7 @@ func TestIOThreadsOfAMachineThatWrites(t *testing.T) {
 	r := newMachineRun(t)
 	t.Cleanup(r.giveBack)
 	suite := r.loads("  - {name: randread, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 16]}}\n  - {name: randwrite, fio: {rw: randwrite, bs: 4k}, matrix: {iodepth: [1, 16]}}\n")
-	r.report(suite, "one machine", 4, 2, []string{"--on", r.machine()})
+	r.report(suite, "one machine that writes", 4, 2, []string{"--on", r.machine()})
 	if left := r.left(); left != "" {
 		t.Errorf("%s is left", left)
 	}
@@ -187,11 +187,11 @@ func (r machineRun) report(suite, machines string, loads, blocks int, on []strin
 		if *c.Reference.Value <= *c.Levels[0].Value {
 			t.Errorf("%s: the pod reaches %v, an emulated machine %v", c.Title, *c.Reference.Value, *c.Levels[0].Value)
 		}
-		var each []string
+		name, said := figure.Name("iothreads", machines, c.Title), fmt.Sprintf("stand-in for KubeVirt, %s, %s: IOPS ", machines, c.Title)
 		for _, p := range c.Levels {
-			each = append(each, fmt.Sprintf("%s: %.0f", p.Level, *p.Value))
+			figure.Record(t, figure.Figure{Name: figure.Name(name, "with", p.Level), Unit: "1/s", Center: *p.Value, N: p.N, Text: said + "with so many IOThreads"})
 		}
-		t.Logf("figure: stand-in for KubeVirt, %s, %s: IOPS by IOThreads %s; %.0f in as many pods (n=%d)", machines, c.Title, strings.Join(each, ", "), *c.Reference.Value, blocks)
+		figure.Record(t, figure.Figure{Name: name + "/pods", Unit: "1/s", Center: *c.Reference.Value, N: blocks, Text: said + "in as many pods"})
 	}
 	argvs := r.virt.Argvs()[before:]
 	if got := iothreadsOf(argvs); !slices.Equal(got, levels) {

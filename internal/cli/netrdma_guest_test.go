@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/target/sshtest"
@@ -80,7 +81,9 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	for i, direction := range []string{lab.Send, lab.Receive} {
 		m := d.Cells[i].Metrics
 		bits, rate := m[lab.Bitrate(direction)].Center, m[direction+".rate"].Center
-		t.Logf("figure: %s by soft RoCE between two emulated guests: %.0f bit/s, %.0f operations a second", d.Cells[i].Job, bits, rate)
+		said := d.Cells[i].Job + " by soft RoCE between two emulated guests"
+		figure.Record(t, figure.Figure{Name: figure.Name("rdma", d.Cells[i].Job, "bitrate"), Unit: "bit/s", Center: bits, Text: said})
+		figure.Record(t, figure.Figure{Name: figure.Name("rdma", d.Cells[i].Job, "rate"), Unit: "1/s", Center: rate, Text: said + ": operations a second"})
 		// Of the average two digits after the point are printed, in MiB/s.
 		if slack := 0.005*8*(1<<20) + 1e-6*bits; rate <= 0 || math.Abs(bits-rate*1024*8) > slack+0.5*1024*8 {
 			t.Errorf("%s: %g bit/s and %g operations of 1024 bytes: %+v", d.Cells[i].Job, bits, rate, d.Cells[i].Warnings)
@@ -89,7 +92,9 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	for _, c := range d.Cells[2:] {
 		of := func(part string) float64 { return c.Metrics[lab.Latency(lab.Request, part)].Center }
 		rate := c.Metrics[lab.RequestRate].Center
-		t.Logf("figure: %s by soft RoCE between two emulated guests: %.2f ms (median), %.1f a second", c.Job, 1e3*of("p50"), rate)
+		said := c.Job + " by soft RoCE between two emulated guests"
+		figure.Record(t, figure.Figure{Name: figure.Name("rdma", c.Job, "p50"), Unit: "s", Center: of("p50"), Text: said + ": the median answer"})
+		figure.Record(t, figure.Figure{Name: figure.Name("rdma", c.Job, "rate"), Unit: "1/s", Center: rate, Text: said + ": answers a second"})
 		if of("min") <= 0 || of("min") > of("p50") || of("p50") > of("max") || of("mean") > of("max") || math.Abs(rate*of("mean")-1) > 0.001 {
 			t.Errorf("%s: %+v, %+v", c.Job, c.Metrics, c.Warnings)
 		}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/factor"
+	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -139,7 +140,7 @@ func TestNFSFromEndToEnd(t *testing.T) {
 	v := newVictim(t)
 	began := time.Now()
 	out, bundles := v.nfs("--address", "10.0.12.1")
-	t.Logf("figure: five stages between two emulated guests, %s", time.Since(began).Round(time.Second))
+	t.Logf("five stages between two emulated guests, %s", time.Since(began).Round(time.Second))
 	var stages []string
 	for _, b := range bundles {
 		stages = append(stages, b.Run.Arms[0].Levels[stageLevel])
@@ -184,7 +185,8 @@ func TestNFSWholeSuite(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	t.Logf("figure: the whole suite nfs between two emulated guests, %s\n%s", time.Since(began).Round(time.Second), out)
+	figure.Record(t, figure.Figure{Name: "nfs/whole-suite", Unit: "s", Center: time.Since(began).Seconds(), Better: figure.Lower, Text: "the whole suite nfs between two emulated guests"})
+	t.Logf("%s", out)
 	var stages []string
 	for _, b := range v.measuredStages() {
 		stages = append(stages, b.Run.Arms[0].Levels[stageLevel])
@@ -523,7 +525,7 @@ func TestNFSMountsAreSwept(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	t.Logf("figure: a sweep over three mounts, %s\n%s", time.Since(began).Round(time.Second), out)
+	t.Logf("a sweep over three mounts, %s\n%s", time.Since(began).Round(time.Second), out)
 	p.clean("after a sweep")
 	measured := map[string]int{}
 	b := v.only()

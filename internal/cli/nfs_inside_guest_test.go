@@ -190,7 +190,7 @@ END
 			t.Fatal("the machine has not started")
 		}
 	}
-	t.Logf("figure: the machine was ready after %s", time.Since(began).Round(time.Second))
+	t.Logf("the machine was ready after %s", time.Since(began).Round(time.Second))
 	p.inner(file, "mkdir -p /data && mkfs.ext4 -q /dev/vda && mount /dev/vda /data")
 
 	out, err = v.command("nfs", v.suite, "--on", "client=ssh://nfs-client", "--on", "server=ssh://nfs-server", "--export", "/export", "--mounted", "/mnt",
@@ -198,7 +198,7 @@ END
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	t.Logf("figure: a mount and a machine on it after %s\n%s", time.Since(began).Round(time.Second), out)
+	t.Logf("a mount and a machine on it after %s\n%s", time.Since(began).Round(time.Second), out)
 	bundles := v.measuredStages()
 	var stages []string
 	for _, b := range bundles {

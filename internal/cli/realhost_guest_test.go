@@ -386,7 +386,7 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("figure: %d visits in %s, each a boot through GRUB in an emulated machine", len(did), time.Since(began).Round(time.Second))
+	t.Logf("%d visits in %s, each a boot through GRUB in an emulated machine", len(did), time.Since(began).Round(time.Second))
 	if len(ids) != 4 || len(did) != 4 || laid != 1 {
 		t.Errorf("%d visits in %d boots with %d layouts: %q\n%s", len(did), len(ids), laid, did, out)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/rule"
 )
 
@@ -148,7 +149,8 @@ func TestStorageOverNetworksIsMeasuredAndDiagnosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		rate := d.Cells[0].Metrics["read.iops"].Center
-		t.Logf("figure: %s over %s path(s) of NVMe/TCP, dm-multipath with %q: %.0f IOPS (emulated)", c.device, c.nvmePaths, c.groups, rate)
+		figure.Record(t, figure.Figure{Name: figure.Name("nfs/storage-networks", c.name, filepath.Base(c.device)), Unit: "1/s", Center: rate,
+			Text: fmt.Sprintf("reads a second of %s over NVMe/TCP by paths %s, dm-multipath with %q (emulated)", c.device, c.nvmePaths, c.groups)})
 		if rate <= 0 {
 			t.Errorf("%s: %+v", c.device, d.Cells)
 		}

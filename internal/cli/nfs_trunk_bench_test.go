@@ -1,4 +1,4 @@
-//go:build system && guests
+//go:build bench && system && guests
 
 package cli
 
@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"headroom/internal/factor"
+	"headroom/internal/figure"
 	"headroom/internal/outage"
 	"headroom/internal/report"
 	"headroom/internal/store"
@@ -205,7 +206,6 @@ func (k trunk) marks(name string) []float64 {
 // gets nothing; one process alone, whose calls take turns with the trunks, gets nothing at all until the link is back. Dip, stall, what is left and the way
 // back are what the packets on the links say.
 func TestEventCutsAnNFSTrunk(t *testing.T) {
-	guestSearches(t)
 	k := newTrunk(t, mountsTrunk)
 	text := `version: 1
 name: trunk
@@ -262,8 +262,21 @@ jobs:
 		if load.Slowest == nil {
 			t.Fatalf("%s: nothing is known of its slowest read", load.Job)
 		}
-		t.Logf("figure: one NFS trunk of two cut for %.2f s, %s: by hand a stall of %.2f s, %.1f%% left, back after %.2f s, the cut one silent for %.2f s; found a stall of %.2f s, %.1f%% left (%.1f%% to %.1f%%), back after %.2f s, the slowest read %.2f s; the moment to ±%.2f s",
-			took, load.Job, stall, 100*degraded, back, silent, f.Stall, 100*f.Event.Level.Center, 100*f.Event.Level.Lo, 100*f.Event.Level.Hi, *f.Recovery, *load.Slowest, h.Unsure)
+		for _, r := range []figure.Figure{
+			{Name: "cut", Unit: "s", Center: took, Text: "how long it was cut"},
+			{Name: "silent", Unit: "s", Center: silent, Text: "how long the link brought nothing"},
+			{Name: "stall/by-hand", Unit: "s", Center: stall, Text: "how long nothing came through, by hand"},
+			{Name: "stall/found", Unit: "s", Center: f.Stall, Text: "how long nothing came through"},
+			{Name: "left/by-hand", Unit: "share", Center: degraded, Text: "what is left, by hand"},
+			{Name: "left/found", Unit: "share", Center: f.Event.Level.Center, Text: fmt.Sprintf("what is left; %.1f%% to %.1f%%", 100*f.Event.Level.Lo, 100*f.Event.Level.Hi)},
+			{Name: "back/by-hand", Unit: "s", Center: back, Text: "when the rate is back, by hand"},
+			{Name: "back/found", Unit: "s", Center: *f.Recovery, Text: "when the rate is back"},
+			{Name: "slowest", Unit: "s", Center: *load.Slowest, Text: "the slowest read"},
+			{Name: "unsure", Unit: "s", Center: h.Unsure, Better: figure.Lower, Text: "how far the moment may be wrong"},
+		} {
+			r.Name, r.Text = figure.Name("nfs/trunk", load.Job, r.Name), "one NFS trunk of two is cut under "+load.Job+": "+r.Text
+			figure.Record(t, r)
+		}
 		if math.Abs(f.Stall-stall) > 0.3 {
 			t.Errorf("%s: a stall of %.2f s, by hand %.2f", load.Job, f.Stall, stall)
 		}
@@ -299,7 +312,6 @@ jobs:
 
 // What waits for a trunk that is cut goes on as soon as the trunk is given the other address, and takes its own again afterwards.
 func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
-	guestSearches(t)
 	move := func(from, to string) string {
 		return fmt.Sprintf("for f in /sys/kernel/sunrpc/xprt-switches/*/xprt-*/dstaddr; do if grep -q %s $f; then echo %s > $f; echo $f > /moved; break; fi; done", from, to)
 	}
@@ -337,8 +349,11 @@ func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 	}
 	before := mean(2, cut.At-1)
 	after := mean(moved.At+3, cut.Undone-1) / before
-	t.Logf("figure: a cut NFS trunk moved to the other address %.2f s after the cut, which lasted %.2f s: the slowest read %.2f s, %.1f%% of the rate then, %.1f%% at the end (±%.2f s)",
-		waited, cut.Undone-cut.At, *load.Slowest, 100*after, 100*mean(moved.Undone+3, 51)/before, moved.Unsure)
+	const moves = "a cut NFS trunk is moved to the other address: "
+	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/after", Unit: "s", Center: waited, Text: fmt.Sprintf(moves+"how long after the cut, which lasts %.2f s (give or take %.2f s)", cut.Undone-cut.At, moved.Unsure)})
+	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/slowest", Unit: "s", Center: *load.Slowest, Text: moves + "the slowest read"})
+	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/left", Unit: "share", Center: after, Text: moves + "the rate then"})
+	figure.Record(t, figure.Figure{Name: "nfs/trunk/moved/back", Unit: "share", Center: mean(moved.Undone+3, 51) / before, Text: moves + "the rate at the end"})
 	if *load.Slowest < waited-moved.Unsure-1 || *load.Slowest > waited+moved.Unsure+2 {
 		t.Errorf("the slowest read took %.2f s, and the trunk was moved after %.2f", *load.Slowest, waited)
 	}
@@ -350,7 +365,6 @@ func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 // Each stage on a mount has the events that concern it: while the second link is lost, by its name and at a switch, the one over both links keeps half of its
 // rate, and the one over the first link all of it.
 func TestNFSStagesHaveEvents(t *testing.T) {
-	guestSearches(t)
 	k := newTrunk(t, "")
 	text := "version: 1\nname: trunk\nplace: directory\nsize: 4m\nrepetitions: 1\n" +
 		"defaults: {rw: randread, bs: 8k, ioengine: psync, direct: 1, runtime: 66s, time_based: 1, size: 4m}\njobs:\n  - {name: eight, fio: {numjobs: 8}}\n"
@@ -381,7 +395,8 @@ func TestNFSStagesHaveEvents(t *testing.T) {
 				if f.Unknown != "" || f.Event.Level == nil || r.Upsets.Each[n].Failed != "" {
 					t.Fatalf("%s: %+v, %+v", stage, f, r.Upsets.Each[n])
 				}
-				t.Logf("figure: %s, %s: %.1f%% left", stage, bundles[i].Run.Upsets[n].Text(), 100*f.Event.Level.Center)
+				figure.Record(t, figure.Figure{Name: figure.Name("nfs/stage-events", stage, n+1, "left"), Unit: "share", Center: f.Event.Level.Center,
+					Text: fmt.Sprintf("%s, %s: what is left", stage, bundles[i].Run.Upsets[n].Text())})
 				if math.Abs(f.Event.Level.Center-want[n]) > 0.06 {
 					t.Errorf("%s, %s: %.3f is left", stage, bundles[i].Run.Upsets[n].Text(), f.Event.Level.Center)
 				}
