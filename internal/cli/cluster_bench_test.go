@@ -58,6 +58,19 @@ func TestASweepOfTwoPodsOneOfWhichIsDeletedPrecisely(t *testing.T) {
 	}
 }
 
+// Two pods that are loaded at the same moment do together what each is held to twice.
+func TestASweepOfSeveralPodsPrecisely(t *testing.T) {
+	for _, c := range newPodRun(t).sweptTogether().Curves {
+		for i, want := range []float64{200, 400} {
+			got := c.Points[i].Reached.Value
+			figure.Record(t, figure.Figure{Name: figure.Name("cluster/swept-together", c.Title, c.Points[i].Level), Unit: "1/s", Center: got, Text: "two pods at once, each with this limit"})
+			if got < 0.8*want || got > 1.2*want {
+				t.Errorf("%s at %s each: %v together", c.Title, c.Points[i].Level, got)
+			}
+		}
+	}
+}
+
 // A class takes 5 ms longer for each read, and is found to.
 func TestLayersOfPodsPrecisely(t *testing.T) {
 	delay, confidence := layersOfPods(t)

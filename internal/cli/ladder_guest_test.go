@@ -14,6 +14,12 @@ import (
 // over them, and over that a device that delays every read by 50 ms on purpose. With four reads in flight for each drive the drives allow
 // 400 a second and the delay 160. It is named, and nothing below it.
 func TestLadderNamesADelayOverAStripe(t *testing.T) {
+	delayOverAStripe(t)
+}
+
+// delayOverAStripe is what is found of that rung.
+func delayOverAStripe(t *testing.T) ladder.Cell {
+	t.Helper()
 	g := guest{kernel: "linux-image-amd64", cpu: "max", limit: 12 * time.Minute, disks: 1, drive: "throttling.iops-total=200", devices: []string{"nvme,serial=second,drive=d1"},
 		modules: []string{"raid0", "dm_delay"}, programs: []string{"mdadm", "dmsetup", "fio"},
 		setup: `export PATH=/bin:/sbin:/usr/bin:/usr/sbin; $b mkdir -p /run /tmp /dev/shm; $b mount -t tmpfs shm /dev/shm
@@ -32,10 +38,12 @@ $b printf 'version: 1\nname: one\ntitle: Random reads\nsource: a test\ndefaults:
 	if rung.Name != "/dev/mapper/slow" || rung.Kind != ladder.Volume || rung.Jobs != 2 {
 		t.Errorf("%+v is named", rung)
 	}
-	if c := rung.Cells[0]; c.Reached.Value < 0.3 || c.Reached.Value > 0.5 {
-		t.Errorf("of 400 reads a second 160 can be had, and %.0f%% are found", 100*c.Reached.Value)
+	c := rung.Cells[0]
+	if c.Reached == nil || c.Reached.Lo == nil {
+		t.Fatalf("%+v\n%s", c, printed)
 	}
 	if t.Failed() {
 		t.Log(printed)
 	}
+	return c
 }
