@@ -1,4 +1,4 @@
-//go:build system && (bench || guests)
+//go:build bench && system
 
 package cli
 
