@@ -17,6 +17,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/report"
+	"headroom/internal/stat"
 	"headroom/internal/store"
 	"headroom/internal/unit"
 )
@@ -223,6 +224,7 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 	if t := runs[0].Terms; t != nil && len(runs) == 2 && runs[1].Pair == runs[0].Pair {
 		settings = o.onTerms(settings, *t)
 	}
+	settings.Others = p.otherSessions(runs)
 	d := compare.Compare(knowledge, runs[0], runs[1:], settings)
 	if err := p.writeComparison(d, format, o); err != nil {
 		return err
@@ -449,7 +451,7 @@ func compareGate(d compare.Document, failOn string) error {
 		total++
 	}
 	bad := counts[compare.Slower] + counts[compare.Worse]
-	unsure := counts[compare.Undecided] + counts[compare.Incomparable]
+	unsure := counts[compare.Undecided] + counts[compare.Differs] + counts[compare.Incomparable]
 	what := "slower or worse"
 	switch failOn {
 	case "":
@@ -477,6 +479,10 @@ func gateHints(counts map[compare.Verdict]int, runs []compare.Next) []string {
 	if counts[compare.Undecided] > 0 {
 		hints = append(hints, "undecided: measure both with more repetitions (headroom run --repeat), or in turns until it is decided "+
 			"(headroom compare --live); a wider --margin takes fewer")
+	}
+	if counts[compare.Differs] > 0 {
+		hints = append(hints, fmt.Sprintf("differs: how far sessions of this load differ is not known; measure in turns (headroom compare --live), each side in two boots, "+
+			"or the suite %d times more", stat.FewestSessions))
 	}
 	doubtful := 0
 	for _, n := range runs {

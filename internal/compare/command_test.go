@@ -36,7 +36,7 @@ func TestCommandsAreComparedByTheirOwnMetrics(t *testing.T) {
 		{"joules", lab.MetricInfo{Unit: "joules", Better: lab.Lower, Decides: true}, Worse},
 		{"points", lab.MetricInfo{Unit: lab.Count, Better: lab.Higher, Decides: true}, Better},
 	} {
-		d := Compare(know, commandSide("a", "own", c.info, argv, "", low), []Run{commandSide("b", "own", c.info, argv, "", high)}, Options{})
+		d := Compare(know, commandSide("a", "own", c.info, argv, "", low), []Run{commandSide("b", "own", c.info, argv, "", high)}, steady())
 		if got := only(t, d); got.Metric != "own" || got.Verdict != c.want || got.Unit != c.info.Unit {
 			t.Errorf("%s: %s of %s in %s, want %s", c.name, got.Verdict, got.Metric, got.Unit, c.want)
 		}

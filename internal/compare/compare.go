@@ -29,6 +29,9 @@ type Options struct {
 	Metrics []string
 	// Anyway compares what is incomparable.
 	Anyway bool
+	// Others are the levels of a metric in other sessions of the same load, on the machine and in the place of a run, which tell how far sessions
+	// differ; nil where nobody knows any.
+	Others func(of Run, cell Cell, metric string) []float64
 }
 
 func (o Options) margin(metric string) float64 {
@@ -45,6 +48,19 @@ func (o Options) margin(metric string) float64 {
 		return o.Margins[longest]
 	}
 	return o.Margin
+}
+
+// others are the levels of a metric in sessions beside the two that are compared. Where the two are of different machines or places, each has its
+// own, and those of the side that has more of them are taken.
+func (o Options) others(base, run Run, m match, metric string) []float64 {
+	if o.Others == nil {
+		return nil
+	}
+	one, two := o.Others(base, m.base, metric), o.Others(run, m.next, metric)
+	if len(two) > len(one) {
+		return two
+	}
+	return one
 }
 
 // pending is a comparison that waits for the confidence, which depends on how many there are.
@@ -102,6 +118,9 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 			}
 			doc.New[i].Counts[p.cell.Verdict]++
 			doc.Cells = append(doc.Cells, p.cell)
+		}
+		if doc.New[i].Counts[Differs] > 0 {
+			doc.Warnings = append(doc.Warnings, sessionsUnknown(base, runs[i]))
 		}
 		doc.New[i].Means = append(doc.New[i].Means, means(list, 1-o.Alpha)...)
 	}
@@ -161,6 +180,10 @@ func pend(base, run Run, pairs []match, o Options) []pending {
 				c.Reasons, c.Notes = onBothSides(base, run, m, c.Reasons, c.Notes)
 			}
 			p := pending{c, sampleOf(m.base.Values[metric], m.next.Values[metric], paired(base, run)), i}
+			if p.sample.per == perRepetition && base.ID != run.ID {
+				p.sample.sessions = true
+				p.sample.others = func() []float64 { return o.others(base, run, m, metric) }
+			}
 			if len(c.Reasons) > 0 && (!o.Anyway || !p.possible()) {
 				p.cell.Verdict, p.cell.Why = Incomparable, c.Reasons[0].Text
 			}
@@ -209,6 +232,12 @@ func unmatched(run, only string, cells []Cell) []Unmatched {
 		out = append(out, Unmatched{Run: run, Only: only, Job: c.Job, Params: orEmpty(c.Params), Levels: orEmpty(c.Levels), N: c.N})
 	}
 	return out
+}
+
+// sessionsUnknown says why what differs has no other verdict.
+func sessionsUnknown(base, run Run) RunWarning {
+	return RunWarning{Run: run.ID, Code: "sessions-unknown", Text: fmt.Sprintf("%s and %s are one session each, and how far sessions of a load that differs here lie apart is "+
+		"not known: it takes %d saved runs of it beside these, or two boots on each side; or measure in turns with headroom compare --live", base.Name, run.Name, stat.FewestSessions)}
 }
 
 // runWarnings say what the verdicts about a run do not cover.

@@ -99,11 +99,49 @@ func TestVerdicts(t *testing.T) {
 			for _, r := range []*Run{&base, &next} {
 				r.Cells[0].Values = map[string][]Value{c.metric: r.Cells[0].Values["read.iops"]}
 			}
-			got := only(t, Compare(know, base, []Run{next}, Options{}))
+			got := only(t, Compare(know, base, []Run{next}, steady()))
 			if got.Verdict != c.verdict || !strings.Contains(got.Why, c.why) {
 				t.Errorf("%s (%s), want %s (%s)", got.Verdict, got.Why, c.verdict, c.why)
 			}
 		})
+	}
+}
+
+// steady has other sessions of every load be known, which hardly differ.
+func steady() Options {
+	return Options{Others: func(Run, Cell, string) []float64 { return []float64{1000, 1000.5, 999.5, 1000, 1000.5, 999.5} }}
+}
+
+// Two sessions tell nothing of a third, however well the repetitions of each agree.
+func TestTwoSessionsAreNoMoreThanTwo(t *testing.T) {
+	know := knowledge(t)
+	base, next := run("BASE", reads, 100, 101, 99, 100, 100.5), run("NEXT", reads, 80, 81, 79.5, 80, 80.2)
+	others := func(levels ...float64) Options {
+		return Options{Others: func(Run, Cell, string) []float64 { return levels }}
+	}
+	for _, c := range []struct {
+		name    string
+		options Options
+		verdict Verdict
+		why     string
+	}{
+		{"nothing else is known", Options{}, Differs, "slower by 19% at least in these two sessions"},
+		{"too little else is known", others(100, 100.5), Differs, "slower by 19% at least in these two sessions"},
+		{"others hardly differ", steady(), Slower, "by 19% at least"},
+		{"others differ as far", others(100, 80, 120, 95), Undecided, "20% slower in these two sessions; 4 others of this load spread so far that it may be chance"},
+	} {
+		if got := only(t, Compare(know, base, []Run{next}, c.options)); got.Verdict != c.verdict || got.Why != c.why {
+			t.Errorf("%s: %s, %s; want %s, %s", c.name, got.Verdict, got.Why, c.verdict, c.why)
+		}
+	}
+	// Of two boots or more on each side, what boots differ by is in the interval.
+	for _, r := range []*Run{&base, &next} {
+		for i := range r.Cells[0].Values["read.iops"] {
+			r.Cells[0].Values["read.iops"][i].Boot = fmt.Sprint(r.ID, i)
+		}
+	}
+	if got := only(t, Compare(know, base, []Run{next}, Options{})); got.Verdict != Slower {
+		t.Errorf("five boots on each side: %s, %s", got.Verdict, got.Why)
 	}
 }
 
@@ -119,23 +157,23 @@ func TestProperties(t *testing.T) {
 		ratio := []float64{1, 1.02, 1.3, 0.7}[r.IntN(4)]
 		base := run("BASE", reads, noisy(r, 1+r.IntN(9), 1000, spread)...)
 		next := run("NEXT", reads, noisy(r, 1+r.IntN(9), 1000*ratio, spread)...)
-		there, back := only(t, Compare(know, base, []Run{next}, Options{})), only(t, Compare(know, next, []Run{base}, Options{}))
+		there, back := only(t, Compare(know, base, []Run{next}, steady())), only(t, Compare(know, next, []Run{base}, steady()))
 		seen[there.Verdict]++
 		if back.Verdict != inverse[there.Verdict] || math.Abs(there.Change.Ratio*back.Change.Ratio-1) > 1e-9 {
 			t.Fatalf("%s %v, swapped %s %v", there.Verdict, there.Change.Ratio, back.Verdict, back.Change.Ratio)
 		}
-		if self := only(t, Compare(know, base, []Run{base}, Options{})); self.Verdict != Same && self.Verdict != Undecided {
+		if self := only(t, Compare(know, base, []Run{base}, steady())); self.Verdict != Same && self.Verdict != Undecided {
 			t.Fatalf("a run against itself is %s", self.Verdict)
 		}
 		shuffled := run("NEXT", reads)
 		values := slices.Clone(next.Cells[0].Values["read.iops"])
 		r.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 		shuffled.Cells[0].Values["read.iops"], shuffled.Cells[0].N = values, len(values)
-		other := only(t, Compare(know, base, []Run{shuffled}, Options{}))
+		other := only(t, Compare(know, base, []Run{shuffled}, steady()))
 		if other.Verdict != there.Verdict || other.Change.Ratio != there.Change.Ratio {
 			t.Fatalf("in another order %s %v, before %s %v", other.Verdict, other.Change.Ratio, there.Verdict, there.Change.Ratio)
 		}
-		wide := only(t, Compare(know, base, []Run{next}, Options{Margin: 0.1}))
+		wide := only(t, Compare(know, base, []Run{next}, Options{Others: steady().Others, Margin: 0.1}))
 		if there.Verdict == Same && wide.Verdict != Same || there.Verdict == Undecided && wide.Verdict != Undecided && wide.Verdict != Same {
 			t.Fatalf("%s with a margin of 3%%, %s with 10%%", there.Verdict, wide.Verdict)
 		}
@@ -375,7 +413,7 @@ func TestRunsOneAfterTheOther(t *testing.T) {
 		return strings.Join(list, " ")
 	}
 	base, next := run("BASE", reads, 100, 101, 99, 100), run("NEXT", reads, 90, 91, 89, 90)
-	if got := codes(base, next); got != "one-after-the-other" {
+	if got := codes(base, next); got != "one-after-the-other sessions-unknown" {
 		t.Errorf("in one boot: %s", got)
 	}
 	if got := codes(base, base); got != "same-run" {

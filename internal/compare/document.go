@@ -95,10 +95,12 @@ type Verdict string
 
 // The verdicts. Metrics that are no speed are better or worse; for latency, lower is better.
 const (
-	Faster       Verdict = "faster"
-	Slower       Verdict = "slower"
-	Better       Verdict = "better"
-	Worse        Verdict = "worse"
+	Faster Verdict = "faster"
+	Slower Verdict = "slower"
+	Better Verdict = "better"
+	Worse  Verdict = "worse"
+	// Differs is said of two sessions where nobody knows how far sessions of the load differ: the numbers do, and it may be no more than that.
+	Differs      Verdict = "differs"
 	Same         Verdict = "same"
 	Undecided    Verdict = "undecided"
 	Incomparable Verdict = "incomparable"
@@ -106,7 +108,7 @@ const (
 
 // Verdicts in the order in which they are counted out.
 func Verdicts() []Verdict {
-	return []Verdict{Slower, Worse, Faster, Better, Same, Undecided, Incomparable}
+	return []Verdict{Slower, Worse, Faster, Better, Differs, Same, Undecided, Incomparable}
 }
 
 // Compared is one metric of one pair of cells.

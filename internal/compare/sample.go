@@ -26,6 +26,9 @@ type sample struct {
 	// boots that are known, on each side, and whether the two sides have one in common.
 	boots  [2]int
 	shared bool
+	// sessions is set where the two sides are one session each, and others are the levels of further ones.
+	sessions bool
+	others   func() []float64
 }
 
 // sampleOf takes pairs where the two runs belong to one live comparison, boots where each side has two at least, and else

@@ -35,7 +35,14 @@ func bounds(lo, hi, confidence float64) Bounds {
 
 // decide fills in the change, the verdict and why.
 func (c *Compared) decide(s sample, p *power) {
-	change := s.change(p.confidence)
+	two := s.change(p.confidence)
+	change, others := two, 0
+	if s.sessions && two.Decide(c.Margin) != stat.Undecided {
+		levels := s.others()
+		if wide, known := two.OverSessions(levels); known {
+			change, others = wide, len(levels)
+		}
+	}
 	c.Change = newChange(s, change)
 	if once := stat.PairedOnce(s.confirmed, shownConfidence); once.N > 0 {
 		c.Confirmed = &Change{Ratio: once.Ratio, Bounds: bounds(once.Lo, once.Hi, once.Confidence), Estimator: once.Estimator, Per: s.per, N: once.N}
@@ -48,6 +55,9 @@ func (c *Compared) decide(s sample, p *power) {
 		decision = stat.Undecided
 	}
 	c.Verdict = c.verdictOf(decision)
+	if s.sessions && others == 0 && (decision == stat.Above || decision == stat.Below) {
+		c.Verdict = Differs
+	}
 	switch decision {
 	case stat.Same:
 		c.Why = "within " + percent(c.Margin)
@@ -63,8 +73,15 @@ func (c *Compared) decide(s sample, p *power) {
 		if !beyond(least, c.Margin) {
 			c.Why = fmt.Sprintf("by %s to %s, so perhaps within %s", amount(least), amount(most), percent(c.Margin))
 		}
+		if c.Verdict == Differs {
+			c.Why = c.side(change.Ratio) + " " + c.Why + " in these two sessions"
+		}
 	default:
 		c.undecided(s, p, change)
+		if others > 0 {
+			c.Smallest, c.More = 0, 0
+			c.Why = fmt.Sprintf("%s in these two sessions; %d others of this load spread so far that it may be chance", c.direction(change.Ratio), others)
+		}
 	}
 }
 
@@ -131,17 +148,21 @@ func (c *Compared) verdictOf(d stat.Decision) Verdict {
 	return bad
 }
 
-// direction says how much a metric moved and which way, in the words of the metric: "1.9% faster", "4% higher".
-func (c *Compared) direction(ratio float64) string {
+// side says which way a metric moved, in its words: "faster", "higher".
+func (c *Compared) side(ratio float64) string {
 	words := [2]string{"lower", "higher"}
 	if speed(c.Unit) {
 		words = [2]string{"slower", "faster"}
 	}
-	word := words[0]
 	if ratio > 1 {
-		word = words[1]
+		return words[1]
 	}
-	return percent(math.Abs(share(ratio))) + " " + word
+	return words[0]
+}
+
+// direction says how much a metric moved and which way, in the words of the metric: "1.9% faster", "4% higher".
+func (c *Compared) direction(ratio float64) string {
+	return percent(math.Abs(share(ratio))) + " " + c.side(ratio)
 }
 
 // percent prints a share without a zero that says nothing: 3%, 1.2%.

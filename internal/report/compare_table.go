@@ -199,7 +199,7 @@ func cloned(columns ...column) []column {
 // paintVerdict colours the word, which says it already.
 func (p *paragraphs) paintVerdict(line string, v compare.Verdict) string {
 	colours := map[compare.Verdict]style{compare.Slower: "31", compare.Worse: "31", compare.Faster: "32", compare.Better: "32",
-		compare.Undecided: alarm, compare.Incomparable: alarm}
+		compare.Differs: alarm, compare.Undecided: alarm, compare.Incomparable: alarm}
 	if i := strings.LastIndex(line, string(v)); i >= 0 {
 		return line[:i] + colours[v].paint(string(v), p.o) + line[i+len(v):]
 	}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"headroom/internal/compare"
+	"headroom/internal/history"
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/store"
+)
+
+// mostSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.
+const mostSessions = 50
+
+// otherSessions finds, for a cell of one of these runs, its levels in the other saved runs of the suite on the same machine and in the same place.
+// What is damaged tells nothing, and `headroom list` says that it is.
+func (p *program) otherSessions(compared []compare.Run) func(of compare.Run, cell compare.Cell, metric string) []float64 {
+	read := map[string][]history.Run{} // by the run that others are looked for of
+	return func(of compare.Run, cell compare.Cell, metric string) []float64 {
+		if _, known := read[of.ID]; !known {
+			read[of.ID] = p.sessionsLike(of.ID, compared)
+		}
+		var levels []float64
+		for _, r := range read[of.ID] {
+			for _, c := range r.Cells {
+				tainted := slices.ContainsFunc(c.Warnings, func(w lab.Warning) bool { return w.Tainted(metric) })
+				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || tainted {
+					continue
+				}
+				if level := stat.MedianInterval(c.Values[metric], shownLevel).Center; level > 0 {
+					levels = append(levels, level)
+				}
+			}
+		}
+		return levels
+	}
+}
+
+// shownLevel is the confidence of an interval of which only the centre is taken.
+const shownLevel = 0.95
+
+// sessionsLike are the saved runs of the same suite, machine and place as a run, but for those that are compared.
+func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run {
+	s, err := p.openStore()
+	if err != nil || !s.Has(id) {
+		return nil
+	}
+	rows, _ := s.List()
+	at := slices.IndexFunc(rows, func(r store.Row) bool { return r.ID == id })
+	if at < 0 || suiteOf(rows[at]) == "" {
+		return nil
+	}
+	bundles, _ := measuredRuns(s, suiteOf(rows[at]))
+	slices.SortFunc(bundles, func(a, b *store.Bundle) int { return b.Run.Created.Compare(a.Run.Created) })
+	mine, err := s.Find(id)
+	if err != nil {
+		return nil
+	}
+	this, err := historyRun(mine)
+	if err != nil {
+		return nil
+	}
+	var found []history.Run
+	for _, b := range bundles {
+		among := slices.ContainsFunc(compared, func(r compare.Run) bool { return r.ID == b.Run.ID })
+		if among || b.Run.Status != lab.Complete || b.Run.Pair != "" {
+			continue
+		}
+		if r, err := historyRun(b); err == nil && sameMachine(r, this) {
+			if found = append(found, r); len(found) == mostSessions {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// sameMachine says whether two runs are of one machine and one place on it.
+func sameMachine(a, b history.Run) bool {
+	return cmp.Or(a.Host, a.Target) == cmp.Or(b.Host, b.Target) && a.Place.Kind == b.Place.Kind && a.Place.Path == b.Place.Path
+}

@@ -1,0 +1,61 @@
+package stat
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestOverSessionsAddsWhatSessionsDifferBy(t *testing.T) {
+	c := Change{Ratio: 1.1, Lo: 1.1 / 1.02, Hi: 1.1 * 1.02, Confidence: 0.95, Estimator: "Hodges-Lehmann"}
+	for _, levels := range [][]float64{nil, {100, 101}, {100, 101, 0, math.NaN()}} {
+		if wide, known := c.OverSessions(levels); known || wide != c {
+			t.Errorf("%v: %+v, %v", levels, wide, known)
+		}
+	}
+	wide, known := c.OverSessions([]float64{100, 100, 100, 100})
+	if !known || math.Abs(wide.Lo-c.Lo) > 1e-12 || math.Abs(wide.Hi-c.Hi) > 1e-12 {
+		t.Errorf("sessions that agree change the interval: %+v", wide)
+	}
+	// Levels of 0.98, 1 and 1.02: a standard deviation of 2%, and Student's t of two degrees, 4.30.
+	wide, _ = c.OverSessions([]float64{math.Exp(-0.02), 1, math.Exp(0.02)})
+	reach := math.Hypot(math.Log(1.02), 4.302653*0.02*math.Sqrt2)
+	if math.Abs(math.Log(wide.Hi/1.1)-reach) > 1e-6 || math.Abs(math.Log(1.1/wide.Lo)-reach) > 1e-6 {
+		t.Errorf("[%v, %v], want %v on both sides", wide.Lo, wide.Hi, reach)
+	}
+}
+
+// sessionsApart is how often two sessions of one system are called different: each has so many repetitions, whose spread is 1%, and differs from
+// others by this standard deviation; so many others are known.
+func sessionsApart(repetitions, others int, between float64, trials int, r *rand.Rand) (alone, wide int) {
+	session := func() []float64 {
+		level := between * r.NormFloat64()
+		values := make([]float64, repetitions)
+		for i := range values {
+			values[i] = math.Exp(level + 0.01*r.NormFloat64())
+		}
+		return values
+	}
+	for range trials {
+		c := UnpairedChange(session(), session(), 0.95)
+		if d := c.Decide(0.03); d == Above || d == Below {
+			alone++
+		}
+		levels := make([]float64, others)
+		for i := range levels {
+			levels[i] = MedianInterval(session(), 0.95).Center
+		}
+		w, _ := c.OverSessions(levels)
+		if d := w.Decide(0.03); d == Above || d == Below {
+			wide++
+		}
+	}
+	return alone, wide
+}
+
+func TestSessionsThatDifferAreNotCalledDifferent(t *testing.T) {
+	alone, wide := sessionsApart(10, 6, 0.02, 400, rand.New(rand.NewPCG(1, 1)))
+	if alone < 160 || wide > 24 {
+		t.Errorf("of 400 comparisons of a system with itself, %d are called different by two sessions alone, and %d by what others tell", alone, wide)
+	}
+}
