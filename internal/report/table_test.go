@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"headroom/internal/visible"
 )
 
 func TestAlignUnits(t *testing.T) {
@@ -89,7 +91,7 @@ func FuzzWrap(f *testing.F) {
 				t.Errorf("%d columns: %q", columns(line), line)
 			}
 		}
-		if got := squeeze(strings.Join(lines, "")); got != squeeze(text) {
+		if got := squeeze(strings.Join(lines, "")); got != squeeze(visible.Text(text)) {
 			t.Errorf("text was lost or added: %q became %q", text, got)
 		}
 	})
