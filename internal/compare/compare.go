@@ -111,6 +111,12 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 	power := newPower(doc.Confidence)
 	anyway := stat.FamilyWise(o.Alpha, claims(possible, base, runs))
 	for i, list := range all {
+		if base.Terms != nil {
+			carry := carryOver(base, runs[i])
+			for k := range list {
+				list[k].sample.carry = carry[list[k].cell.Metric]
+			}
+		}
 		doc.New[i].Doubtful = wouldBe(list, anyway)
 		for _, p := range list {
 			if p.cell.Verdict != Incomparable {
@@ -118,6 +124,11 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 			}
 			doc.New[i].Counts[p.cell.Verdict]++
 			doc.Cells = append(doc.Cells, p.cell)
+		}
+		if slices.ContainsFunc(doc.Cells, func(c Compared) bool { return c.Carried && c.Run == runs[i].ID }) {
+			doc.Warnings = append(doc.Warnings, RunWarning{Run: runs[i].ID, Code: "carry-over", Text: "one side leaves something behind (data to be written back, garbage to " +
+				"be collected) that slows whatever follows it, and the other side follows it more often than it follows itself, so that the difference in turns is not that of the sides; " +
+				"have each load wash it out before it counts, for as long as that takes: --set ramp_time=30s"})
 		}
 		if doc.New[i].Counts[Differs] > 0 {
 			doc.Warnings = append(doc.Warnings, sessionsUnknown(base, runs[i]))

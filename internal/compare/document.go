@@ -134,9 +134,11 @@ type Compared struct {
 	// Confirmed is the change by the pairs of a live comparison that came after the verdict: no estimate that helped to decide when
 	// to stop, so it is not too large for that.
 	Confirmed *Change `json:"confirmed,omitempty"`
-	Verdict   Verdict `json:"verdict"`
-	Why       string  `json:"why"`
-	Margin    float64 `json:"margin"`
+	// Carried is set where a verdict is withheld because one side slows, or speeds up, whatever follows it.
+	Carried bool    `json:"carried,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why"`
+	Margin  float64 `json:"margin"`
 	// Smallest change, as a share, that would have been seen in four of five such comparisons; More is how many more repetitions
 	// (boots, pairs) each side needs for a verdict, if they are like these. Both are there for what is undecided and has a spread.
 	Smallest float64 `json:"smallest,omitempty"`

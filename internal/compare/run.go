@@ -1,6 +1,10 @@
 package compare
 
-import "headroom/internal/lab"
+import (
+	"time"
+
+	"headroom/internal/lab"
+)
 
 // Run is one side of a comparison: a saved run with its values, or one arm of it.
 type Run struct {
@@ -44,6 +48,8 @@ type Value struct {
 	// Boot and Block are as in lab.Repetition: empty and zero where they are not known.
 	Boot  string
 	Block int
+	// Start of the load; zero where it is not known.
+	Start time.Time
 	// Confirms is set for what came after the verdict of a live comparison.
 	Confirms bool
 }

@@ -23,6 +23,8 @@ type sample struct {
 	base, next []float64
 	// confirmed are the logarithms of new/base of the pairs that came after the verdict of a live comparison.
 	confirmed []float64
+	// carry is what one side of a live comparison leaves to the other.
+	carry stat.CarryOver
 	// boots that are known, on each side, and whether the two sides have one in common.
 	boots  [2]int
 	shared bool

@@ -51,6 +51,11 @@ func (c *Compared) decide(s sample, p *power) {
 		c.Change.Familiar = familiar(stat.Familiar(s.base, s.next))
 	}
 	decision := change.Decide(c.Margin)
+	if change.Despite(s.carry).Decide(c.Margin) != decision {
+		c.Verdict, c.Carried = Undecided, true
+		c.Why = fmt.Sprintf("one side leaves something to whatever follows it: %s in turns, perhaps %s each by itself", c.direction(change.Ratio), c.direction(s.carry.Alone(change.Ratio)))
+		return
+	}
 	if !c.Change.Known() {
 		decision = stat.Undecided
 	}

@@ -36,7 +36,7 @@ func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) 
 				cell.Own[metric] = lab.MetricInfo{Unit: m.Unit, Better: m.Better, Decides: m.Decides}
 			}
 			for _, v := range m.Values {
-				cell.Values[metric] = append(cell.Values[metric], compare.Value{Value: v.Value, Repetition: v.Repetition, Boot: v.Boot, Block: v.Block, Confirms: v.Confirms})
+				cell.Values[metric] = append(cell.Values[metric], compare.Value{Value: v.Value, Repetition: v.Repetition, Boot: v.Boot, Block: v.Block, Start: v.Start, Confirms: v.Confirms})
 			}
 		}
 		for _, w := range c.Warnings {

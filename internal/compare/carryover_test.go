@@ -1,0 +1,135 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+)
+
+// leaving is a machine on which the new side is alone as fast as the base, but for what it leaves: whatever follows it is slower by this share, itself
+// too. So by itself it is slower by as much.
+type leaving struct {
+	random      *rand.Rand
+	left, noise float64
+	before      string
+}
+
+func (l *leaving) measure(r plan.Repetition) float64 {
+	v := 1000 * math.Exp(l.noise*l.random.NormFloat64())
+	if l.before == plan.New {
+		v *= 1 - l.left
+	}
+	l.before = r.Arm
+	return v
+}
+
+// live carries out a live comparison of so many loads, and returns its two runs.
+func live(t testing.TB, loads int, seed uint64, measure func(plan.Repetition) float64) (base, next Run) {
+	t.Helper()
+	terms := lab.Terms{Margin: 0.03, Alpha: 0.05, Claims: loads, Pairs: 20}
+	sides := map[string]*Run{}
+	for _, arm := range []string{plan.Base, plan.New} {
+		r := &Run{Run: lab.Run{ID: arm, Pair: plan.Base, Source: lab.Measured, Status: lab.Complete, Terms: &terms}, Name: arm}
+		for i := range loads {
+			r.Cells = append(r.Cells, cell(fmt.Sprint("load", i), reads+fmt.Sprint(" numjobs=", i+1)))
+		}
+		sides[arm] = r
+	}
+	cells := make([]plan.Cell, loads)
+	for i := range cells {
+		cells[i].ID = fmt.Sprint(i)
+	}
+	p, start := plan.Paired(cells, terms, 0, seed), time.Unix(1e9, 0)
+	var done []plan.Done
+	for {
+		r, more := p.Next(done)
+		if !more {
+			return *sides[plan.Base], *sides[plan.New]
+		}
+		start = start.Add(time.Minute)
+		v := measure(r)
+		done = append(done, plan.Done{Repetition: r, Seconds: 60, Values: map[string]float64{"read.iops": v}})
+		var i int
+		if _, err := fmt.Sscan(r.Cell, &i); err != nil {
+			t.Fatal(err)
+		}
+		c := &sides[r.Arm].Cells[i]
+		c.N++
+		c.Values["read.iops"] = append(c.Values["read.iops"], Value{Value: v, Repetition: r.Number, Boot: "b", Block: r.Block, Start: start, Confirms: r.Confirms})
+	}
+}
+
+// carriedVerdicts counts the verdicts on the new side of a leaving machine, in so many comparisons of so many loads.
+func carriedVerdicts(t *testing.T, comparisons, loads int, left, noise float64) (wrong, right, withheld, asItWas int) {
+	t.Helper()
+	know := knowledge(t)
+	for i := range comparisons {
+		l := leaving{random: rand.New(rand.NewPCG(3, uint64(i))), left: left, noise: noise}
+		base, next := live(t, loads, uint64(i), l.measure)
+		for _, c := range Compare(know, base, []Run{next}, Options{}).Cells {
+			switch {
+			case c.Verdict == Slower || c.Verdict == Same && left <= c.Margin:
+				right++
+			case c.Carried:
+				withheld++
+			case c.Verdict != Undecided:
+				wrong++
+			}
+			if c.Change.Known() && *c.Change.Lo > 1 {
+				asItWas++ // faster, in turns
+			}
+		}
+	}
+	return wrong, right, withheld, asItWas
+}
+
+// What the new side leaves to whatever follows it is charged to the base in turns, which must not make the new side the faster one.
+func TestWhatOneSideLeavesIsNotChargedToTheOther(t *testing.T) {
+	wrong, right, withheld, asItWas := carriedVerdicts(t, 20, 8, 0.15, 0.01)
+	if wrong > 8 || withheld == 0 || asItWas < 20 {
+		t.Errorf("of 160 verdicts, %d are faster in turns; %d wrong, %d right, %d withheld", asItWas, wrong, right, withheld)
+	}
+	l := leaving{random: rand.New(rand.NewPCG(3, 1)), left: 0.15, noise: 0.01}
+	base, next := live(t, 8, 1, l.measure)
+	d := Compare(knowledge(t), base, []Run{next}, Options{})
+	said := false
+	for _, c := range d.Cells {
+		said = said || c.Carried && strings.Contains(c.Why, "one side leaves something to whatever follows it: ")
+	}
+	if last := d.Warnings[len(d.Warnings)-1]; !said || last.Code != "carry-over" || !strings.Contains(last.Text, "--set ramp_time=30s") {
+		t.Errorf("%+v", d.Warnings)
+	}
+}
+
+// What both sides leave alike is charged to both and hides nothing, nor does a second place that is slower.
+func TestWhatBothSidesLeaveHidesNothing(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 4))
+	withheld := 0
+	for seed := range uint64(20) {
+		first := true
+		base, next := live(t, 2, seed, func(r plan.Repetition) float64 {
+			v := 1000 * math.Exp(0.01*random.NormFloat64())
+			if r.Arm == plan.New {
+				v *= 0.8
+			}
+			if first = !first; first {
+				v *= 0.98
+			}
+			return v
+		})
+		for _, c := range Compare(knowledge(t), base, []Run{next}, Options{}).Cells {
+			if c.Verdict != Slower {
+				withheld++
+			}
+		}
+	}
+	if withheld > 2 {
+		t.Errorf("%d of 40 numbers are not called slower", withheld)
+	}
+}
