@@ -2,12 +2,14 @@
 // machines differ. It is pure.
 //
 // A decision holds with a confidence that is shared out over the whole table, every target and every deciding metric of every cell (alpha / n), as in
-// comparisons. Values are taken as ratios to the median of the other targets in the same repetition: what came upon all of them at that time is in none.
+// comparisons. What slows all targets in one repetition is removed first; then the level of a target is compared with the median of the levels of the others
+// (stat.FromOthers).
 package outliers
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -49,6 +51,11 @@ type Document struct {
 	// Fewest is how many repetitions of each it takes for any target to be named; Lacking says that there are fewer.
 	Fewest  int  `json:"fewest,omitempty"`
 	Lacking bool `json:"lacking,omitempty"`
+	// Correlation is what the intervals allow for at most: how alike neighbouring repetitions are, by the upper limit of its estimate. Widened is how
+	// many times wider than for independent repetitions they are for it. Assumed is set where a target has two repetitions, which can't show it.
+	Correlation float64 `json:"correlation,omitempty"`
+	Widened     float64 `json:"widened,omitempty"`
+	Assumed     bool    `json:"assumed,omitempty"`
 	// Text is the answer in a sentence.
 	Text string `json:"text"`
 }
@@ -110,18 +117,21 @@ func Find(samples []Sample) *Document {
 	confidence := stat.FamilyWise(Alpha, d.Claims)
 	known := false
 	for _, key := range order {
-		if table := tables[key]; len(table) >= Fewest {
-			changes, typical := hold(table, confidence)
-			for i, c := range changes {
-				known = known || c.Known()
-				if c.Known() && (c.Hi < 1/(1+Margin) || c.Lo > 1+Margin) {
-					d.Found = append(d.Found, found(table[i], c, typical, len(table)))
-				}
+		table := tables[key]
+		if len(table) < Fewest {
+			continue
+		}
+		compared := stat.FromOthers(aligned(table), confidence)
+		d.allowFor(compared)
+		nearest := typical(table, compared.Changes)
+		for i, c := range compared.Changes {
+			known = known || c.Known()
+			if c.Known() && (c.Hi < 1/(1+Margin) || c.Lo > 1+Margin) {
+				d.Found = append(d.Found, found(table[i], c, nearest, measured(compared.Changes)))
 			}
 		}
 	}
-	const most = 100
-	d.Fewest = stat.FewestFromRest(d.Targets, confidence, most)
+	d.Fewest = stat.FewestFromOthers
 	d.Lacking = !known
 	slices.SortStableFunc(d.Found, func(a, b Outlier) int {
 		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
@@ -130,43 +140,58 @@ func Find(samples []Sample) *Document {
 	return d
 }
 
-// hold holds the targets of one metric against each other, and says which is the nearest to the median of all.
-func hold(table []Sample, confidence float64) (changes []stat.Change, typical string) {
-	repetitions := map[int][]int{} // who has it
-	for i, s := range table {
+// aligned are the values of the targets by repetition, in the order in which they were measured; NaN where one has none. Repetitions that too few targets have are left out.
+func aligned(table []Sample) [][]float64 {
+	have := map[int]int{}
+	for _, s := range table {
 		for number := range s.Values {
-			repetitions[number] = append(repetitions[number], i)
+			have[number]++
 		}
 	}
-	ratios := make([][]float64, len(table))
-	for number, who := range repetitions {
-		if len(who) < Fewest {
-			continue
-		}
-		slices.Sort(who)
-		var values []float64
-		for _, i := range who {
-			values = append(values, table[i].Values[number])
-		}
-		for k, middle := range stat.MediansOfOthers(values) {
-			if middle > 0 {
-				ratios[who[k]] = append(ratios[who[k]], values[k]/middle)
+	maps.DeleteFunc(have, func(_, targets int) bool { return targets < Fewest })
+	numbers := slices.Sorted(maps.Keys(have))
+	rows := make([][]float64, len(table))
+	for i, s := range table {
+		rows[i] = make([]float64, len(numbers))
+		for t, number := range numbers {
+			v, ok := s.Values[number]
+			if !ok {
+				v = math.NaN()
 			}
+			rows[i][t] = v
 		}
 	}
-	for _, r := range ratios {
-		slices.Sort(r) // a map has no order
-	}
-	nearest := math.Inf(1)
-	for i, r := range ratios {
-		if len(r) == 0 {
-			continue
+	return rows
+}
+
+// typical is the target that is nearest to the median of the others.
+func typical(table []Sample, changes []stat.Change) string {
+	role, nearest := "", math.Inf(1)
+	for i, c := range changes {
+		if distance := math.Abs(math.Log(c.Ratio)); distance < nearest {
+			nearest, role = distance, table[i].Role
 		}
-		if distance := math.Abs(math.Log(stat.Median(r))); distance < nearest {
-			nearest, typical = distance, table[i].Role
+	}
+	return role
+}
+
+// measured is how many have a ratio.
+func measured(changes []stat.Change) int {
+	n := 0
+	for _, c := range changes {
+		if !math.IsNaN(c.Ratio) {
+			n++
 		}
 	}
-	return stat.FromRest(ratios, confidence), typical
+	return n
+}
+
+// allowFor keeps the strongest correlation among the tables.
+func (d *Document) allowFor(c stat.OthersCompared) {
+	if c.Widened <= d.Widened {
+		return
+	}
+	d.Correlation, d.Widened, d.Assumed = c.Correlation, c.Widened, c.Assumed
 }
 
 func found(s Sample, c stat.Change, typical string, of int) Outlier {
@@ -180,9 +205,17 @@ func found(s Sample, c stat.Change, typical string, of int) Outlier {
 	if c.Ratio < 1 {
 		least, most = most, least
 	}
-	o.Text = fmt.Sprintf("%s: %s of %s is %s %s than the median of %d targets [%s to %s, n=%d]", s.Role, s.Metric, s.Cell,
-		unit.Percent(share(c.Ratio)), word, of, unit.Percent(least), unit.Percent(most), c.N)
+	o.Text = fmt.Sprintf("%s: %s of %s is %s %s than the median of %s [%s to %s, n=%d]", s.Role, s.Metric, s.Cell,
+		unit.Percent(share(c.Ratio)), word, against(of), unit.Percent(least), unit.Percent(most), c.N)
 	return o
+}
+
+// against names those whose median a target is compared with, where so many were measured.
+func against(targets int) string {
+	if targets <= stat.MostAgainstAll {
+		return fmt.Sprintf("all %d", targets)
+	}
+	return fmt.Sprintf("the %d others", targets-1)
 }
 
 // share is how much of the others' value lies between.
@@ -222,14 +255,28 @@ func (d *Document) answer() string {
 		names[o.Role] = true
 	}
 	switch {
-	case d.Lacking && d.Fewest > 0:
-		return fmt.Sprintf("Of %d targets none can be told from the others yet: it takes %d repetitions of each (--repeat %d), since %d decisions share an error of %s.",
-			d.Targets, d.Fewest, d.Fewest, d.Claims, unit.Percent(d.Alpha))
+	case d.Lacking:
+		return fmt.Sprintf("Of %d targets none can be compared with the others yet: it takes %d repetitions of each (--repeat %d).", d.Targets, d.Fewest, d.Fewest)
 	case len(names) == 0:
-		return fmt.Sprintf("Of %d targets none is sure to be more than %s from the median of the others; of all %d decisions one or more are wrong with a probability of %s at most.",
-			d.Targets, unit.Percent(d.Margin), d.Claims, unit.Percent(d.Alpha))
+		return fmt.Sprintf("Of %d targets none is sure to be more than %s from the median of the others (%d decisions share an error of %s).%s",
+			d.Targets, unit.Percent(d.Margin), d.Claims, unit.Percent(d.Alpha), d.dependence())
 	case len(names) == 1:
 		return fmt.Sprintf("1 of %d targets is not like the others:", d.Targets)
 	}
 	return fmt.Sprintf("%d of %d targets are not like the others:", len(names), d.Targets)
+}
+
+// muchWider is how many times wider intervals must be for it to be mentioned.
+const muchWider = 2
+
+// dependence says why small differences are not found: repetitions resemble their neighbours.
+func (d *Document) dependence() string {
+	switch {
+	case d.Assumed:
+		return " Two repetitions can't show whether they depend on each other, so the intervals assume that they do; three or more are narrower."
+	case d.Widened >= muchWider:
+		return fmt.Sprintf(" Neighbouring repetitions are alike (correlation up to %.2g), so intervals are up to %.2g times wider than for independent ones; more repetitions, farther apart, find smaller differences.",
+			d.Correlation, d.Widened)
+	}
+	return ""
 }

@@ -32,12 +32,12 @@ func samples(targets, repetitions int, share float64) []Sample {
 }
 
 func TestFind(t *testing.T) {
-	d := Find(samples(12, 3, 0.82))
+	d := Find(samples(12, 4, 0.82))
 	if len(d.Found) != 1 || d.Found[0].Role != "node-2" || !d.Found[0].Worse || d.Claims != 12 || d.Found[0].Typical == "node-2" {
 		t.Fatalf("%+v", d)
 	}
 	d.Found[0].Explain([]Difference{{Fact: "pci.link.width", About: "nvme0", Here: "2", There: "4", Alike: new(10)}}, 10)
-	if text := d.Found[0].Text; !strings.Contains(text, "node-2: read.iops of read is") || !strings.Contains(text, "less than the median of 12 targets") ||
+	if text := d.Found[0].Text; !strings.Contains(text, "node-2: read.iops of read is") || !strings.Contains(text, "less than the median of the 11 others") ||
 		!strings.Contains(text, "its pci.link.width of nvme0 is 2, 4 on "+d.Found[0].Typical+" and 10 of the 10 others") {
 		t.Error(text)
 	}
@@ -53,15 +53,41 @@ func TestTooFew(t *testing.T) {
 	if d := Find(samples(2, 9, 0.5)); d != nil {
 		t.Errorf("of two: %+v", d)
 	}
-	d := Find(samples(12, 2, 0.5))
-	if len(d.Found) != 0 || !d.Lacking || d.Fewest != 3 || !strings.Contains(d.Text, "--repeat 3") {
+	d := Find(samples(12, 1, 0.5))
+	if len(d.Found) != 0 || !d.Lacking || d.Fewest != 2 || !strings.Contains(d.Text, "--repeat 2") {
+		t.Errorf("%+v", d)
+	}
+	if d := Find(samples(12, 2, 0.5)); len(d.Found) != 1 || d.Found[0].Role != "node-2" || !d.Assumed {
+		t.Errorf("two repetitions, one half as fast: %+v", d)
+	}
+	if d := Find(samples(12, 2, 1)); len(d.Found) != 0 || !strings.Contains(d.Text, "Two repetitions can't show") {
+		t.Errorf("two repetitions, all alike: %+v", d)
+	}
+}
+
+// Where levels last for many repetitions none is named, and the text says why.
+func TestRepetitionsThatAreAlike(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	all := samples(20, 10, 1)
+	for i := range all {
+		slow := r.Float64() < 0.3
+		for n := 1; n <= 10; n++ {
+			if r.Float64() < 0.15 {
+				slow = !slow
+			}
+			if slow {
+				all[i].Values[n] *= 0.85
+			}
+		}
+	}
+	if d := Find(all); len(d.Found) != 0 || d.Correlation < 0.5 || !strings.Contains(d.Text, "Neighbouring repetitions are alike") {
 		t.Errorf("%+v", d)
 	}
 }
 
 // What a target lacks is no reason to name another.
 func TestATargetWithoutResult(t *testing.T) {
-	all := samples(12, 3, 0.82)
+	all := samples(12, 4, 0.82)
 	all[4].Values = map[int]float64{}
 	if d := Find(all); len(d.Found) != 1 || d.Found[0].Role != "node-2" {
 		t.Errorf("%+v", d)

@@ -1,0 +1,392 @@
+package stat
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// OthersCompared are the members of a group of alike things (nodes, disks), each compared with the median of the others.
+type OthersCompared struct {
+	// Changes are the ratios to the median of the others, in the order of the rows.
+	Changes []Change
+	// Correlation is the upper estimate of the correlation of neighbouring values that the intervals allow for; Widened is how many times wider
+	// they are than they would be for independent values.
+	Correlation, Widened float64
+	// Assumed is set where no row is long enough to show its correlation.
+	Assumed bool
+}
+
+// FewestFromOthers is how many values a member must have for an interval.
+const FewestFromOthers = 2
+
+// unseenCorrelation is what is assumed of two values a member, which can't show how alike neighbours are.
+const unseenCorrelation = 0.8
+
+// FromOthers compares each row with the median of the other rows (of all, up to five). values[i][t] is what row i was at time t; NaN where it was not measured. What
+// moves all rows at a time (the median of their residuals then) is removed first. The level of a row is the mean of its logarithms.
+//
+// The median of the others stays where most are, however many of the rest are slow, and the spread is taken around each row's own level. So
+// neither a slow row nor several of them hide each other. The spread is pooled over the rows, or a row's own where that is larger.
+// The interval is the wider of two, as in UnpairedChange: Student's t with that spread, and that of ranks (Mann and Whitney) against
+// the residuals of the others. Both are widened for neighbours that are alike, by the correlation at lag 1 of all rows together, corrected for
+// the length of the rows, at its upper limit.
+//
+// It can't tell a row that is slow from one that is slow for as long as it was measured, if no other row changes its level meanwhile.
+func FromOthers(values [][]float64, confidence float64) OthersCompared {
+	rows := logRows(values)
+	removeCommon(rows)
+	p := poolRows(rows)
+	out := OthersCompared{Changes: make([]Change, len(rows)), Correlation: p.correlation, Widened: 1, Assumed: p.assumed}
+	middles := p.mediansOfOthers()
+	for i := range rows {
+		out.Changes[i] = p.change(i, middles[i], confidence)
+		out.Widened = max(out.Widened, p.widening(p.rows[i].n()))
+	}
+	return out
+}
+
+// logRows are the logarithms; NaN where there is none.
+func logRows(values [][]float64) [][]float64 {
+	rows := make([][]float64, len(values))
+	for i, row := range values {
+		rows[i] = make([]float64, len(row))
+		for t, v := range row {
+			rows[i][t] = math.NaN()
+			if v > 0 && !math.IsInf(v, 1) {
+				rows[i][t] = math.Log(v)
+			}
+		}
+	}
+	return rows
+}
+
+// removeCommon subtracts what rows share at a time: the median over the rows of what a value is above its row's median. Two passes, since rows
+// that lack a time have another median before it is known. Source: J. W. Tukey, Exploratory Data Analysis (1977), median polish.
+func removeCommon(rows [][]float64) {
+	times := 0
+	for _, row := range rows {
+		times = max(times, len(row))
+	}
+	for range 2 {
+		medians := make([]float64, len(rows))
+		for i, row := range rows {
+			medians[i] = Median(row)
+		}
+		for t := range times {
+			var above []float64
+			for i, row := range rows {
+				if t < len(row) {
+					above = append(above, row[t]-medians[i])
+				}
+			}
+			if common := Median(above); !math.IsNaN(common) {
+				for _, row := range rows {
+					if t < len(row) {
+						row[t] -= common
+					}
+				}
+			}
+		}
+	}
+}
+
+// levelRow is a row with its level, and its residuals in the order of time.
+type levelRow struct {
+	level     float64
+	residuals []float64
+	// square and product are the sums of the squares of residuals, and of the products of neighbours.
+	square, product float64
+}
+
+func (r levelRow) n() int { return len(r.residuals) }
+
+// variance of the values of a row; 0 for one value.
+func (r levelRow) variance() float64 { return r.square / float64(max(1, r.n()-1)) }
+
+// pooledRows are rows that share a spread and a correlation.
+type pooledRows struct {
+	rows                  []levelRow
+	variance, correlation float64
+	freedom               float64
+	assumed               bool
+	// ranks by the numbers of values, which are the same for most rows and take long to count out.
+	ranks map[[2]int]int
+}
+
+func poolRows(rows [][]float64) pooledRows {
+	p := pooledRows{ranks: map[[2]int]int{}}
+	square, n, most := 0.0, 0, 0
+	for _, row := range rows {
+		r := levelRow{residuals: present(row), level: math.NaN()}
+		if r.n() > 0 {
+			r.level = stat.Mean(r.residuals, nil)
+			for t := range r.residuals {
+				r.residuals[t] -= r.level
+				r.square += r.residuals[t] * r.residuals[t]
+				if t > 0 {
+					r.product += r.residuals[t] * r.residuals[t-1]
+				}
+			}
+			square += r.square
+			n += r.n() - 1
+			most = max(most, r.n())
+		}
+		p.rows = append(p.rows, r)
+	}
+	p.variance, p.freedom = square/float64(max(1, n)), float64(max(1, n))
+	if most <= 2 {
+		p.correlation, p.assumed = unseenCorrelation, true
+		return p
+	}
+	p.correlation = p.correlationAtMost(most)
+	rowsThatVary, each := p.effectiveRows()
+	p.freedom = min(p.freedom, max(1, rowsThatVary*(each+2)))
+	return p
+}
+
+// effectiveRows are how many rows share the spread, with the degrees of freedom of each on average: where one of twenty changed its level, it has nearly all
+// of the spread, and alone shows how large it is and how alike neighbours are. Of n normal rows of k degrees it is n·k/(k+2).
+func (p pooledRows) effectiveRows() (rows, each float64) {
+	var square, ofSquares, freedom, count float64
+	for _, r := range p.rows {
+		square, ofSquares = square+r.square, ofSquares+r.square*r.square
+		if r.n() > 1 {
+			freedom, count = freedom+float64(r.n()-1), count+1
+		}
+	}
+	if ofSquares == 0 {
+		return count, freedom / max(1, count)
+	}
+	return square * square / ofSquares, freedom / count
+}
+
+// limitOfCorrelation is how many standard errors the upper limit of the correlation lies above its estimate: 5% lie beyond.
+const limitOfCorrelation = 1.645
+
+// correlationAtMost is the largest correlation of an AR(1) that agrees with what these rows show at lag 1 (one-sided 95%).
+func (p pooledRows) correlationAtMost(most int) float64 {
+	var product, square float64
+	rows := 0.0
+	for _, r := range p.rows {
+		product, square = product+r.product, square+r.square
+		if r.n() > 1 {
+			rows++
+		}
+	}
+	if square == 0 {
+		return 0
+	}
+	shown, scatter := product/square, 0.0
+	for _, r := range p.rows {
+		u := r.product - shown*r.square
+		scatter += u * u
+	}
+	// Where few rows have nearly all of the spread, as where one of twenty changed its level, they alone show the correlation.
+	varying, each := p.effectiveRows()
+	shown += limitOfCorrelation * max(math.Sqrt(scatter*rows/max(1, rows-1))/square, 1/math.Sqrt(varying*each))
+	low, high := 0.0, mostCorrelation
+	if most <= 4 {
+		high = unseenCorrelation // of rows so short, 0 and 1 differ by less than chance
+	}
+	for range 40 {
+		middle := (low + high) / 2
+		expected, of := 0.0, 0.0
+		for _, r := range p.rows {
+			if r.n() > 1 {
+				m := shortAR(middle, r.n())
+				expected, of = expected+m.product, of+m.square
+			}
+		}
+		if expected/of < shown {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// mostCorrelation is the largest that a short row can show.
+const mostCorrelation = 0.9
+
+// arMoments are what n values of an AR(1) of variance 1 have on average around their own mean: the sum of squares, the sum of the products of
+// neighbours, and the variance of the mean.
+type arMoments struct{ square, product, ofMean float64 }
+
+// shortAR sums the autocovariances phi^k. Source: G. E. P. Box, G. M. Jenkins, G. C. Reinsel, Time Series Analysis, section 2.1.
+func shortAR(phi float64, n int) arMoments {
+	size := float64(n)
+	ofMean, first, power := 0.0, 0.0, 1.0
+	for k := range n {
+		weight := 2 * (size - float64(k))
+		if k == 0 {
+			weight = size
+		}
+		ofMean += weight * power / (size * size)
+		first += power / size // the covariance of the mean with the first value
+		power *= phi
+	}
+	return arMoments{square: size * (1 - ofMean), product: (size-1)*phi - (size+1)*ofMean + 2*first, ofMean: ofMean}
+}
+
+// widening is how many times wider an interval for the mean of n values is than their spread says.
+func (p pooledRows) widening(n int) float64 {
+	if n < 2 {
+		return 1
+	}
+	m := shortAR(p.correlation, n)
+	return math.Sqrt(m.ofMean * float64(n) * float64(n-1) / m.square)
+}
+
+// MostAgainstAll is up to how many rows each is compared with the median of all: two slow ones of five, and one of three, move the median of the others
+// halfway to them.
+const MostAgainstAll = 5
+
+// mediansOfOthers are those of the levels; NaN for a row without any.
+func (p pooledRows) mediansOfOthers() []float64 {
+	var levels []float64
+	for _, r := range p.rows {
+		if r.n() > 0 {
+			levels = append(levels, r.level)
+		}
+	}
+	known := MediansOfOthers(levels)
+	if len(levels) <= MostAgainstAll {
+		known = slices.Repeat([]float64{Median(levels)}, len(levels))
+	}
+	middles := make([]float64, len(p.rows))
+	for i, r := range p.rows {
+		middles[i] = math.NaN()
+		if r.n() > 0 {
+			middles[i], known = known[0], known[1:]
+		}
+	}
+	return middles
+}
+
+// change compares row i with the median of the others.
+func (p pooledRows) change(i int, middle, confidence float64) Change {
+	own := p.rows[i]
+	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "mean of logarithms against the median of the others", N: own.n(), Spread: math.NaN()}
+	if own.n() == 0 || math.IsNaN(middle) {
+		return c
+	}
+	difference := own.level - middle
+	c.Ratio = math.Exp(difference)
+	if own.n() < FewestFromOthers {
+		return c
+	}
+	c.Spread = math.Sqrt(own.variance())
+	// The variance of a median is pi/2 that of a mean of as many.
+	ofMiddle, others := 0.0, 0.0
+	for j, r := range p.rows {
+		if j != i && r.n() > 0 {
+			ofMiddle += p.variance / float64(r.n()) * square(p.widening(r.n()))
+			others++
+		}
+	}
+	widened := p.widening(own.n())
+	error := math.Sqrt(max(p.variance, own.variance())/float64(own.n())*widened*widened + math.Pi/2*ofMiddle/(others*others))
+	reach := error * studentQuantile(0.5+confidence/2, p.freedom)
+	lo, hi := difference-reach, difference+reach
+	if below, above, known := p.byRanks(i, confidence); known {
+		lo, hi = min(lo, difference-below*widened), max(hi, difference+above*widened)
+	}
+	c.Lo, c.Hi, c.Confidence = math.Exp(lo), math.Exp(hi), confidence
+	return c
+}
+
+func square(v float64) float64 { return v * v }
+
+// byRanks is how far the interval of the shift of row i against the residuals of the others reaches below and above, by Mann and Whitney's test
+// inverted. Residuals around the mean of n values are smaller than the values' distances to the level by the root of (n-1)/n.
+func (p pooledRows) byRanks(i int, confidence float64) (below, above float64, known bool) {
+	var rest []float64
+	for j, r := range p.rows {
+		if j != i && r.n() > 1 {
+			scale := math.Sqrt(float64(r.n()) / float64(r.n()-1))
+			for _, v := range r.residuals {
+				rest = append(rest, v*scale)
+			}
+		}
+	}
+	own := p.rows[i].residuals
+	if len(rest) == 0 {
+		return 0, 0, false
+	}
+	size := [2]int{len(own), len(rest)}
+	rank, counted := p.ranks[size]
+	if !counted {
+		rank = lopsidedRank(len(own), len(rest), confidence)
+		p.ranks[size] = rank
+	}
+	if rank == 0 {
+		return 0, 0, false
+	}
+	shifts := pairwise(rest, own)
+	return max(0, -shifts[rank-1]), max(0, shifts[len(shifts)-rank]), true
+}
+
+// chooseLog is choose where that is too large for a number.
+func chooseLog(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return math.Exp(min(a-b-c, 700))
+}
+
+// fewValues is up to how many values on one side the distribution of ranks is counted out, however many there are on the other: the normal one has
+// tails that are far too long there.
+const fewValues = 5
+
+// lopsidedRank is criticalRank where one side has few values and the other may have thousands.
+func lopsidedRank(few, many int, confidence float64) int {
+	if few > many {
+		few, many = many, few
+	}
+	if few*many <= exactLimit || few > fewValues {
+		return criticalRank(few, many, confidence)
+	}
+	// ways[u] is the number of partitions of u into at most few parts, each at most many; up to many the second bound is none.
+	ways := make([]float64, many+1)
+	ways[0] = 1
+	for part := 1; part <= few; part++ {
+		for u := part; u <= many; u++ {
+			ways[u] += ways[u-part]
+		}
+	}
+	all, below := chooseLog(few+many, few), 0.0
+	for rank, w := range ways {
+		if below += w / all; below > (1-confidence)/2 {
+			return rank
+		}
+	}
+	return criticalRank(few, many, confidence)
+}
+
+// MediansOfOthers are for each of some values the median of all others; NaN for the only one.
+func MediansOfOthers(values []float64) []float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	medians := make([]float64, len(values))
+	for i, v := range values {
+		// Without one of its values, what was behind that moves up.
+		gone, _ := slices.BinarySearch(sorted, v)
+		at := func(k int) float64 {
+			if k >= gone {
+				k++
+			}
+			return sorted[k]
+		}
+		switch n := len(values) - 1; {
+		case n == 0:
+			medians[i] = math.NaN()
+		case n%2 == 1:
+			medians[i] = at(n / 2)
+		default:
+			medians[i] = (at(n/2-1) + at(n/2)) / 2
+		}
+	}
+	return medians
+}
