@@ -215,23 +215,26 @@ func orEmpty(m map[string]string) map[string]string {
 // means are those of speeds and of latencies, where there are any to take. Of several latencies of a cell the first counts: they
 // say much the same, and would weigh the cell more than others.
 func means(list []pending, confidence float64) []Mean {
-	var speeds, latencies []stat.Change
+	var speeds, latencies []sample
 	for i, p := range list {
 		switch {
 		case p.cell.Verdict == Incomparable:
 		case speed(p.cell.Unit) && p.cell.Better == lab.Higher:
-			speeds = append(speeds, p.sample.change(confidence))
+			speeds = append(speeds, p.sample)
 		case p.cell.Unit == lab.Seconds && strings.Contains(p.cell.Metric, "latency") && (i == 0 || list[i-1].cell.Unit != lab.Seconds || list[i-1].of != p.of):
-			latencies = append(latencies, p.sample.change(confidence))
+			latencies = append(latencies, p.sample)
 		}
 	}
 	var out []Mean
 	for _, kind := range []struct {
 		of      string
-		changes []stat.Change
+		samples []sample
 	}{{"speed", speeds}, {"latency", latencies}} {
-		if m := stat.GeometricMean(kind.changes); len(kind.changes) > 0 && !math.IsNaN(m.Ratio) {
-			out = append(out, Mean{Of: kind.of, Cells: len(kind.changes), Ratio: m.Ratio, Bounds: bounds(m.Lo, m.Hi, m.Confidence)})
+		if len(kind.samples) == 0 {
+			continue
+		}
+		if m := meanChange(kind.samples, confidence); !math.IsNaN(m.Ratio) {
+			out = append(out, Mean{Of: kind.of, Cells: len(kind.samples), Ratio: m.Ratio, Bounds: bounds(m.Lo, m.Hi, m.Confidence)})
 		}
 	}
 	return out

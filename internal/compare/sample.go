@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"headroom/internal/stat"
 )
@@ -21,6 +22,8 @@ type sample struct {
 	per string
 	// base and next are the values; where per is pair, the i-th of both belong together.
 	base, next []float64
+	// at says of each value of base and next in which repetition, boot or block it was measured; of pairs, both in the first.
+	at [2][]string
 	// confirmed are the logarithms of new/base of the pairs that came after the verdict of a live comparison.
 	confirmed []float64
 	// carry is what one side of a live comparison leaves to the other.
@@ -46,8 +49,9 @@ func sampleOf(base, next []Value, paired bool) sample {
 		}
 	}
 	if paired {
-		s.base, s.next = inPairs(base, next, false)
-		s.confirmed = logRatios(inPairs(base, next, true))
+		s.base, s.next, s.at[0] = inPairs(base, next, false)
+		confirmedBase, confirmedNext, _ := inPairs(base, next, true)
+		s.confirmed = logRatios(confirmedBase, confirmedNext)
 		if len(s.base) > 0 {
 			s.per = perPair
 			return s
@@ -55,14 +59,16 @@ func sampleOf(base, next []Value, paired bool) sample {
 	}
 	if len(a) >= 2 && len(b) >= 2 {
 		s.per = perBoot
-		s.base, s.next = byBoot(base, a), byBoot(next, b)
+		s.base, s.at[0] = byBoot(base, a)
+		s.next, s.at[1] = byBoot(next, b)
 		return s
 	}
+	s.at = [2][]string{}
 	for _, v := range base {
-		s.base = append(s.base, v.Value)
+		s.base, s.at[0] = append(s.base, v.Value), append(s.at[0], strconv.Itoa(v.Repetition))
 	}
 	for _, v := range next {
-		s.next = append(s.next, v.Value)
+		s.next, s.at[1] = append(s.next, v.Value), append(s.at[1], strconv.Itoa(v.Repetition))
 	}
 	return s
 }
@@ -73,17 +79,14 @@ func inOrder(values []Value) []Value {
 	return values
 }
 
-// byBoot are the means of boots in the order of their first repetitions.
-func byBoot(values []Value, boots map[string][]float64) []float64 {
-	var means []float64
-	seen := map[string]bool{}
+// byBoot are the means of boots, and the boots, in the order of their first repetitions.
+func byBoot(values []Value, boots map[string][]float64) (means []float64, order []string) {
 	for _, v := range values {
-		if v.Boot != "" && !seen[v.Boot] {
-			seen[v.Boot] = true
-			means = append(means, geometric(boots[v.Boot]))
+		if v.Boot != "" && !slices.Contains(order, v.Boot) {
+			means, order = append(means, geometric(boots[v.Boot])), append(order, v.Boot)
 		}
 	}
-	return means
+	return means, order
 }
 
 // change estimates how many times the base the new side is.
@@ -94,16 +97,16 @@ func (s sample) change(confidence float64) stat.Change {
 	return stat.PairedChange(logRatios(s.base, s.next), 1-confidence)
 }
 
-// inPairs are the values of the blocks that both sides have: those that steered a live comparison, or those that came after.
-func inPairs(base, next []Value, confirms bool) (a, b []float64) {
+// inPairs are the values of the blocks that both sides have, and the blocks: those that steered a live comparison, or those that came after.
+func inPairs(base, next []Value, confirms bool) (a, b []float64, blocks []string) {
 	of := func(v Value) (int, bool) { return v.Block, v.Block > 0 && v.Confirms == confirms }
 	x, y := grouped(base, of), grouped(next, of)
 	for _, block := range slices.Sorted(maps.Keys(x)) {
 		if _, ok := y[block]; ok {
-			a, b = append(a, geometric(x[block])), append(b, geometric(y[block]))
+			a, b, blocks = append(a, geometric(x[block])), append(b, geometric(y[block])), append(blocks, strconv.Itoa(block))
 		}
 	}
-	return a, b
+	return a, b, blocks
 }
 
 func logRatios(base, next []float64) []float64 {

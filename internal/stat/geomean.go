@@ -6,12 +6,10 @@ import "math"
 // have no ratio are left out; where any of the rest has no interval, neither has the mean. Its confidence is the least among the
 // changes: for a mean at 95% give changes at 95%, not those widened for the family.
 //
-// The distances from the ratio to either end are added as squares, on logarithms. That is exact for normal estimates of known
-// spread, keeps lopsided intervals lopsided, and errs to the wide side for few values, whose intervals are wider than two standard
-// errors. It takes the cells as independent samples. What moves all cells together (a machine that was slower all night) is in no
-// interval, neither of the cells nor of their mean.
-//
-// Source: G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27 (2008).
+// The distances from the ratio to either end are averaged, on logarithms. That holds however the cells depend on each other: the standard error of a mean is at
+// most the mean of the standard errors, and as large where a machine that is slow for a while moves all cells alike. For independent cells it is
+// too wide by about the root of their number. Where the repetitions of the cells can be matched, average over the cells within each
+// repetition first, and compare the averages: that is as wide as the cells' dependence makes it.
 func GeometricMean(changes []Change) Change {
 	out := Change{Confidence: 1, Estimator: "geometric mean", Spread: math.NaN()}
 	var sum, below, above float64
@@ -23,15 +21,15 @@ func GeometricMean(changes []Change) Change {
 		cells++
 		log := math.Log(c.Ratio)
 		sum += log
-		below += (log - math.Log(c.Lo)) * (log - math.Log(c.Lo))
-		above += (math.Log(c.Hi) - log) * (math.Log(c.Hi) - log)
+		below += log - math.Log(c.Lo)
+		above += math.Log(c.Hi) - log
 		out.Confidence = min(out.Confidence, c.Confidence)
 		if cells == 1 || c.N < out.N {
 			out.N = c.N
 		}
 	}
 	out.Ratio = math.Exp(sum / cells)
-	out.Lo, out.Hi = math.Exp((sum-math.Sqrt(below))/cells), math.Exp((sum+math.Sqrt(above))/cells)
+	out.Lo, out.Hi = math.Exp((sum-below)/cells), math.Exp((sum+above)/cells)
 	if !out.Known() {
 		out.Lo, out.Hi, out.Confidence = math.NaN(), math.NaN(), 0
 	}

@@ -1,0 +1,70 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"headroom/internal/stat"
+)
+
+// meanChange is the geometric mean of the changes of several numbers. What moves all of them in a repetition, a boot or a pair (a busy neighbour, another layout of
+// memory) makes them dependent, so they are averaged within it first, where enough of it is common to all of them, and the averages are compared
+// as those of one number. Otherwise the mean has an interval that holds however they depend on each other.
+func meanChange(samples []sample, confidence float64) stat.Change {
+	if joint, ok := averaged(samples); ok {
+		return joint.change(confidence)
+	}
+	changes := make([]stat.Change, len(samples))
+	for i, s := range samples {
+		changes[i] = s.change(confidence)
+	}
+	return stat.GeometricMean(changes)
+}
+
+// averaged is the sample of the means over all samples within each repetition, boot or pair that all have. It is none where that leaves fewer than two, or fewer
+// than half of what one of them has.
+func averaged(samples []sample) (sample, bool) {
+	if len(samples) == 1 {
+		return samples[0], true
+	}
+	out := sample{per: samples[0].per}
+	for _, s := range samples {
+		if s.per != out.per {
+			return sample{}, false
+		}
+	}
+	var ok [2]bool
+	out.base, ok[0] = averagedSide(samples, func(s sample) ([]float64, []string) { return s.base, s.at[0] })
+	out.next, ok[1] = averagedSide(samples, func(s sample) ([]float64, []string) {
+		if s.per == perPair {
+			return s.next, s.at[0]
+		}
+		return s.next, s.at[1]
+	})
+	return out, ok[0] && ok[1]
+}
+
+// averagedSide does it for one side, in the order of the first sample.
+func averagedSide(samples []sample, side func(sample) ([]float64, []string)) ([]float64, bool) {
+	logs, counts := map[string]float64{}, map[string]int{}
+	most := 0
+	for _, s := range samples {
+		values, at := side(s)
+		most = max(most, len(values))
+		for i, v := range values {
+			logs[at[i]] += math.Log(v)
+			counts[at[i]]++
+		}
+		if len(values) != len(slices.Compact(slices.Sorted(slices.Values(at)))) {
+			return nil, false // several values of one repetition: their numbers are not known
+		}
+	}
+	var means []float64
+	_, order := side(samples[0])
+	for _, key := range order {
+		if counts[key] == len(samples) {
+			means = append(means, math.Exp(logs[key]/float64(len(samples))))
+		}
+	}
+	return means, len(means) >= 2 && 2*len(means) >= most
+}
