@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -83,8 +84,9 @@ func follow(runs []Run, o Options) Series {
 	s.FewestAfter = search.FewestAfter(len(runs))
 	for i := range s.Cells {
 		t := &s.Cells[i]
-		t.Changes = changes(t, search.ChangePoints(t.centers()), o.Margin)
-		t.Lag1 = wander(t)
+		points := search.ChangePoints(t.centers())
+		t.Changes = changes(t, points, o.Margin)
+		t.Lag1 = wander(t, points)
 		t.Ended = t.Points[len(t.Points)-1].Run != newest.ID
 		t.judge(newest, s.FewestAfter, o.Alpha/float64(len(s.Cells)), o.Margin)
 		s.Verdict = graver(s.Verdict, t.Newest.Verdict)
@@ -106,7 +108,7 @@ func changes(t *Track, points []stat.ChangePoint, margin float64) []Change {
 	out := []Change{}
 	for _, p := range points {
 		out = append(out, Change{
-			Run: t.Points[p.Index].Run, Before: t.Points[p.Index-1].Run, Index: p.Index, Estimate: estimate(p.Change), P: p.P,
+			Run: t.Points[p.Index].Run, Before: t.Points[p.Index-1].Run, Index: p.Index, Estimate: estimate(p.Change), P: p.P, Likely: p.Likely,
 			Verdict: verdict(p.Change.Decide(margin), t.Better),
 		})
 	}
@@ -143,21 +145,14 @@ func estimate(c stat.Change) Estimate {
 // fewestForLag is how many runs it takes to say anything of neighbours: the estimate then strays by 0.3.
 const fewestForLag = 12
 
-// wander is the correlation of neighbouring runs around the levels between the changes.
-func wander(t *Track) *float64 {
+// wander is the correlation of neighbouring runs around the levels between the changes that are proved: those that are not may be what it looks like.
+func wander(t *Track, points []stat.ChangePoint) *float64 {
 	if len(t.Points) < fewestForLag {
 		return nil
 	}
-	var around []float64
-	for i, edge := range t.edges()[1:] {
-		segment := t.centers()[t.edges()[i]:edge]
-		level := stat.Median(segment)
-		for _, v := range segment {
-			around = append(around, v/level)
-		}
-	}
-	r := stat.Lag1(around)
-	if r != r { // a constant series
+	proved := slices.DeleteFunc(slices.Clone(points), func(p stat.ChangePoint) bool { return p.Likely })
+	r := stat.StepCorrelation(t.centers(), proved)
+	if math.IsNaN(r) { // a constant series
 		return nil
 	}
 	return &r

@@ -71,8 +71,8 @@ type Track struct {
 	Points []Point    `json:"points"`
 	// Changes of the level, in the order of time.
 	Changes []Change `json:"changes"`
-	// Lag1 is the correlation of neighbouring runs around their level. Well above zero, the level wanders, and the change points
-	// are steps cut into a slope. Absent with too few runs.
+	// Lag1 is the correlation of neighbouring runs around the levels between proved changes, corrected for the number of levels. Well above zero, the level wanders,
+	// and changes come out by chance. Absent with too few runs.
 	Lag1 *float64 `json:"lag1,omitempty"`
 	// Newest is the newest run against those since the last change.
 	Newest Newest `json:"newest"`
@@ -108,6 +108,8 @@ type Change struct {
 	Estimate
 	// P is how often all the series of this machine without any change would show as much anywhere, at most.
 	P float64 `json:"p"`
+	// Likely is set where the change is found only if neighbouring runs are taken as independent, of which they leave some doubt: it is not proved, and P is too small.
+	Likely bool `json:"likely,omitempty"`
 	// Verdict is better, worse, or same when the interval lies within the margin.
 	Verdict string `json:"verdict"`
 }

@@ -38,11 +38,20 @@ func (t *Track) judge(newest Run, fewestAfter int, alpha, margin float64) {
 		n.Verdict, n.Why, n.Margin = None, "no longer measured", nil
 	case t.Ended:
 		n.Verdict, n.Why, n.Margin = Undecided, "the newest run was cut off before it", nil
+	case n.Verdict != Regression && t.likelyWorse():
+		n.Verdict, n.Margin = Undecided, nil
+		n.Why = "likely worse since run " + t.Changes[len(t.Changes)-1].Run + ", not proved"
 	case n.Verdict != Regression && len(t.Changes) > 0 && t.Changes[len(t.Changes)-1].Verdict == worse:
 		n.Verdict, n.Margin = Regression, nil
 		n.Why = "worse since run " + t.Changes[len(t.Changes)-1].Run
 	}
 	t.Newest = n
+}
+
+// likelyWorse says that the last change was for the worse, if it was one.
+func (t *Track) likelyWorse() bool {
+	n := len(t.Changes)
+	return n > 0 && t.Changes[n-1].Likely && t.Changes[n-1].Verdict == worse
 }
 
 // newestVerdict judges the newest run alone.

@@ -146,7 +146,7 @@ func (h historyText) answer() []string {
 // eventSentence names what changed most, by how much, since when, and with which update.
 func (h historyText) eventSentence(e history.Event) string {
 	track, c := h.largest(e)
-	text := "Changed: " + track.Name + " " + stepText(c.Estimate) + ", " + c.Verdict
+	text := map[bool]string{false: "Changed: ", true: "Likely changed, not proved: "}[c.Likely] + track.Name + " " + stepText(c.Estimate) + ", " + c.Verdict
 	if more := len(e.Cells) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more of %s", more, count(len(h.s.Cells), "figure"))
 	}
@@ -456,9 +456,16 @@ func levelOf(t history.Track, from, to int) float64 {
 	return stat.Median(values)
 }
 
-// wandering is the correlation of neighbouring runs from which on a level is said to wander: with twenty independent runs it is above
-// this once in forty times.
-const wandering = 0.45
+// proved is how many changes of a track are.
+func proved(t history.Track) int {
+	n := 0
+	for _, c := range t.Changes {
+		if !c.Likely {
+			n++
+		}
+	}
+	return n
+}
 
 // reading says how sure all of this is, and what weakens it.
 func (h historyText) reading() []string {
@@ -468,7 +475,7 @@ func (h historyText) reading() []string {
 	}
 	var wander []string
 	for _, t := range h.s.Cells {
-		if t.Lag1 != nil && *t.Lag1 > wandering {
+		if t.Lag1 != nil && *t.Lag1 > stat.ClearCorrelation(len(t.Points), proved(t)) {
 			wander = append(wander, t.Name)
 		}
 	}

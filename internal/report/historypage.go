@@ -146,7 +146,7 @@ func (h historyText) pageEvent(e history.Event) historyEvent {
 	for _, i := range e.Cells {
 		for _, c := range h.s.Cells[i].Changes {
 			if h.distance(c.Run, e.Run) <= eventWidth {
-				out.Changes = append(out.Changes, h.s.Cells[i].Name+" "+stepText(c.Estimate)+" "+c.Verdict+", P "+atMost(c.P))
+				out.Changes = append(out.Changes, h.s.Cells[i].Name+" "+stepText(c.Estimate)+" "+c.Verdict+map[bool]string{true: ", likely, not proved"}[c.Likely]+", P "+atMost(c.P))
 			}
 		}
 	}
