@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/stat"
 	"headroom/internal/unit"
 )
 
@@ -179,10 +180,38 @@ func readingOfSpread(s *Summary) []string {
 		line += "; a number without ± was measured once"
 	}
 	lines = append(lines, line+".")
+	if text := dependenceText(s, most); text != "" {
+		lines = append(lines, text)
+	}
 	if slices.ContainsFunc(s.Cells, func(c Cell) bool { return len(c.Latency) > 0 }) {
 		lines = append(lines, "p50, p99 and p99.9 are of the operations of all repetitions together.")
 	}
 	return lines
+}
+
+// muchWider is how many times wider an interval must be for alike neighbours before it is mentioned.
+const muchWider = 1.5
+
+// dependenceText says what the intervals take for granted of neighbouring repetitions.
+func dependenceText(s *Summary, most int) string {
+	if most < stat.FewestForDependence {
+		if s.Anytime {
+			return ""
+		}
+		return "± takes repetitions as independent, which fewer than " + strconv.Itoa(stat.FewestForDependence) + " can't show."
+	}
+	widest := 0.0
+	for _, c := range s.Cells {
+		for _, name := range c.primary() {
+			if i := c.Metrics[name].Interval; i != nil {
+				widest = max(widest, i.Widened)
+			}
+		}
+	}
+	if widest < muchWider {
+		return ""
+	}
+	return fmt.Sprintf("Neighbouring repetitions are alike, so ± is up to %.2g times wider; levels that last as long as the run are not in it.", widest)
 }
 
 // surelyText says with which confidence the intervals hold. Below 95% it says what would be enough: six is the fewest

@@ -263,6 +263,9 @@ func summarizeMetric(info lab.MetricInfo, values []Value, estimator func([]float
 	m := Metric{Center: estimate.Center, Estimator: estimate.Estimator, Unit: info.Unit, Better: info.Better, Decides: info.Decides, Values: values}
 	if estimate.Known() {
 		m.Interval = &Interval{Lo: estimate.Lo, Hi: estimate.Hi, Confidence: estimate.Confidence}
+		if estimate.Widened > 1 {
+			m.Interval.Widened = estimate.Widened
+		}
 	}
 	return m
 }

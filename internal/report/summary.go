@@ -122,6 +122,8 @@ type Interval struct {
 	Lo         float64 `json:"lo"`
 	Hi         float64 `json:"hi"`
 	Confidence float64 `json:"confidence"`
+	// Widened is how many times wider it is because neighbouring repetitions are alike; absent where it is not.
+	Widened float64 `json:"widened,omitempty"`
 }
 
 // Ceiling bounds a metric. Headroom is the share of it that was not reached.

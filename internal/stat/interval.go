@@ -14,16 +14,39 @@ type Interval struct {
 	Confidence     float64
 	// Estimator names what Center is: "median".
 	Estimator string
+	// Widened is how many times wider the interval is than for values that don't depend on their neighbours; 1 where too few values show it. Of medians only.
+	Widened float64
 }
 
 // Known says whether there is an interval at all; with fewer than two values there is none.
 func (i Interval) Known() bool { return !math.IsNaN(i.Lo) && !math.IsNaN(i.Hi) }
 
-// MedianInterval is QuantileInterval of the median: 75% for three values, 94% for five, and 95% from six on.
+// MedianInterval is QuantileInterval of the median: 75% for three values, 94% for five, and 95% from six on. Values are in the order in which they were
+// measured: where neighbours are alike they say less than their number, and the interval is widened around the median by what their correlation tells, as
+// that of UnpairedChange (dependence). Fewer than four values show none, and a spell as long as the series is not seen in it.
 func MedianInterval(values []float64, confidence float64) Interval {
 	out := QuantileInterval(values, 0.5, confidence)
 	out.Estimator = "median"
-	return out
+	return out.widenedFor(values)
+}
+
+// widenedFor moves the ends away from the centre for neighbours that are alike; by the same factor as logarithms where all values are positive, so that no
+// end passes zero.
+func (i Interval) widenedFor(values []float64) Interval {
+	i.Widened = 1
+	if !i.Known() {
+		return i
+	}
+	if logs := logsOf(values); len(logs) == len(present(values)) {
+		if i.Widened = dependence(logs); i.Widened == 1 {
+			return i // to the last digit
+		}
+		i.Lo, i.Hi = i.Center*math.Pow(i.Lo/i.Center, i.Widened), i.Center*math.Pow(i.Hi/i.Center, i.Widened)
+		return i
+	}
+	i.Widened = dependence(present(values))
+	i.Lo, i.Hi = i.Center-(i.Center-i.Lo)*i.Widened, i.Center+(i.Hi-i.Center)*i.Widened
+	return i
 }
 
 // QuantileInterval estimates a quantile (0.99: what 99% of values do not exceed) and an interval between two order statistics that

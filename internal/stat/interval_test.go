@@ -75,14 +75,14 @@ func TestMedianIntervalOfFew(t *testing.T) {
 		values []float64
 		want   Interval
 	}{
-		{nil, Interval{math.NaN(), math.NaN(), math.NaN(), 0, "median"}},
-		{[]float64{7}, Interval{7, math.NaN(), math.NaN(), 0, "median"}},
-		{[]float64{9, 7}, Interval{8, 7, 9, 0.5, "median"}},
-		{[]float64{3, 1, 2}, Interval{2, 1, 3, 0.75, "median"}},
-		{[]float64{3, 1, 2, math.NaN()}, Interval{2, 1, 3, 0.75, "median"}},
-		{[]float64{5, 5, 5, 5}, Interval{5, 5, 5, 0.875, "median"}},
-		{[]float64{5, 1, 4, 2, 3}, Interval{3, 1, 5, 0.9375, "median"}},
-		{[]float64{5, 1, 4, 2, 3, 6}, Interval{3.5, 1, 6, 0.96875, "median"}},
+		{nil, Interval{math.NaN(), math.NaN(), math.NaN(), 0, "median", 1}},
+		{[]float64{7}, Interval{7, math.NaN(), math.NaN(), 0, "median", 1}},
+		{[]float64{9, 7}, Interval{8, 7, 9, 0.5, "median", 1}},
+		{[]float64{3, 1, 2}, Interval{2, 1, 3, 0.75, "median", 1}},
+		{[]float64{3, 1, 2, math.NaN()}, Interval{2, 1, 3, 0.75, "median", 1}},
+		{[]float64{5, 5, 5, 5}, Interval{5, 5, 5, 0.875, "median", 1}},
+		{[]float64{5, 1, 4, 2, 3}, Interval{3, 1, 5, 0.9375, "median", 1}},
+		{[]float64{5, 1, 4, 2, 3, 6}, Interval{3.5, 1, 6, 0.96875, "median", 1}},
 	} {
 		got := MedianInterval(c.values, 0.95)
 		if fmt.Sprintf("%.6v", got) != fmt.Sprintf("%.6v", c.want) {

@@ -7,7 +7,7 @@ import (
 
 // MedianSequence is MedianInterval for values that are looked at after every one: with the confidence asked for it covers the median of
 // the distribution at all looks together, so measuring may stop as soon as the interval is narrow. It holds for independent
-// values of any distribution. It says nothing below 8 values (at 95%).
+// values of any distribution, and is widened for neighbours that are alike, as MedianInterval is. It says nothing below 8 values (at 95%).
 //
 // The number of values below the true median is Binomial(n, 1/2). How much likelier the observed number is under all other shares
 // together, each alike, is a martingale under one half: 2ⁿ/((n+1)·C(n, k)) for k of n below. Where it reaches 1/(1-confidence), that
@@ -24,7 +24,7 @@ func MedianSequence(values []float64, confidence float64) Interval {
 	if rank := sequenceRank(n, confidence); rank > 0 {
 		out.Lo, out.Hi, out.Confidence = sorted[rank-1], sorted[n-rank], confidence
 	}
-	return out
+	return out.widenedFor(values)
 }
 
 // sequenceRank is the rank, from 1, of the value that bounds the median from below, and counted from the top of the one that bounds it

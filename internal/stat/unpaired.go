@@ -84,6 +84,9 @@ func welch(a, b []float64, confidence float64) (lo, hi float64) {
 	return difference - reach, difference + reach
 }
 
+// FewestForDependence is how many values a series must have to show whether neighbours are alike.
+const FewestForDependence = fewestWithoutModes
+
 // dependence is how many times wider an interval for the difference of two series is than if their values did not depend on each
 // other: the root of (1+r)/(1-r), with r the autocorrelation at lag 1 of both series together. A short series shows less of it than
 // there is, by (1+3r)/n. Never below 1: an alternation is no gain. 1 below four values, which show nothing.
@@ -94,7 +97,7 @@ func dependence(series ...[]float64) float64 {
 	const most = 0.9
 	var product, square, n float64
 	for _, s := range series {
-		if len(s) < fewestWithoutModes {
+		if len(s) < FewestForDependence {
 			return 1
 		}
 		mean := stat.Mean(s, nil)
