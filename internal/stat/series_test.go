@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -181,6 +182,26 @@ func TestDriftFinds(t *testing.T) {
 
 // Of series without a trend few are called drifting at P < 0.01: 1 in 100 when values are independent, up to 3 in 100
 // when they remember each other, which 60 values are too few to mend wholly.
+// A second that was not measured is left out; and a series that can't be judged has an answer, where it once had no end.
+func TestDriftWithoutSomeValues(t *testing.T) {
+	rising, holes := make([]float64, 60), []float64{}
+	for i := range rising {
+		rising[i] = 100 + float64(i)
+		holes = append(holes, rising[i])
+		if i%20 == 7 {
+			holes = append(holes, math.NaN())
+		}
+	}
+	if got, want := Drift(holes), Drift(rising); got != want || !(got.P < 0.01) {
+		t.Errorf("%+v, without holes %+v", got, want)
+	}
+	rising[3], rising[4] = math.Inf(1), math.Inf(-1)
+	Drift(rising)
+	if got := Drift(slices.Repeat([]float64{math.NaN()}, 30)); !math.IsNaN(got.P) || !math.IsNaN(got.Rise) {
+		t.Errorf("nothing measured: %+v", got)
+	}
+}
+
 func TestDriftFalseAlarms(t *testing.T) {
 	const trials = 1000
 	for _, phi := range []float64{0, 0.3, 0.6} {
