@@ -31,7 +31,7 @@ const unseenCorrelation = 0.8
 // neither a slow row nor several of them hide each other. The spread is pooled over the rows, or a row's own where that is larger.
 // The interval is the wider of two, as in UnpairedChange: Student's t with that spread, and that of ranks (Mann and Whitney) against
 // the residuals of the others. Both are widened for neighbours that are alike, by the correlation at lag 1 of all rows together, corrected for
-// the length of the rows, at its upper limit.
+// the length of the rows, at its upper limit. Where levels last for sure, no row is said to be farther off than others move.
 //
 // It can't tell a row that is slow from one that is slow for as long as it was measured, if no other row changes its level meanwhile.
 func FromOthers(values [][]float64, confidence float64) OthersCompared {
@@ -111,6 +111,8 @@ type pooledRows struct {
 	variance, correlation float64
 	freedom               float64
 	assumed               bool
+	// moves is how far rows move from one level to another while they are measured; 0 where no level lasts.
+	moves float64
 	// ranks by the numbers of values, which are the same for most rows and take long to count out.
 	ranks map[[2]int]int
 }
@@ -140,10 +142,27 @@ func poolRows(rows [][]float64) pooledRows {
 		p.correlation, p.assumed = unseenCorrelation, true
 		return p
 	}
-	p.correlation = p.correlationAtMost(most)
+	least := 0.0
+	if least, p.correlation = p.correlationLimits(most); least > lastingCorrelation {
+		p.moves = p.usualRange()
+	}
 	rowsThatVary, each := p.effectiveRows()
 	p.freedom = min(p.freedom, max(1, rowsThatVary*(each+2)))
 	return p
+}
+
+// lastingCorrelation is what the lower limit of the correlation must exceed for levels to last.
+const lastingCorrelation = 0.3
+
+// usualRange is the range that nine of ten rows keep to: where levels last, a row can be for all of its length where others are for a part of it.
+func (p pooledRows) usualRange() float64 {
+	var ranges []float64
+	for _, r := range p.rows {
+		if r.n() > 1 {
+			ranges = append(ranges, slices.Max(r.residuals)-slices.Min(r.residuals))
+		}
+	}
+	return Quantile(ranges, 0.9)
 }
 
 // effectiveRows are how many rows share the spread, with the degrees of freedom of each on average: where one of twenty changed its level, it has nearly all
@@ -165,8 +184,8 @@ func (p pooledRows) effectiveRows() (rows, each float64) {
 // limitOfCorrelation is how many standard errors the upper limit of the correlation lies above its estimate: 5% lie beyond.
 const limitOfCorrelation = 1.645
 
-// correlationAtMost is the largest correlation of an AR(1) that agrees with what these rows show at lag 1 (one-sided 95%).
-func (p pooledRows) correlationAtMost(most int) float64 {
+// correlationLimits are the smallest and the largest correlation of an AR(1) that agree with what these rows show at lag 1 (95% on either side).
+func (p pooledRows) correlationLimits(most int) (least, largest float64) {
 	var product, square float64
 	rows := 0.0
 	for _, r := range p.rows {
@@ -176,7 +195,7 @@ func (p pooledRows) correlationAtMost(most int) float64 {
 		}
 	}
 	if square == 0 {
-		return 0
+		return 0, 0
 	}
 	shown, scatter := product/square, 0.0
 	for _, r := range p.rows {
@@ -185,11 +204,17 @@ func (p pooledRows) correlationAtMost(most int) float64 {
 	}
 	// Where few rows have nearly all of the spread, as where one of twenty changed its level, they alone show the correlation.
 	varying, each := p.effectiveRows()
-	shown += limitOfCorrelation * max(math.Sqrt(scatter*rows/max(1, rows-1))/square, 1/math.Sqrt(varying*each))
-	low, high := 0.0, mostCorrelation
+	reach := limitOfCorrelation * max(math.Sqrt(scatter*rows/max(1, rows-1))/square, 1/math.Sqrt(varying*each))
+	high := mostCorrelation
 	if most <= 4 {
 		high = unseenCorrelation // of rows so short, 0 and 1 differ by less than chance
 	}
+	return p.correlationThatShows(shown-reach, high), p.correlationThatShows(shown+reach, high)
+}
+
+// correlationThatShows is that of an AR(1) which shows so much at lag 1 in rows of these lengths, up to the highest.
+func (p pooledRows) correlationThatShows(shown, high float64) float64 {
+	low := 0.0
 	for range 40 {
 		middle := (low + high) / 2
 		expected, of := 0.0, 0.0
@@ -290,6 +315,7 @@ func (p pooledRows) change(i int, middle, confidence float64) Change {
 	widened := p.widening(own.n())
 	error := math.Sqrt(max(p.variance, own.variance())/float64(own.n())*widened*widened + math.Pi/2*ofMiddle/(others*others))
 	reach := error * studentQuantile(0.5+confidence/2, p.freedom)
+	reach = max(reach, p.moves)
 	lo, hi := difference-reach, difference+reach
 	if below, above, known := p.byRanks(i, confidence); known {
 		lo, hi = min(lo, difference-below*widened), max(hi, difference+above*widened)
