@@ -31,7 +31,7 @@ const unseenCorrelation = 0.8
 // neither a slow row nor several of them hide each other. The spread is pooled over the rows, or a row's own where that is larger.
 // The interval is the wider of two, as in UnpairedChange: Student's t with that spread, and that of ranks (Mann and Whitney) against
 // the residuals of the others. Both are widened for neighbours that are alike, by the correlation at lag 1 of all rows together, corrected for
-// the length of the rows, at its upper limit. Where levels last for sure, no row is said to be farther off than others move.
+// the length of the rows, at its upper limit. Where levels last, no row is said to be farther off than others move.
 //
 // It can't tell a row that is slow from one that is slow for as long as it was measured, if no other row changes its level meanwhile.
 func FromOthers(values [][]float64, confidence float64) OthersCompared {
@@ -142,8 +142,8 @@ func poolRows(rows [][]float64) pooledRows {
 		p.correlation, p.assumed = unseenCorrelation, true
 		return p
 	}
-	least := 0.0
-	if least, p.correlation = p.correlationLimits(most); least > lastingCorrelation {
+	likeliest := 0.0
+	if likeliest, p.correlation = p.correlations(most); likeliest > lastingCorrelation {
 		p.moves = p.usualRange()
 	}
 	rowsThatVary, each := p.effectiveRows()
@@ -151,8 +151,8 @@ func poolRows(rows [][]float64) pooledRows {
 	return p
 }
 
-// lastingCorrelation is what the lower limit of the correlation must exceed for levels to last.
-const lastingCorrelation = 0.3
+// lastingCorrelation is what the correlation must exceed for levels to last.
+const lastingCorrelation = 0.5
 
 // usualRange is the range that nine of ten rows keep to: where levels last, a row can be for all of its length where others are for a part of it.
 func (p pooledRows) usualRange() float64 {
@@ -184,8 +184,8 @@ func (p pooledRows) effectiveRows() (rows, each float64) {
 // limitOfCorrelation is how many standard errors the upper limit of the correlation lies above its estimate: 5% lie beyond.
 const limitOfCorrelation = 1.645
 
-// correlationLimits are the smallest and the largest correlation of an AR(1) that agree with what these rows show at lag 1 (95% on either side).
-func (p pooledRows) correlationLimits(most int) (least, largest float64) {
+// correlations are that of an AR(1) which shows as much at lag 1 as these rows, and the largest that agrees with them (one-sided 95%).
+func (p pooledRows) correlations(most int) (likeliest, largest float64) {
 	var product, square float64
 	rows := 0.0
 	for _, r := range p.rows {
@@ -209,7 +209,7 @@ func (p pooledRows) correlationLimits(most int) (least, largest float64) {
 	if most <= 4 {
 		high = unseenCorrelation // of rows so short, 0 and 1 differ by less than chance
 	}
-	return p.correlationThatShows(shown-reach, high), p.correlationThatShows(shown+reach, high)
+	return p.correlationThatShows(shown, high), p.correlationThatShows(shown+reach, high)
 }
 
 // correlationThatShows is that of an AR(1) which shows so much at lag 1 in rows of these lengths, up to the highest.
