@@ -22,8 +22,8 @@ type known struct{ fast, effect, spread float64 }
 type data struct {
 	// logs of what was measured, higher is faster.
 	logs []float64
-	// background of each measurement: the share of the candidates that was applied, which says how much of the sum of small effects is
-	// in it. Nil where there is none.
+	// background of each measurement, beside the candidates. Of settings it is the share of them that was applied, which says how much of
+	// the sum of small effects is in it; of steps it is the time, which says how far the machine has drifted. Nil where there is none.
 	background []float64
 	// noise that is expected, which counts as much as one measurement.
 	noise float64
@@ -36,8 +36,8 @@ type data struct {
 type fit struct {
 	// level of the fast state, slope of the background, and what each candidate adds.
 	beta [most]float64
-	// small says that many small effects are thought of, so that the background has a slope.
-	small bool
+	// sloped says that the background has a slope: many small effects of settings, or a drift of the machine during a series.
+	sloped bool
 	// spread of one measurement.
 	spread float64
 	// evidence is the logarithm of the probability of the data under the hypothesis, but for a constant that all share.
@@ -48,7 +48,7 @@ type fit struct {
 
 // columns of a regression before those of candidates: the level, and the background.
 func (f *fit) columns() int {
-	if f.small {
+	if f.sloped {
 		return 2
 	}
 	return 1
@@ -57,7 +57,7 @@ func (f *fit) columns() int {
 // row of the regression for one measurement.
 func (d *data) row(f *fit, j int, applied [][]bool) (x [most]float64) {
 	x[0] = 1
-	if f.small {
+	if f.sloped {
 		x[1] = d.background[j]
 	}
 	for i, column := range applied {
@@ -73,12 +73,12 @@ func (d *data) row(f *fit, j int, applied [][]bool) (x [most]float64) {
 // Errors are Student's t, fitted by weights (Lange, Little and Taylor 1989). Effects have the prior N(0, (usual*spread)^2), the level and
 // the logarithm of the spread a flat one, but for one measurement's worth of the noise expected. The evidence is Laplace's approximation
 // around the optimum; for Gaussian errors it has the same form as the exact one.
-func (d *data) fit(applied [][]bool, small bool, start *fit, iterations int) fit {
+func (d *data) fit(applied [][]bool, sloped bool, start *fit, iterations int) fit {
 	if d.known != nil {
 		return d.fitKnown(applied)
 	}
 	n := len(d.logs)
-	f := fit{small: small, weights: make([]float64, n), spread: d.noise}
+	f := fit{sloped: sloped, weights: make([]float64, n), spread: d.noise}
 	columns := f.columns() + len(applied)
 	for j := range f.weights {
 		f.weights[j] = 1
@@ -106,7 +106,7 @@ func (d *data) residuals(f *fit, applied [][]bool) []float64 {
 		left = append(left, log-f.beta[0])
 	}
 	d.left = left
-	if f.small {
+	if f.sloped {
 		for j, share := range d.background {
 			left[j] -= f.beta[1] * share
 		}
@@ -141,7 +141,7 @@ func (d *data) solve(f *fit, applied [][]bool, columns int) (root [most][most]fl
 		wy, wb := w*d.logs[j], 0.0
 		right[0] += wy
 		matrix[0][0] += w
-		if f.small {
+		if f.sloped {
 			wb = w * d.background[j]
 			right[1] += wb * d.logs[j]
 			matrix[1][0] += wb
@@ -154,7 +154,7 @@ func (d *data) solve(f *fit, applied [][]bool, columns int) (root [most][most]fl
 			a := first + i
 			right[a] += wy
 			matrix[a][0] += w
-			if f.small {
+			if f.sloped {
 				matrix[a][1] += wb
 			}
 			for k, other := range applied[:i+1] {

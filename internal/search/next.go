@@ -118,7 +118,7 @@ const bins = 96
 // information in bits that measuring a bundle is expected to give about which hypothesis is true: the entropy of what is expected, less
 // that of the noise alone. Levels and effects are taken as each hypothesis estimates them.
 func (p *posterior) information(b Bundle) float64 {
-	share := float64(b.Count()) / float64(len(b))
+	background := p.beside(b)
 	applied := make([]float64, len(p.classes))
 	for i, c := range p.classes {
 		for _, m := range c.members {
@@ -147,7 +147,7 @@ func (p *posterior) information(b Bundle) float64 {
 				}
 			}
 			if w > 1e-9 {
-				values, weights = append(values, h.predict(which, share)), append(weights, w)
+				values, weights = append(values, h.predict(which, background)), append(weights, w)
 			}
 		}
 	}

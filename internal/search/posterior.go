@@ -36,6 +36,8 @@ const mostCulprits = 3
 // posterior is what the measurements say of the candidates.
 type posterior struct {
 	data
+	// ordered candidates are steps: what is beside them is not other candidates but the time.
+	ordered bool
 	priors  []float64
 	classes []class
 	nobody  [2]fit
@@ -46,8 +48,8 @@ type posterior struct {
 }
 
 func newPosterior(s Space, noise float64, k *known) *posterior {
-	p := &posterior{data: data{noise: noise, known: k}, priors: s.priors()}
-	if !s.Ordered && k == nil {
+	p := &posterior{data: data{noise: noise, known: k}, ordered: s.Ordered, priors: s.priors()}
+	if k == nil {
 		p.background = []float64{}
 	}
 	everyone := class{mass: 1}
@@ -61,11 +63,23 @@ func newPosterior(s Space, noise float64, k *known) *posterior {
 
 // add a measurement.
 func (p *posterior) add(b Bundle, log float64) {
-	p.logs = append(p.logs, log)
 	if p.background != nil {
-		p.background = append(p.background, float64(b.Count())/float64(len(b)))
+		p.background = append(p.background, p.beside(b))
 	}
+	p.logs = append(p.logs, log)
 	p.split(b)
+}
+
+// drifts are the measurements in which a machine is expected to drift about as far as a culprit reaches: the unit of time. Its slope has the
+// prior of an effect, so that 0.04 standard deviations per measurement are as usual as a culprit of four.
+const drifts = 100
+
+// beside the candidates, what a bundle has if it is measured next: the share of them that is applied, or of steps the time.
+func (p *posterior) beside(b Bundle) float64 {
+	if p.ordered {
+		return float64(len(p.logs)) / drifts
+	}
+	return float64(b.Count()) / float64(len(b))
 }
 
 // split the classes by who of them was applied.
@@ -102,17 +116,18 @@ func (p *posterior) massOf(members []int) float64 {
 func (p *posterior) settle() {
 	p.hypotheses = p.hypotheses[:0]
 	best := math.Inf(-1)
-	for small := range 2 {
-		if small == 1 && p.background == nil {
+	for slope := range 2 {
+		sloped := slope == 1
+		if sloped && p.background == nil {
 			break
 		}
-		p.nobody[small] = p.fit(nil, small == 1, p.startOf(&p.nobody[small]), p.iterations(&p.nobody[small]))
-		p.hypotheses = append(p.hypotheses, p.weighed(nil, p.nobody[small]))
+		p.nobody[slope] = p.fit(nil, sloped, p.startOf(&p.nobody[slope]), p.iterations(&p.nobody[slope]))
+		p.hypotheses = append(p.hypotheses, p.weighed(nil, p.nobody[slope]))
 		for i := range p.classes {
 			c := &p.classes[i]
-			c.alone[small] = p.fit([][]bool{c.applied}, small == 1, p.startOf(&c.alone[small]), p.iterations(&c.alone[small]))
-			p.hypotheses = append(p.hypotheses, p.weighed([]int{i}, c.alone[small]))
-			best = max(best, c.alone[small].evidence)
+			c.alone[slope] = p.fit([][]bool{c.applied}, sloped, p.startOf(&c.alone[slope]), p.iterations(&c.alone[slope]))
+			p.hypotheses = append(p.hypotheses, p.weighed([]int{i}, c.alone[slope]))
+			best = max(best, c.alone[slope].evidence)
 		}
 	}
 	p.bestEvidence = best
@@ -148,26 +163,34 @@ func (p *posterior) iterations(f *fit) int {
 // weighed is a hypothesis with its weight: how likely it was before, and how well it fits.
 func (p *posterior) weighed(classes []int, f fit) *hypothesis {
 	k := len(classes)
-	log := f.evidence + math.Log(priorOfCount(k)*p.priorOf(f.small))
+	log := f.evidence + math.Log(priorOfCount(k)*p.priorOf(f.sloped))
 	for i, c := range classes {
 		log += math.Log(p.classes[c].mass * float64(i+1)) // k culprits can be drawn in k! orders
 	}
 	return &hypothesis{classes: classes, fit: f, log: log}
 }
 
-// priorOf many small effects beside the culprits, or none.
-func (p *posterior) priorOf(small bool) float64 {
+// priorOf a slope of the background beside the culprits, or of none.
+func (p *posterior) priorOf(sloped bool) float64 {
+	prior := priorOfManySmall
 	switch {
 	case p.background == nil:
 		return 1
-	case small:
-		return priorOfManySmall
+	case p.ordered:
+		prior = priorOfDrift
 	}
-	return 1 - priorOfManySmall
+	if sloped {
+		return prior
+	}
+	return 1 - prior
 }
 
-// priorOfManySmall is the prior probability that many small effects make part of the difference.
-const priorOfManySmall = 0.05
+const (
+	// priorOfManySmall is the prior probability that many small effects make part of the difference.
+	priorOfManySmall = 0.05
+	// priorOfDrift is the prior probability that the machine becomes faster or slower while a series is searched.
+	priorOfDrift = 0.05
+)
 
 // normalize weights to probabilities, the largest first.
 func (p *posterior) normalize() {
@@ -222,7 +245,7 @@ func (p *posterior) extend(culprits int) {
 	seen, together := map[set]bool{}, map[[mostCulprits]int]bool{}
 	var made []*hypothesis
 	for _, h := range from {
-		for _, extended := range p.beside(h) {
+		for _, extended := range p.extensions(h) {
 			if key := extended.set(); !seen[key] {
 				seen[key] = true
 				made = append(made, extended)
@@ -241,19 +264,19 @@ func (p *posterior) extend(culprits int) {
 		slices.Sort(h.classes)
 		applied := p.appliedOf(h.classes)
 		if other := h.set(); i < bothWays && p.background != nil {
-			// What looked like many small effects may have been this culprit.
-			if other.small = !h.small; !seen[other] {
+			// What looked like many small effects, or like a drift, may have been this culprit.
+			if other.sloped = !h.sloped; !seen[other] {
 				seen[other] = true
-				toggled := p.weighed(h.classes, p.fit(applied, other.small, nil, 5))
+				toggled := p.weighed(h.classes, p.fit(applied, other.sloped, nil, 5))
 				toggled.log += sums
 				made = append(made, toggled)
 			}
 		}
-		*h = *p.weighed(h.classes, p.fit(applied, h.small, nil, 5))
+		*h = *p.weighed(h.classes, p.fit(applied, h.sloped, nil, 5))
 		h.log += sums
 		// Of two steps of a series the later one is never there without the earlier, so that both together are the later one again; as a
 		// column of its own it would only share out an effect that is larger than the prior takes for likely.
-		if pair := h.set(); culprits == 1 && p.background != nil && i < interacting && !together[pair.classes] {
+		if pair := h.set(); culprits == 1 && !p.ordered && i < interacting && !together[pair.classes] {
 			together[pair.classes] = true
 			both := p.weighed(h.classes, p.fit(append(applied, and(applied[0], applied[1])), false, nil, 8))
 			both.together = true
@@ -268,11 +291,11 @@ func (p *posterior) extend(culprits int) {
 // set of culprits, to know it again.
 type set struct {
 	classes [mostCulprits]int
-	small   bool
+	sloped  bool
 }
 
 func (h *hypothesis) set() set {
-	s := set{small: h.small}
+	s := set{sloped: h.sloped}
 	copy(s.classes[:], h.classes)
 	slices.Sort(s.classes[:len(h.classes)])
 	return s
@@ -294,9 +317,9 @@ func (p *posterior) appliedOf(classes []int) [][]bool {
 	return applied
 }
 
-// beside a hypothesis, those with one culprit more, with the logarithms of their probabilities by one step of the regression: how much of
+// extensions of a hypothesis are those with one culprit more, with the logarithms of their probabilities by one step of the regression: how much of
 // what is left over the class explains.
-func (p *posterior) beside(h *hypothesis) []*hypothesis {
+func (p *posterior) extensions(h *hypothesis) []*hypothesis {
 	n, culprits := len(p.logs), len(h.classes)
 	applied := p.appliedOf(h.classes)
 	columns := h.columns() + culprits
@@ -459,10 +482,14 @@ func (p *posterior) placesOf(h *hypothesis, candidates []int) []int {
 	return at
 }
 
-// unexplained is how likely it is that culprits don't explain all of the difference, and how large the rest is, in units of the spread.
+// unexplained is how likely it is that culprits don't explain all of the difference, and how large the rest is, in units of the spread. A drift
+// explains none of the difference between two steps.
 func (p *posterior) unexplained() (probability, d float64) {
+	if p.ordered {
+		return 0, 0
+	}
 	for _, h := range p.hypotheses {
-		if h.small {
+		if h.sloped {
 			probability += h.probability
 			d += h.probability * math.Abs(h.beta[1])
 		}
@@ -470,20 +497,21 @@ func (p *posterior) unexplained() (probability, d float64) {
 	return probability, d / probability / p.spread()
 }
 
-// none is the probability that there is no culprit, nor many small ones.
+// none is the probability that there is no culprit, nor many small ones: of a series, that there is nothing, or a drift.
 func (p *posterior) none() float64 {
+	sum := 0.0
 	for _, h := range p.hypotheses {
-		if len(h.classes) == 0 && !h.small {
-			return h.probability
+		if len(h.classes) == 0 && (p.ordered || !h.sloped) {
+			sum += h.probability
 		}
 	}
-	return 0
+	return sum
 }
 
-// predict what a hypothesis expects where these of its culprits are applied, and this share of all candidates.
+// predict what a hypothesis expects where these of its culprits are applied, with this background.
 func (h *hypothesis) predict(applied uint, background float64) float64 {
 	y := h.beta[0]
-	if h.small {
+	if h.sloped {
 		y += h.beta[1] * background
 	}
 	for c := range h.classes {

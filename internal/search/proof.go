@@ -21,7 +21,12 @@ const (
 // proof of an answer. The culprits are switched while everything else stays as it is: in the slow state ("reverted on top"), and in the fast
 // one ("applied below"). Of several culprits each must do something by itself, too. Only what was measured for the proof counts, and the
 // ends, which are measured whatever was found: what led to the answer favours it.
+//
+// Of steps not even the ends count, but only measurements in turns of the states before and after the step. The ends of a series are states of
+// its first and its last step: where the machine drifts, all their measurements since the beginning differ from those of the proof by the
+// drift. Settings are proved in two ways of which a drift contradicts one.
 type proof struct {
+	ordered  bool
 	culprits []int
 	// joint trials of all culprits together: both must succeed. None where candidates are steps, which can't be combined.
 	joint []trial
@@ -62,7 +67,7 @@ const (
 
 // newProof of an answer, whose culprits must do together what is worth a search.
 func newProof(space Space, culprits []int, effects []float64, worth float64, begun int) *proof {
-	p := &proof{culprits: culprits, begun: begun}
+	p := &proof{ordered: space.Ordered, culprits: culprits, begun: begun}
 	sum, least := 0.0, 0.0
 	for _, e := range effects {
 		least = max(least, smallBeside*math.Abs(e))
@@ -109,6 +114,12 @@ func (p *proof) takeUp(before *proof, asked []Question, logs []float64, spread f
 		failed := before != nil && slices.ContainsFunc(before.trials(), func(old *trial) bool {
 			return slices.Equal(t.more, old.more) && slices.Equal(t.fewer, old.fewer) && old.verdict(spread) == refuted
 		})
+		if p.ordered {
+			if !failed {
+				t.takeUpTurns(asked, logs)
+			}
+			continue
+		}
 		for j, q := range asked {
 			if q.Purpose == Anchor || q.Purpose == Proof && !failed {
 				t.add(q.Bundle, logs[j])
@@ -116,6 +127,20 @@ func (p *proof) takeUp(before *proof, asked []Question, logs []float64, spread f
 		}
 	}
 }
+
+// takeUpTurns takes up what was measured for a proof of the same step: both its states, one right after the other.
+func (t *trial) takeUpTurns(asked []Question, logs []float64) {
+	for j := 1; j < len(asked); j++ {
+		a, b := asked[j-1], asked[j]
+		if a.Purpose == Proof && b.Purpose == Proof && t.holds(a.Bundle) && t.holds(b.Bundle) && !slices.Equal(a.Bundle, b.Bundle) {
+			t.add(a.Bundle, logs[j-1])
+			t.add(b.Bundle, logs[j])
+			j++
+		}
+	}
+}
+
+func (t *trial) holds(b Bundle) bool { return slices.Equal(b, t.fewer) || slices.Equal(b, t.more) }
 
 // verdict of a trial, with the spread of one measurement.
 func (t *trial) verdict(spread float64) verdict {
@@ -225,19 +250,29 @@ func (p *proof) roles(spread float64) []Role {
 	return roles
 }
 
-// next bundle to measure: of the trial that is wanted, the side with fewer measurements.
+// next bundle to measure: of the trial that is wanted, the side with fewer measurements. Of two alike the one that came second the last time
+// comes first, so that a steady drift favours neither.
 func (p *proof) next(spread float64) Bundle {
 	t, _ := p.wanted(spread)
-	if len(t.logsMore) < len(t.logsFewer) {
+	fewer, more := len(t.logsFewer), len(t.logsMore)
+	if more < fewer || p.ordered && more == fewer && more%2 == 1 {
 		return t.more
 	}
 	return t.fewer
 }
 
-// add a measurement to the trials that it belongs to; ends are part of several.
-func (p *proof) add(b Bundle, log float64) {
-	for _, t := range p.trials() {
-		t.add(b, log)
+// add a measurement to the trials that it belongs to: ends are part of several. Of steps it belongs to the one for which it was made.
+func (p *proof) add(q Question, log, spread float64) {
+	switch {
+	case q.Purpose == Tell:
+	case !p.ordered:
+		for _, t := range p.trials() {
+			t.add(q.Bundle, log)
+		}
+	case q.Purpose == Proof:
+		if t, v := p.wanted(spread); v == open {
+			t.add(q.Bundle, log)
+		}
 	}
 }
 

@@ -67,12 +67,12 @@ func (s *Search) Add(q Question, value float64) error {
 	}
 	q.Bundle = s.narrow(q.Bundle)
 	log := math.Log(value)
+	if s.proof != nil {
+		s.proof.add(q, log, s.posterior.spread())
+	}
 	s.posterior.add(q.Bundle, log)
 	s.asked = append(s.asked, q)
 	s.posterior.settle()
-	if q.Purpose != Tell && s.proof != nil {
-		s.proof.add(q.Bundle, log)
-	}
 	s.judge()
 	return nil
 }
