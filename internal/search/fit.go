@@ -8,6 +8,9 @@ const (
 	freedom = 8
 	// scale of that distribution, as a share of the standard deviation: where it resembles a Gaussian most.
 	scale = 0.90
+	// farthest is how many standard deviations a measurement is taken to be off at most where their spread is learnt, as by P. Huber (Robust
+	// Statistics, 1981, proposal 2). Of Gaussian noise one in 370 is farther off, so that it costs nothing there.
+	farthest = 3
 	// usual is the spread of effects in units of the noise that are expected: what is searched is seen within some measurements, so that
 	// it is neither far below the noise nor hundreds of times above it.
 	usual = 4
@@ -205,10 +208,13 @@ func (d *data) penalty(f *fit, columns int) float64 {
 	return sum
 }
 
+// respread by the residuals, each of which counts as at most so many times the spread before: squares of a few measurements that are far off
+// would else be most of the sum, and hide a culprit in a spread that the others don't have.
 func (d *data) respread(f *fit, residuals []float64, columns int) {
 	sum := d.penalty(f, columns)
+	limit := math.Pow(farthest*f.spread/scale, 2)
 	for _, r := range residuals {
-		sum += r * r
+		sum += min(r*r, limit)
 	}
 	f.spread = scale * math.Sqrt(sum/float64(len(residuals)+columns))
 }

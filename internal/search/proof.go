@@ -151,30 +151,49 @@ func (t *trial) verdict(spread float64) verdict {
 	if n < fewestPairs {
 		return open
 	}
-	difference := mean(t.logsMore) - mean(t.logsFewer)
+	difference := center(t.logsMore, spread) - center(t.logsFewer, spread)
+	plain := mean(t.logsMore) - mean(t.logsFewer)
 	if t.effect < 0 {
-		difference = -difference
+		difference, plain = -difference, -plain
 	}
-	missing := max(math.Abs(t.effect)/2, t.least) - difference
+	wanted := max(math.Abs(t.effect)/2, t.least)
 	errors := spread * math.Sqrt(1/float64(len(t.logsMore))+1/float64(len(t.logsFewer)))
-	own, freedom := t.standardError()
+	own, df := t.standardError()
 	switch {
 	case difference >= errorsToProve*errors && difference-t.least >= t.above*errors,
-		difference >= own*quantile(errorsToProve, freedom) && difference-t.least >= own*quantile(t.above, freedom):
+		plain >= own*quantile(errorsToProve, df) && plain-t.least >= own*quantile(t.above, df):
 		return proved
-	case missing >= errorsToRefute*errors, missing >= own*quantile(errorsToRefute, freedom), n >= mostPairs:
+	case wanted-difference >= errorsToRefute*errors, wanted-plain >= own*quantile(errorsToRefute, df), n >= mostPairs:
 		return refuted
 	}
 	return open
+}
+
+// center of measurements alike with this spread: their mean, in which one that is far off counts little, as in a regression. It begins at the
+// median, which such a one does not move.
+func center(logs []float64, spread float64) float64 {
+	sorted := slices.Sorted(slices.Values(logs))
+	last := len(sorted) - 1
+	at := (sorted[last/2] + sorted[(last+1)/2]) / 2
+	for range 5 {
+		sum, weights := 0.0, 0.0
+		for _, x := range logs {
+			z := (x - at) / (scale * spread)
+			w := (freedom + 1) / (freedom + z*z)
+			sum, weights = sum+w*x, weights+w
+		}
+		at = sum / weights
+	}
+	return at
 }
 
 // standardError of the difference by what the trial alone shows. The spread of the whole search can be much larger, where it met a disturbance.
 func (t *trial) standardError() (errors, freedom float64) {
 	squares := 0.0
 	for _, side := range [][]float64{t.logsFewer, t.logsMore} {
-		center := mean(side)
+		middle := mean(side)
 		for _, x := range side {
-			squares += (x - center) * (x - center)
+			squares += (x - middle) * (x - middle)
 		}
 	}
 	n, m := float64(len(t.logsFewer)), float64(len(t.logsMore))
