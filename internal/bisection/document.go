@@ -25,6 +25,9 @@ type Document struct {
 	// Series says that the candidates are the steps of a series, each from its good level to its bad one.
 	Series   bool      `json:"series,omitempty"`
 	Culprits []Culprit `json:"culprits"`
+	// Helpers are settings that work against the loss: with them the slow state is faster than it would be without. They are likely, not proved.
+	// Absent where there are none.
+	Helpers []Helper `json:"helpers,omitempty"`
 	// Loss is the whole difference between the ends; absent while one of them was not measured.
 	Loss *Ratio `json:"loss,omitempty"`
 	// Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one costs, both measured for
@@ -102,12 +105,48 @@ type Culprit struct {
 	Among []State `json:"among,omitempty"`
 	// Confidence is the probability that it is a culprit, after all measurements.
 	Confidence float64 `json:"confidence"`
-	// Needed: without it alone the slow state is faster. Enough: it alone makes the fast state slower, and others do as well.
+	// Direction in which it moves the result where it is applied.
+	Direction Direction `json:"direction"`
+	// Needed: without it alone the slow state is faster, by Reverted. Enough: it alone makes the fast state slower, by Applied, and others do as
+	// well. A step of a series is needed where the state after it is slower, by Effect.
 	Needed bool `json:"needed"`
 	Enough bool `json:"enough"`
+	// Reverted is what taking it alone out of the slow state gains, and Applied what putting it alone into the fast one costs; absent where that was
+	// not measured, and of a series.
+	Reverted *Ratio `json:"reverted,omitempty"`
+	Applied  *Ratio `json:"applied,omitempty"`
 	// Effect of a step: the state after it against the one before it, as measured for the proof. It can be a gain.
 	Effect   *Ratio    `json:"effect,omitempty"`
 	Evidence *Evidence `json:"evidence,omitempty"`
+}
+
+// Direction in which a setting or a step moves the result.
+type Direction string
+
+// The directions.
+const (
+	Slower Direction = "slower"
+	Faster Direction = "faster"
+)
+
+// directionOf a culprit.
+func directionOf(role search.Role) Direction {
+	if role.Faster {
+		return Faster
+	}
+	return Slower
+}
+
+// Helper is a setting that works against the loss.
+type Helper struct {
+	Factor string   `json:"factor"`
+	Good   string   `json:"good"`
+	Bad    string   `json:"bad"`
+	With   []string `json:"with,omitempty"`
+	// Direction in which it moves the result where it is applied: the other one than the culprits'.
+	Direction Direction `json:"direction"`
+	// Confidence is the probability that it has an effect, after all measurements.
+	Confidence float64 `json:"confidence"`
 }
 
 // Ratio of a slower state to a faster one, with an interval of 95%.
@@ -167,11 +206,16 @@ func (p *Progress) Document() Document {
 		for i, c := range a.Culprits {
 			first, last := s.Range(c)
 			f := p.suspect(Suspect{c, floats.Sum(probabilities[first : last+1]), last})
-			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Title: f.Title, With: f.With, Among: p.among(first, last), Confidence: f.Probability, Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
+			culprit := Culprit{Factor: f.Factor, Good: f.Good, Bad: f.Bad, Title: f.Title, With: f.With, Among: p.among(first, last), Confidence: f.Probability,
+				Direction: directionOf(a.Roles[i]), Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
 			if e.Steps {
 				culprit.Effect = ratioOf(s.StepEffect(i))
 				space := search.Space{Candidates: len(probabilities)}
 				culprit.Evidence = p.evidence([][2]search.Bundle{{space.First(first), space.First(last + 1)}})
+			}
+			if !e.Steps {
+				reverted, added := s.OwnProof(i)
+				culprit.Reverted, culprit.Applied = ratioOf(reverted), ratioOf(added)
 			}
 			d.Culprits = append(d.Culprits, culprit)
 			for i := first; i <= last; i++ {
@@ -181,6 +225,7 @@ func (p *Progress) Document() Document {
 		if !e.Steps {
 			reverted, added := s.Proof()
 			d.Reverted, d.Applied = ratioOf(reverted), ratioOf(added)
+			d.Helpers = p.helpers(a, probabilities)
 			share, lo, hi := s.Explained()
 			d.Explained = &Share{share, lo, hi}
 			space := search.Space{Candidates: len(probabilities)}
@@ -220,6 +265,20 @@ func (p *Progress) candidate(i int, probability float64) Candidate {
 		c.With = e.Kernels.Groups[i][1:]
 	}
 	return c
+}
+
+// helpers of an answer. They move the result the other way than its culprits.
+func (p *Progress) helpers(a search.Answer, probabilities []float64) []Helper {
+	direction := Faster
+	if a.Roles[0].Faster {
+		direction = Slower
+	}
+	var list []Helper
+	for _, h := range a.Helpers {
+		c := p.candidate(h, probabilities[h])
+		list = append(list, Helper{Factor: c.Factor, Good: c.Good, Bad: c.Bad, With: c.With, Direction: direction, Confidence: c.Probability})
+	}
+	return list
 }
 
 // notVerified is why nothing shows whether a candidate was in effect; empty where something does.

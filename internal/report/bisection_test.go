@@ -85,7 +85,10 @@ func TestBisectionTables(t *testing.T) {
 	builds.Unsearched = &lab.Unsearched{Count: 3056, First: []string{"INTEL_IOMMU_DEFAULT_ON", "GCC_PLUGIN_STACKLEAK"}}
 	partly := found
 	partly.Explained = &bisection.Share{Share: 0.5, Lo: 0.4, Hi: 0.6}
-	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:audit", Good: "absent", Bad: "0", Needed: true})
+	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:audit", Good: "absent", Bad: "0", Needed: true,
+		Reverted: &bisection.Ratio{Ratio: 0.8, Lo: 0.77, Hi: 0.83, Measurements: 8}})
+	helped := found
+	helped.Helpers = []bisection.Helper{{Factor: "cmdline:mitigations", Good: "on", Bad: "off", Direction: bisection.Faster, Confidence: 0.97}}
 	alike := bisection.Document{Outcome: bisection.NoDifference, Candidates: found.Candidates, Loss: &bisection.Ratio{Ratio: 0.99, Lo: 0.97, Hi: 1.01}, Measurements: 8, Spread: 0.03}
 	small := alike
 	small.Outcome, small.Loss = bisection.ManySmall, found.Loss
@@ -109,7 +112,8 @@ func TestBisectionTables(t *testing.T) {
 		name  string
 		d     bisection.Document
 		width int
-	}{{"found", found, 100}, {"found, narrow", found, 60}, {"the part of two builds that boots show", builds, 100}, {"two explain half of it", partly, 100}, {"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80},
+	}{{"found", found, 100}, {"found, narrow", found, 60}, {"the part of two builds that boots show", builds, 100}, {"two explain half of it", partly, 100}, {"one works against it", helped, 100},
+		{"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80},
 		{"mixtures that can't be measured", oneSided, 80}, {"nothing proves it", unprovable, 80}, {"options that go together", options, 80},
 		{"what is not verified", open, 100}, {"alike, and not verified", openAlike, 80},
 		{"a commit", one, 100}, {"one of several commits", several, 80}, {"kernels given by their paths", kernels, 80}} {

@@ -103,7 +103,21 @@ func (t bisectionText) answer() []string {
 	if len(t.Culprits) > 1 {
 		lines = append(lines, t.roles())
 	}
+	if len(t.Helpers) > 0 {
+		lines = append(lines, t.helpers())
+	}
 	return lines
+}
+
+// helpers are settings that work against the loss.
+func (t bisectionText) helpers() string {
+	var names []string
+	for _, h := range t.Helpers {
+		names = append(names, t.name(h.Factor, h.Bad)+" ("+probabilityText(h.Confidence)+")")
+	}
+	n := len(names)
+	return fmt.Sprintf("%s %s no part in the loss: with %s the slow state is likely to be %s than without. That was not proved.",
+		sentence(names), verb(n, "has", "have"), verb(n, "it", "them"), t.Helpers[0].Direction)
 }
 
 // stepsFound are the steps of a series that make a difference, in order.
@@ -196,6 +210,9 @@ func (t bisectionText) roles() string {
 	}
 	switch enough {
 	case 0:
+		if t.Culprits[0].Direction == bisection.Faster {
+			return "Taking out any of them makes it slower."
+		}
 		return "Taking out any of them makes it faster."
 	case len(t.Culprits):
 		return "Each of them does it alone: only without all of them it is fast."
@@ -406,7 +423,8 @@ func (t bisectionText) proved() []string {
 		}
 		return append(lines, t.notMeasured()...)
 	}
-	lines := append([]string{t.proof()}, t.evidence(t.Evidence, len(t.Culprits))...)
+	lines := append([]string{t.proof()}, t.shares()...)
+	lines = append(lines, t.evidence(t.Evidence, len(t.Culprits))...)
 	lines = append(lines, t.together()...)
 	if t.Explained.Hi < explainsAll {
 		lines = append(lines, "The rest of the loss is not explained: other settings do it together, or each a little.")
@@ -444,6 +462,24 @@ func (t bisectionText) proof() string {
 		parts = append(parts, "fast with "+it+" can't be measured")
 	}
 	return "Proof: " + strings.Join(parts, "; ") + "."
+}
+
+// shares are what was measured of each of several culprits by itself.
+func (t bisectionText) shares() []string {
+	var lines []string
+	for _, c := range t.Culprits {
+		if len(t.Culprits) == 1 {
+			break
+		}
+		name := t.name(c.Factor, c.Bad)
+		switch {
+		case c.Needed && c.Reverted != nil:
+			lines = append(lines, "From slow without "+name+" alone to slow "+t.change(c.Reverted)+".")
+		case c.Enough && c.Applied != nil:
+			lines = append(lines, "From fast to fast with "+name+" alone "+t.change(c.Applied)+".")
+		}
+	}
+	return lines
 }
 
 // explainsAll is the share of the loss below which something is left to be explained.

@@ -21,6 +21,9 @@ type Answer struct {
 	Unprovable bool
 	// Roles of the culprits, in the same order, once proved.
 	Roles []Role
+	// Helpers are settings that move the result against the difference of the ends: without them it would be larger. They are as likely as was
+	// asked of culprits, but not proved.
+	Helpers []int
 	// Alike: the ends don't differ by as much as is worth a search.
 	Alike bool
 	// ManySmall: there is a difference, and no candidate does much of it.
@@ -29,7 +32,9 @@ type Answer struct {
 
 // Role of a culprit.
 type Role struct {
-	// Needed: without it alone the slow state is faster.
+	// Faster: where it is applied, it is faster. Of steps some can be; settings only where the slow end is the faster one.
+	Faster bool
+	// Needed: without it alone the slow state is faster; where the culprit makes it faster, slower. Never of a step that makes it faster.
 	Needed bool
 	// Enough: it alone makes the fast state slower. Not looked at where it is needed; the culprits together are always both.
 	Enough bool
@@ -73,12 +78,15 @@ func (s *Search) likeliest() Answer {
 	if _, wanted := s.probe(); wanted {
 		return a
 	}
-	if len(likely) == 0 {
+	effects := p.effects(likely)
+	culprits, helpers := s.sides(likely, effects)
+	if len(culprits) == 0 {
 		small, _ := p.unexplained()
 		a.ManySmall = small >= s.terms.Confidence && a.More < speaksForMore && s.lookedFor(smallestCulprit, 4)
 		return a
 	}
-	a.Culprits = large(likely, p.effects(likely))
+	a.Culprits = large(likely, effects, culprits)
+	a.Helpers = s.sure(large(likely, effects, helpers))
 	a.Probability = p.all(a.Culprits)
 	a.Likely = a.Probability >= s.terms.Confidence && a.More < speaksForMore && s.lookedFor(1, 2)
 	if s.proof == nil || !slices.Equal(a.Culprits, s.proof.culprits) {
@@ -115,17 +123,35 @@ func (s *Search) lookedFor(share, times float64) bool {
 // smallBeside is the share of the largest effect below which a candidate is no culprit of its own, though it has an effect.
 const smallBeside = 0.4
 
-// large are the candidates whose effect is a good part of the largest one's.
-func large(candidates []int, effects []float64) []int {
+// sides are the places of the candidates whose effects go the way in which the ends differ, and of those that go the other way. Steps are all on
+// the first: a series may go up and down, and each step is an answer by itself.
+func (s *Search) sides(candidates []int, effects []float64) (culprits, helpers []int) {
+	for i := range candidates {
+		if !s.space.Ordered && effects[i]*s.Ends().Difference < 0 {
+			helpers = append(helpers, i)
+		} else {
+			culprits = append(culprits, i)
+		}
+	}
+	return culprits, helpers
+}
+
+// large are the candidates at some places whose effect is a good part of the largest one's there.
+func large(candidates []int, effects []float64, places []int) []int {
 	largest := 0.0
-	for _, e := range effects {
-		largest = max(largest, math.Abs(e))
+	for _, i := range places {
+		largest = max(largest, math.Abs(effects[i]))
 	}
 	var list []int
-	for i, c := range candidates {
+	for _, i := range places {
 		if !(math.Abs(effects[i]) < smallBeside*largest) {
-			list = append(list, c)
+			list = append(list, candidates[i])
 		}
 	}
 	return list
+}
+
+// sure are the candidates that are as likely by themselves as is asked of an answer.
+func (s *Search) sure(candidates []int) []int {
+	return slices.DeleteFunc(candidates, func(c int) bool { return s.posterior.all([]int{c}) < s.terms.Confidence })
 }

@@ -26,6 +26,16 @@ func (s *Search) Proof() (reverted, applied Effect) {
 	return s.effect(on.logsFewer, on.logsMore), s.effect(below.logsFewer, below.logsMore)
 }
 
+// OwnProof is what was measured to prove that a culprit, by its place in the answer, has a part of its own: it alone taken out of the slow state,
+// and it alone put into the fast one. Of a single culprit that is the whole proof. NaN is what was not measured, or can't be.
+func (s *Search) OwnProof(i int) (reverted, applied Effect) {
+	if s.proof.without == nil {
+		return s.Proof()
+	}
+	without, with := s.proof.without[i], s.proof.with[i]
+	return s.effect(without.logsFewer, without.logsMore), s.effect(with.logsFewer, with.logsMore)
+}
+
 // StepEffect of a culprit of an ordered search, by its place in the answer: the state after the step against the one before it.
 func (s *Search) StepEffect(i int) Effect {
 	t := s.proof.without[i]

@@ -257,9 +257,13 @@ func (p *proof) verdict(spread float64) verdict {
 func (p *proof) roles(spread float64) []Role {
 	roles := make([]Role, len(p.culprits))
 	for i := range roles {
+		if p.without == nil {
+			roles[i] = Role{Faster: p.joint[0].effect > 0, Needed: p.joint[0].verdict(spread) == proved, Enough: p.joint[1].verdict(spread) == proved}
+			continue
+		}
+		roles[i].Faster = p.without[i].effect > 0
 		switch {
-		case p.without == nil:
-			roles[i] = Role{Needed: p.joint[0].verdict(spread) == proved, Enough: p.joint[1].verdict(spread) == proved}
+		case p.ordered && roles[i].Faster:
 		case p.without[i].verdict(spread) == proved:
 			roles[i].Needed = true
 		default:

