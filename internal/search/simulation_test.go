@@ -56,14 +56,24 @@ type kind struct {
 	name     string
 	model    noise.Model
 	mean, sd float64
+	// source of the noise of one measurement after the other, where it depends on time; nil where the model says it all.
+	source func(r *rand.Rand) func() float64
+}
+
+// begin with one machine.
+func (k kind) begin(r *rand.Rand) func() float64 {
+	if k.source != nil {
+		return k.source(r)
+	}
+	return func() float64 { return k.model.Runs(r, 1)[0] }
 }
 
 func kinds() []kind {
 	gap := math.Log1p(-0.15)
 	return []kind{
-		{"Gaussian", noise.Gaussian(0.03), 0, 0.03},
-		{"Student t3", noise.StudentT3(0.03), 0, 0.03},
-		{"two-mode", noise.TwoMode(0.15, 0.3, 0.02, 0), 0.3 * gap, math.Sqrt(0.3*0.7*gap*gap + 0.02*0.02)},
+		{name: "Gaussian", model: noise.Gaussian(0.03), sd: 0.03},
+		{name: "Student t3", model: noise.StudentT3(0.03), sd: 0.03},
+		{name: "two-mode", model: noise.TwoMode(0.15, 0.3, 0.02, 0), mean: 0.3 * gap, sd: math.Sqrt(0.3*0.7*gap*gap + 0.02*0.02)},
 	}
 }
 
@@ -133,7 +143,7 @@ func (w row) run(n int) result {
 func (w row) once(seed uint64) (s *search.Search, culprits []int) {
 	r := rand.New(rand.NewPCG(seed, 77))
 	log, culprits := w.plant(r, -w.d*w.kind.sd)
-	m := machine{log, func() float64 { return w.kind.model.Runs(r, 1)[0] }}
+	m := machine{log, w.kind.begin(r)}
 	terms := w.terms
 	terms.Seed = seed
 	s = search.New(w.space, terms)
@@ -177,6 +187,7 @@ func (w row) check(t *testing.T, few int) {
 		{Name: called("p90"), Center: p90, N: n, Better: figure.Lower, Text: what + ": measurements that nine of ten take"},
 		figure.Mean(called("proof"), "", r.proofs, figure.Lower).Saying("%s: measurements for the proof", what),
 		figure.Share(called("right"), r.right, n, figure.Higher).Saying("%s: right", what),
+		figure.Share(called("wrong"), n-r.right-r.undecided, n, figure.Lower).Saying("%s: wrong", what),
 		figure.Share(called("undecided"), r.undecided, n, figure.Lower).Saying("%s: undecided", what),
 	} {
 		figure.Record(t, f)
