@@ -124,23 +124,23 @@ func (h *hunted) replayAll(t *testing.T, p *bisection.Progress) {
 	}
 }
 
-// A setting that makes the slow state faster is no culprit: it is reported as a helper, with the direction, and a culprit with what was measured
+// A setting that makes the slow state faster is no culprit: it is reported as one that opposes the loss, with the direction, and a culprit with what was measured
 // without it alone.
-func TestAHelperIsNoCulprit(t *testing.T) {
+func TestAnOpposingSettingIsNoCulprit(t *testing.T) {
 	h := newHunt(4, 24, map[string]float64{"cmdline:a5": 0.4, "cmdline:a20": -0.2})
 	p := begin(t, h)
 	for h.next(t, p) {
 	}
 	d := p.Document()
-	if len(d.Culprits) != 1 || len(d.Helpers) != 1 {
-		t.Fatalf("%d culprits, %d helpers:\n%s", len(d.Culprits), len(d.Helpers), jsonOf(t, d))
+	if len(d.Culprits) != 1 || len(d.Opposing) != 1 {
+		t.Fatalf("%d culprits, %d opposing:\n%s", len(d.Culprits), len(d.Opposing), jsonOf(t, d))
 	}
-	c, helper := d.Culprits[0], d.Helpers[0]
+	c, opposing := d.Culprits[0], d.Opposing[0]
 	if c.Factor != "cmdline:a5" || c.Direction != bisection.Slower || !c.Needed || c.Reverted == nil || *c.Reverted != *d.Reverted || !(c.Reverted.Hi < 0.8) {
 		t.Errorf("culprit %+v, reverted %+v, together %+v", c, c.Reverted, d.Reverted)
 	}
-	if helper.Factor != "cmdline:a20" || helper.Direction != bisection.Faster || helper.Confidence < 0.8 {
-		t.Errorf("helper %+v", helper)
+	if opposing.Factor != "cmdline:a20" || opposing.Direction != bisection.Faster || opposing.Confidence < 0.8 {
+		t.Errorf("opposing %+v", opposing)
 	}
 }
 

@@ -25,9 +25,9 @@ type Document struct {
 	// Series says that the candidates are the steps of a series, each from its good level to its bad one.
 	Series   bool      `json:"series,omitempty"`
 	Culprits []Culprit `json:"culprits"`
-	// Helpers are settings that work against the loss: with them the slow state is faster than it would be without. They are likely, not proved.
+	// Opposing are settings that work against the loss: with them the slow state is faster than it would be without. They are likely, not proved.
 	// Absent where there are none.
-	Helpers []Helper `json:"helpers,omitempty"`
+	Opposing []OpposingSetting `json:"opposing,omitempty"`
 	// Loss is the whole difference between the ends; absent while one of them was not measured.
 	Loss *Ratio `json:"loss,omitempty"`
 	// Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one costs, both measured for
@@ -137,8 +137,8 @@ func directionOf(role search.Role) Direction {
 	return Slower
 }
 
-// Helper is a setting that works against the loss.
-type Helper struct {
+// OpposingSetting is a setting that works against the loss.
+type OpposingSetting struct {
 	Factor string   `json:"factor"`
 	Good   string   `json:"good"`
 	Bad    string   `json:"bad"`
@@ -225,7 +225,7 @@ func (p *Progress) Document() Document {
 		if !e.Steps {
 			reverted, added := s.Proof()
 			d.Reverted, d.Applied = ratioOf(reverted), ratioOf(added)
-			d.Helpers = p.helpers(a, probabilities)
+			d.Opposing = p.opposing(a, probabilities)
 			share, lo, hi := s.Explained()
 			d.Explained = &Share{share, lo, hi}
 			space := search.Space{Candidates: len(probabilities)}
@@ -267,16 +267,16 @@ func (p *Progress) candidate(i int, probability float64) Candidate {
 	return c
 }
 
-// helpers of an answer. They move the result the other way than its culprits.
-func (p *Progress) helpers(a search.Answer, probabilities []float64) []Helper {
+// opposing of an answer. They move the result the other way than its culprits.
+func (p *Progress) opposing(a search.Answer, probabilities []float64) []OpposingSetting {
 	direction := Faster
 	if a.Roles[0].Faster {
 		direction = Slower
 	}
-	var list []Helper
-	for _, h := range a.Helpers {
+	var list []OpposingSetting
+	for _, h := range a.Opposing {
 		c := p.candidate(h, probabilities[h])
-		list = append(list, Helper{Factor: c.Factor, Good: c.Good, Bad: c.Bad, With: c.With, Direction: direction, Confidence: c.Probability})
+		list = append(list, OpposingSetting{Factor: c.Factor, Good: c.Good, Bad: c.Bad, With: c.With, Direction: direction, Confidence: c.Probability})
 	}
 	return list
 }

@@ -88,7 +88,7 @@ func TestBisectionTables(t *testing.T) {
 	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:audit", Good: "absent", Bad: "0", Needed: true,
 		Reverted: &bisection.Ratio{Ratio: 0.8, Lo: 0.77, Hi: 0.83, Measurements: 8}})
 	helped := found
-	helped.Helpers = []bisection.Helper{{Factor: "cmdline:mitigations", Good: "on", Bad: "off", Direction: bisection.Faster, Confidence: 0.97}}
+	helped.Opposing = []bisection.OpposingSetting{{Factor: "cmdline:mitigations", Good: "on", Bad: "off", Direction: bisection.Faster, Confidence: 0.97}}
 	alike := bisection.Document{Outcome: bisection.NoDifference, Candidates: found.Candidates, Loss: &bisection.Ratio{Ratio: 0.99, Lo: 0.97, Hi: 1.01}, Measurements: 8, Spread: 0.03}
 	small := alike
 	small.Outcome, small.Loss = bisection.ManySmall, found.Loss

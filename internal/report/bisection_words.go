@@ -103,21 +103,21 @@ func (t bisectionText) answer() []string {
 	if len(t.Culprits) > 1 {
 		lines = append(lines, t.roles())
 	}
-	if len(t.Helpers) > 0 {
-		lines = append(lines, t.helpers())
+	if len(t.Opposing) > 0 {
+		lines = append(lines, t.opposing())
 	}
 	return lines
 }
 
-// helpers are settings that work against the loss.
-func (t bisectionText) helpers() string {
+// opposing are settings that work against the loss.
+func (t bisectionText) opposing() string {
 	var names []string
-	for _, h := range t.Helpers {
+	for _, h := range t.Opposing {
 		names = append(names, t.name(h.Factor, h.Bad)+" ("+probabilityText(h.Confidence)+")")
 	}
 	n := len(names)
 	return fmt.Sprintf("%s %s no part in the loss: with %s the slow state is likely to be %s than without. That was not proved.",
-		sentence(names), verb(n, "has", "have"), verb(n, "it", "them"), t.Helpers[0].Direction)
+		sentence(names), verb(n, "has", "have"), verb(n, "it", "them"), t.Opposing[0].Direction)
 }
 
 // stepsFound are the steps of a series that make a difference, in order.

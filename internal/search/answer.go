@@ -21,9 +21,9 @@ type Answer struct {
 	Unprovable bool
 	// Roles of the culprits, in the same order, once proved.
 	Roles []Role
-	// Helpers are settings that move the result against the difference of the ends: without them it would be larger. They are as likely as was
+	// Opposing are settings that move the result against the difference of the ends: without them it would be larger. They are as likely as was
 	// asked of culprits, but not proved.
-	Helpers []int
+	Opposing []int
 	// Alike: the ends don't differ by as much as is worth a search.
 	Alike bool
 	// ManySmall: there is a difference, and no candidate does much of it.
@@ -79,14 +79,14 @@ func (s *Search) likeliest() Answer {
 		return a
 	}
 	effects := p.effects(likely)
-	culprits, helpers := s.sides(likely, effects)
+	culprits, opposing := s.sides(likely, effects)
 	if len(culprits) == 0 {
 		small, _ := p.unexplained()
 		a.ManySmall = small >= s.terms.Confidence && a.More < speaksForMore && s.lookedFor(smallestCulprit, 4)
 		return a
 	}
 	a.Culprits = large(likely, effects, culprits)
-	a.Helpers = s.sure(large(likely, effects, helpers))
+	a.Opposing = s.sure(large(likely, effects, opposing))
 	a.Probability = p.all(a.Culprits)
 	a.Likely = a.Probability >= s.terms.Confidence && a.More < speaksForMore && s.lookedFor(1, 2)
 	if s.proof == nil || !slices.Equal(a.Culprits, s.proof.culprits) {
@@ -125,15 +125,15 @@ const smallBeside = 0.4
 
 // sides are the places of the candidates whose effects go the way in which the ends differ, and of those that go the other way. Steps are all on
 // the first: a series may go up and down, and each step is an answer by itself.
-func (s *Search) sides(candidates []int, effects []float64) (culprits, helpers []int) {
+func (s *Search) sides(candidates []int, effects []float64) (culprits, opposing []int) {
 	for i := range candidates {
 		if !s.space.Ordered && effects[i]*s.Ends().Difference < 0 {
-			helpers = append(helpers, i)
+			opposing = append(opposing, i)
 		} else {
 			culprits = append(culprits, i)
 		}
 	}
-	return culprits, helpers
+	return culprits, opposing
 }
 
 // large are the candidates at some places whose effect is a good part of the largest one's there.

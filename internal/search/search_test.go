@@ -140,7 +140,7 @@ func TestOppositeEffects(t *testing.T) {
 		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{5: -0.5, 30: +0.25})))
 		a := s.Answer()
-		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Helpers, []int{30}) || !slices.Equal(a.Roles, []search.Role{{Needed: true, Enough: true}}) {
+		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) || !slices.Equal(a.Roles, []search.Role{{Needed: true, Enough: true}}) {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
 		if reverted, _ := s.OwnProof(0); !(reverted.Hi < 0.8) { // the slow state with it to without it alone: exp(-0.5) is 0.61
@@ -149,13 +149,13 @@ func TestOppositeEffects(t *testing.T) {
 	}
 }
 
-// Where the state that is called slow is the faster one, what makes it so is named as making it faster, and what works against that is the helper.
+// Where the state that is called slow is the faster one, what makes it so is named as making it faster, and what works against that opposes it.
 func TestAGainIsNoLoss(t *testing.T) {
 	for seed := range uint64(5) {
 		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{5: +0.5, 30: -0.25})))
 		a := s.Answer()
-		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Helpers, []int{30}) || !a.Roles[0].Faster {
+		if !a.Over() || !slices.Equal(a.Culprits, []int{5}) || !slices.Equal(a.Opposing, []int{30}) || !a.Roles[0].Faster {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
 	}
