@@ -430,12 +430,18 @@ func (w *killWorker) did(args ...string) (string, error) {
 }
 
 // nothingLeft restores, and says what is left all the same.
-func (w *killWorker) nothingLeft(stderr string) []string {
-	var wrong []string
+func (w *killWorker) nothingLeft(stderr string) (wrong []string) {
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	if _, err := w.did("restore"); err != nil {
+	restored, err := w.did("restore")
+	if err != nil {
 		add("%v", err)
 	}
+	defer func() {
+		if len(wrong) > 0 {
+			locks, _ := os.ReadFile("/proc/locks")
+			add("restore said:\n%s\nthe locks are\n%s", restored, locks)
+		}
+	}()
 	if left := w.loads(); len(left) > 0 {
 		add("loads go on: %v", left)
 	}

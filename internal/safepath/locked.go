@@ -20,28 +20,41 @@ func Locked(name string) bool {
 		return false
 	}
 	defer f.Close()
-	for end := time.Now().Add(inheritedLimit); unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil; time.Sleep(inheritedPause) {
-		if !leftByTheDead(f) || time.Now().After(end) {
+	for began := time.Now(); unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil; time.Sleep(inheritedPause) {
+		limit, waits := patience()[ownerOf(f)]
+		if !waits || time.Since(began) > limit {
 			return true
 		}
 	}
 	return false
 }
 
-// How long a lock that was left is waited for, and how often it is looked at.
+// owner of a lock, as far as it is to be seen.
+type owner int
+
 const (
-	inheritedLimit = 10 * time.Second
-	inheritedPause = 10 * time.Millisecond
+	alive owner = iota
+	dead
+	unseen
 )
 
-// leftByTheDead says that a file is locked, and that none of the processes that locked it is alive.
-func leftByTheDead(f *os.File) bool {
+// patience is how long a lock is waited for whose owner is not alive, much longer than it takes to start a program; and one whose owner is not to be seen:
+// the kernel leaves locks out that are taken or given up while it lists them, and in a container those of the dead and of other containers.
+func patience() map[owner]time.Duration {
+	return map[owner]time.Duration{dead: 10 * time.Second, unseen: time.Second}
+}
+
+// inheritedPause is how often it is looked at.
+const inheritedPause = 10 * time.Millisecond
+
+// ownerOf a lock: alive if any of the processes that took one is.
+func ownerOf(f *os.File) owner {
 	var st unix.Stat_t
 	locks, err := os.ReadFile("/proc/locks")
 	if err != nil || unix.Fstat(int(f.Fd()), &st) != nil {
-		return false
+		return unseen
 	}
-	found := false
+	found := unseen
 	for line := range strings.Lines(string(locks)) {
 		pid, inode, ok := flockOf(line)
 		if !ok || inode != st.Ino {
@@ -49,9 +62,9 @@ func leftByTheDead(f *os.File) bool {
 		}
 		// A number of 0 or below is a process of another namespace. One that runs may have the number of one that died, which is no harm.
 		if pid < 1 || unix.Kill(pid, 0) != unix.ESRCH {
-			return false
+			return alive
 		}
-		found = true
+		found = dead
 	}
 	return found
 }

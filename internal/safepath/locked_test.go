@@ -42,7 +42,7 @@ func TestLockOfTheLivingIsSeen(t *testing.T) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	if leftByTheDead(f) || !Locked(f.Name()) {
+	if ownerOf(f) != alive || !Locked(f.Name()) {
 		t.Error("the lock of a process that lives is not seen")
 	}
 }
@@ -60,7 +60,7 @@ func TestLockLeftByTheDeadIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if unix.Flock(int(other.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil || !leftByTheDead(other) {
+	if unix.Flock(int(other.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil || ownerOf(other) != dead {
 		t.Fatal("it is not locked by the process that ended")
 	}
 	go func() {
