@@ -29,8 +29,8 @@ func (l *leaving) measure(r plan.Repetition) float64 {
 	return v
 }
 
-// live carries out a live comparison of so many loads, and returns its two runs.
-func live(t testing.TB, loads int, seed uint64, measure func(plan.Repetition) float64) (base, next Run) {
+// inTurns carries out a live comparison of so many loads, and returns its two runs.
+func inTurns(t testing.TB, loads int, seed uint64, measure func(plan.Repetition) float64) (base, next Run) {
 	t.Helper()
 	terms := lab.Terms{Margin: 0.03, Alpha: 0.05, Claims: loads, Pairs: 20}
 	sides := map[string]*Run{}
@@ -71,7 +71,7 @@ func carriedVerdicts(t *testing.T, comparisons, loads int, left, noise float64) 
 	know := knowledge(t)
 	for i := range comparisons {
 		l := leaving{random: rand.New(rand.NewPCG(3, uint64(i))), left: left, noise: noise}
-		base, next := live(t, loads, uint64(i), l.measure)
+		base, next := inTurns(t, loads, uint64(i), l.measure)
 		for _, c := range Compare(know, base, []Run{next}, Options{}).Cells {
 			switch {
 			case c.Verdict == Slower || c.Verdict == Same && left <= c.Margin:
@@ -96,7 +96,7 @@ func TestWhatOneSideLeavesIsNotChargedToTheOther(t *testing.T) {
 		t.Errorf("of 160 verdicts, %d are faster in turns; %d wrong, %d right, %d withheld", asItWas, wrong, right, withheld)
 	}
 	l := leaving{random: rand.New(rand.NewPCG(3, 1)), left: 0.15, noise: 0.01}
-	base, next := live(t, 8, 1, l.measure)
+	base, next := inTurns(t, 8, 1, l.measure)
 	d := Compare(knowledge(t), base, []Run{next}, Options{})
 	said := false
 	for _, c := range d.Cells {
@@ -113,7 +113,7 @@ func TestWhatBothSidesLeaveHidesNothing(t *testing.T) {
 	withheld := 0
 	for seed := range uint64(20) {
 		first := true
-		base, next := live(t, 2, seed, func(r plan.Repetition) float64 {
+		base, next := inTurns(t, 2, seed, func(r plan.Repetition) float64 {
 			v := 1000 * math.Exp(0.01*random.NormFloat64())
 			if r.Arm == plan.New {
 				v *= 0.8
@@ -131,5 +131,22 @@ func TestWhatBothSidesLeaveHidesNothing(t *testing.T) {
 	}
 	if withheld > 2 {
 		t.Errorf("%d of 40 numbers are not called slower", withheld)
+	}
+}
+
+// One side of a live comparison that is compared with another run was not measured in turns with it: that its first load was slow is no carry-over.
+func TestOnlyTurnsCarryOver(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 6))
+	base, _ := inTurns(t, 1, 1, func(plan.Repetition) float64 { return 1000 * math.Exp(0.001*random.NormFloat64()) })
+	other := run("OTHER", reads+" numjobs=1", 400, 800, 800.5, 799.5, 801, 800, 799, 800.2)
+	for i := range other.Cells[0].Values["read.iops"] {
+		other.Cells[0].Values["read.iops"][i].Start = time.Unix(2e9, 0).Add(time.Duration(i) * time.Minute)
+	}
+	other.Cells[0].Job = "load0"
+	if c := only(t, Compare(knowledge(t), base, []Run{other}, steady())); c.Carried || c.Change.Per != perRepetition {
+		t.Errorf("%s, %s", c.Verdict, c.Why)
+	}
+	if carry := carryOver(base, other)["read.iops"]; !carry.Found() {
+		t.Errorf("the first load does not look like carry-over: %+v", carry)
 	}
 }

@@ -111,7 +111,7 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 	power := newPower(doc.Confidence)
 	anyway := stat.FamilyWise(o.Alpha, claims(possible, base, runs))
 	for i, list := range all {
-		if base.Terms != nil {
+		if live(base, runs[i]) {
 			carry := carryOver(base, runs[i])
 			for k := range list {
 				list[k].sample.carry = carry[list[k].cell.Metric]
@@ -153,11 +153,14 @@ func paired(base, next Run) bool {
 	return base.Pair != "" && base.Pair == next.Pair && !alone
 }
 
+// live says whether two runs are the sides of one live comparison.
+func live(base, next Run) bool { return paired(base, next) && base.Terms != nil }
+
 // claims is by how many verdicts the probability of a wrong one is shared: as many as there are; or as a live comparison was going to
 // make, some of whose loads may have failed.
 func claims(comparisons int, base Run, runs []Run) int {
 	n := max(comparisons, 1)
-	if len(runs) == 1 && paired(base, runs[0]) && base.Terms != nil {
+	if len(runs) == 1 && live(base, runs[0]) {
 		n = max(n, base.Terms.Claims)
 	}
 	return n
