@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -30,7 +29,7 @@ func (p *program) otherSessions(compared []compare.Run) func(of compare.Run, cel
 				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || tainted {
 					continue
 				}
-				if level := stat.MedianInterval(c.Values[metric], shownLevel).Center; level > 0 {
+				if level := stat.Median(c.Values[metric]); level > 0 {
 					levels = append(levels, level)
 				}
 			}
@@ -38,9 +37,6 @@ func (p *program) otherSessions(compared []compare.Run) func(of compare.Run, cel
 		return levels
 	}
 }
-
-// shownLevel is the confidence of an interval of which only the centre is taken.
-const shownLevel = 0.95
 
 // sessionsLike are the saved runs of the same suite, machine and place as a run, but for those that are compared.
 func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run {
@@ -69,16 +65,11 @@ func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run 
 		if among || b.Run.Status != lab.Complete || b.Run.Pair != "" {
 			continue
 		}
-		if r, err := historyRun(b); err == nil && sameMachine(r, this) {
+		if r, err := historyRun(b); err == nil && r.Where() == this.Where() {
 			if found = append(found, r); len(found) == mostSessions {
 				break
 			}
 		}
 	}
 	return found
-}
-
-// sameMachine says whether two runs are of one machine and one place on it.
-func sameMachine(a, b history.Run) bool {
-	return cmp.Or(a.Host, a.Target) == cmp.Or(b.Host, b.Target) && a.Place.Kind == b.Place.Kind && a.Place.Path == b.Place.Path
 }

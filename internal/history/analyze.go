@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"headroom/internal/diff"
@@ -58,7 +57,7 @@ func likeWithLike(runs []Run, since time.Time) [][]Run {
 		if r.Created.Before(since) {
 			continue
 		}
-		key := strings.Join([]string{cmp.Or(r.Host, r.Target), string(r.Place.Kind), r.Place.Path}, "\x00")
+		key := r.Where()
 		i, known := at[key]
 		if !known {
 			i = len(groups)

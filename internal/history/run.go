@@ -1,6 +1,8 @@
 package history
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"headroom/internal/lab"
@@ -16,6 +18,11 @@ type Run struct {
 	Host, Target string
 	Place        lab.Place
 	Cells        []Cell
+}
+
+// Where is the same for runs of one machine and one place on it.
+func (r Run) Where() string {
+	return strings.Join([]string{cmp.Or(r.Host, r.Target), string(r.Place.Kind), r.Place.Path}, "\x00")
 }
 
 // Cell is one job at one combination of parameters and levels, with the values of its repetitions by metric.
