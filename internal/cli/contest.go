@@ -250,9 +250,10 @@ func latest(base, next *lab.Terms) lab.Terms {
 	return *next
 }
 
-// allow raises how many pairs a cell is given, 0 for as many as before. The interval holds however often the pairs are looked at
-// (stat.PairedChange), so that more of them spoil no verdict, neither those that are there nor those that will be.
+// allow raises how many pairs a cell is given, 0 for as many as before. A part of the probability of error is kept for that
+// (stat.GroupSequential), so that more of them spoil no verdict, neither those that are there nor those that will be.
 func (c *contest) allow(pairs int) error {
+	pairs = evenPairs(pairs)
 	switch before := c.terms.Pairs; {
 	case pairs == 0:
 	case pairs < before:

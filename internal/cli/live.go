@@ -56,7 +56,7 @@ func (o *liveOptions) flags(p *program, c *cobra.Command) {
 	f.StringArrayVar(&o.destroy, "destroy", nil, "with --live: serial number or size of a device whose data may be destroyed; for the base, then for the new side")
 	f.StringArrayVar(&o.sampled, "sampled", nil, "with --live: serial number or size of a device that is written to after a look at a sample of it, not all; for the base, then for the new side")
 	f.StringVar(&o.writes, "max-writes", "", "with --live, --layers: end when the disks have been written more than this, like 500g")
-	f.IntVar(&o.pairs, "pairs", 0, "with --live: pairs of a cell at most (default 20); with --layers: passes over the layers (default 10)")
+	f.IntVar(&o.pairs, "pairs", 0, "with --live: pairs of a cell at most, in blocks of two (default 20); with --layers: passes over the layers (default 10)")
 	f.IntVar(&o.confirm, "confirm", defaultConfirm, "with --live: pairs after a verdict, for an estimate that did not steer it; 0 for none")
 	f.DurationVar(&o.budget, "budget", 0, "with --live, --layers: begin nothing that would end later than this, like 10m; with --resume from now on")
 	p.resumeFlag(c, &o.resume, "with --live, --layers: go on with an interrupted comparison, named by one of its runs; with --live and --budget or --pairs also with one that ended undecided")
@@ -217,16 +217,19 @@ func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOp
 	return p.compareRuns([]string{c.base().run.ID, c.arms[plan.New].run.ID}, o)
 }
 
+// evenPairs is the number of pairs with the last block complete: a block is two.
+func evenPairs(pairs int) int { return pairs + pairs%2 }
+
 // terms are those of a live comparison as the flags have them; how many claims there are comes from the suite.
 func (o *liveOptions) terms(margin, alpha float64, metrics []string) (lab.Terms, error) {
-	t := lab.Terms{Margin: margin, Alpha: alpha, Metrics: metrics, Pairs: o.pairs, Confirm: o.confirm}
+	t := lab.Terms{Margin: margin, Alpha: alpha, Metrics: metrics, Pairs: evenPairs(o.pairs), Confirm: o.confirm}
 	if t.Pairs == 0 {
 		t.Pairs = defaultPairs
 	}
 	const fewest = 4
 	switch {
-	case t.Pairs < fewest:
-		return t, usage(fmt.Sprintf("--pairs %d is too few for any verdict", t.Pairs), "4 are the least")
+	case o.pairs != 0 && o.pairs < fewest:
+		return t, usage(fmt.Sprintf("--pairs %d is too few for any verdict", o.pairs), "4 are the least")
 	case t.Confirm < 0:
 		return t, usage(fmt.Sprintf("--confirm %d is no number of pairs", t.Confirm))
 	case o.budget < 0:

@@ -109,7 +109,10 @@ func (s *liveProgress) end() {
 
 // outcomeWord is the verdict on a metric.
 func outcomeWord(info lab.MetricInfo, m plan.PairedMetric, ending plan.Ending) string {
-	if word := decisionWord(info, m.Decision); m.Decision != stat.Undecided || ending != plan.Hopeless {
+	switch word := decisionWord(info, m.Decision); {
+	case m.Zeros:
+		return word + ", since a value of 0 has no ratio:"
+	case m.Decision != stat.Undecided || ending != plan.Hopeless:
 		return word
 	}
 	return "undecided, and hardly to be decided within the pairs allowed:"

@@ -194,6 +194,9 @@ func pend(base, run Run, pairs []match, o Options) []pending {
 				c.Reasons, c.Notes = onBothSides(base, run, m, c.Reasons, c.Notes)
 			}
 			p := pending{c, sampleOf(m.base.Values[metric], m.next.Values[metric], paired(base, run)), i}
+			if p.sample.per == perPair && live(base, run) {
+				p.sample.planned = base.Terms.FirstPairs()
+			}
 			if p.sample.per == perRepetition && base.ID != run.ID {
 				p.sample.sessions = true
 				p.sample.others = func() []float64 { return o.others(base, run, m, metric) }

@@ -509,7 +509,7 @@ func TestASuiteAgainstItself(t *testing.T) {
 			for range cells {
 				n := 3 + i%6
 				s := sample{per: perRepetition, base: draw(r, n), next: draw(r, n)}
-				d := s.change(stat.FamilyWise(DefaultAlpha, cells)).Decide(DefaultMargin)
+				d := s.change(newPower(stat.FamilyWise(DefaultAlpha, cells))).Decide(DefaultMargin)
 				differs = differs || d == stat.Above || d == stat.Below
 			}
 			if differs {

@@ -21,10 +21,11 @@ func onlyDoubts(reasons []Reason) bool {
 // wouldBe fills in, of each number that is incomparable for doubts alone, the change that Options.Anyway would judge, with the interval
 // that it would be judged by.
 func wouldBe(list []pending, confidence float64) (doubtful int) {
+	power := newPower(confidence)
 	for i := range list {
 		p := &list[i]
 		if p.cell.Verdict == Incomparable && p.possible() && onlyDoubts(p.cell.Reasons) {
-			p.cell.Would = newChange(p.sample, p.sample.change(confidence))
+			p.cell.Would = newChange(p.sample, p.sample.change(power))
 			doubtful++
 		}
 	}

@@ -11,12 +11,13 @@ import (
 // memory) makes them dependent, so they are averaged within it first, where enough of it is common to all of them, and the averages are compared
 // as those of one number. Otherwise the mean has an interval that holds however they depend on each other.
 func meanChange(samples []sample, confidence float64) stat.Change {
+	p := newPower(confidence)
 	if joint, ok := averaged(samples); ok {
-		return joint.change(confidence)
+		return joint.change(p)
 	}
 	changes := make([]stat.Change, len(samples))
 	for i, s := range samples {
-		changes[i] = s.change(confidence)
+		changes[i] = s.change(p)
 	}
 	return stat.GeometricMean(changes)
 }

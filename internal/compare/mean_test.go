@@ -49,7 +49,7 @@ func TestMeanOfCellsThatMoveTogether(t *testing.T) {
 			var sum, square float64
 			for k := range base {
 				s := sampleOf(base[k], next[k], false)
-				samples, changes = append(samples, s), append(changes, s.change(0.95))
+				samples, changes = append(samples, s), append(changes, s.change(newPower(0.95)))
 				reach := math.Log(changes[k].Hi / changes[k].Lo)
 				sum, square = sum+math.Log(changes[k].Ratio), square+reach*reach/4
 			}

@@ -12,10 +12,19 @@ import (
 type power struct {
 	confidence float64
 	reaches    map[[2]int]reach
+	planned    map[int]*stat.GroupSequential
 }
 
 func newPower(confidence float64) *power {
-	return &power{confidence: confidence, reaches: map[[2]int]reach{}}
+	return &power{confidence: confidence, reaches: map[[2]int]reach{}, planned: map[int]*stat.GroupSequential{}}
+}
+
+// sequential is the plan of a live comparison of so many pairs.
+func (p *power) sequential(pairs int) *stat.GroupSequential {
+	if p.planned[pairs] == nil {
+		p.planned[pairs] = stat.NewGroupSequential(1-p.confidence, pairs)
+	}
+	return p.planned[pairs]
 }
 
 // reach is the logarithm of the smallest change that is detected, as a function of the spread. It is a straight line: intervals on
@@ -40,7 +49,10 @@ func (p *power) reach(base, next int) reach {
 
 // smallest is the smallest change, as a share, that would have been told from none in four of five such comparisons.
 func (p *power) smallest(s sample, change stat.Change) float64 {
-	if s.per == perPair {
+	switch {
+	case s.planned > 0:
+		return p.sequential(s.planned).Detectable(change.Spread, change.N) - 1
+	case s.per == perPair:
 		return stat.MinimumDetectablePairs(change.Spread, change.N, 1-p.confidence) - 1
 	}
 	return math.Expm1(p.reach(len(s.base), len(s.next)).at(change.Spread))
@@ -58,6 +70,9 @@ func (p *power) more(s sample, change stat.Change, margin float64) int {
 	wanted := max(m/2, m-d, d-m/2)
 	if s.per == perPair {
 		needed := stat.PairsFor(change.Spread, math.Exp(wanted), 1-p.confidence)
+		if s.planned > 0 {
+			needed = p.sequential(s.planned).PairsFor(change.Spread, math.Exp(wanted))
+		}
 		if needed == 0 || needed-change.N > mostMore {
 			return 0
 		}

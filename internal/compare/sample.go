@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"headroom/internal/stat"
 )
@@ -24,6 +25,9 @@ type sample struct {
 	base, next []float64
 	// at says of each value of base and next in which repetition, boot or block it was measured; of pairs, both in the first.
 	at [2][]string
+	// newFirst says of each pair whether its new side was measured first, and planned how many pairs a live comparison was to have; 0 in others.
+	newFirst []bool
+	planned  int
 	// confirmed are the logarithms of new/base of the pairs that came after the verdict of a live comparison.
 	confirmed []float64
 	// carry is what one side of a live comparison leaves to the other.
@@ -50,6 +54,7 @@ func sampleOf(base, next []Value, paired bool) sample {
 	}
 	if paired {
 		s.base, s.next, s.at[0] = inPairs(base, next, false)
+		s.newFirst = newFirst(base, next, s.at[0])
 		confirmedBase, confirmedNext, _ := inPairs(base, next, true)
 		s.confirmed = logRatios(confirmedBase, confirmedNext)
 		if len(s.base) > 0 {
@@ -90,11 +95,43 @@ func byBoot(values []Value, boots map[string][]float64) (means []float64, order 
 }
 
 // change estimates how many times the base the new side is.
-func (s sample) change(confidence float64) stat.Change {
-	if s.per != perPair {
-		return stat.UnpairedChange(s.base, s.next, confidence)
+func (s sample) change(p *power) stat.Change {
+	switch {
+	case s.per != perPair:
+		return stat.UnpairedChange(s.base, s.next, p.confidence)
+	case s.planned > 0:
+		return p.sequential(s.planned).Change(s.blocks())
 	}
-	return stat.PairedChange(logRatios(s.base, s.next), 1-confidence)
+	return stat.PairedChange(logRatios(s.base, s.next), 1-p.confidence)
+}
+
+// blocks are the pairs of a live comparison by two, as they were measured; those of which both are there.
+func (s sample) blocks() (list []stat.ABBA) {
+	for i := 0; i+1 < len(s.base); i++ {
+		first, err := strconv.Atoi(s.at[0][i])
+		if second := strconv.Itoa(first + 1); err != nil || first%2 == 0 || s.at[0][i+1] != second {
+			continue
+		}
+		b := stat.ABBA{NewFirst: s.newFirst[i]}
+		for k := range 2 {
+			b.Base[k], b.New[k] = math.Log(s.base[i+k]), math.Log(s.next[i+k])
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+// newFirst says of each block whether its new side was measured first.
+func newFirst(base, next []Value, blocks []string) []bool {
+	start := func(values []Value, block string) time.Time {
+		i := slices.IndexFunc(values, func(v Value) bool { return strconv.Itoa(v.Block) == block })
+		return values[i].Start
+	}
+	list := make([]bool, len(blocks))
+	for i, block := range blocks {
+		list[i] = start(next, block).Before(start(base, block))
+	}
+	return list
 }
 
 // inPairs are the values of the blocks that both sides have, and the blocks: those that steered a live comparison, or those that came after.

@@ -35,7 +35,7 @@ func bounds(lo, hi, confidence float64) Bounds {
 
 // decide fills in the change, the verdict and why.
 func (c *Compared) decide(s sample, p *power) {
-	two := s.change(p.confidence)
+	two := s.change(p)
 	change, others := two, 0
 	if s.sessions && two.Decide(c.Margin) != stat.Undecided {
 		levels := s.others()

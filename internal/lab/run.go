@@ -113,6 +113,14 @@ type Terms struct {
 	Earlier []int `json:"earlier_pairs,omitempty"`
 }
 
+// FirstPairs is how many pairs a cell was given before anything was measured.
+func (t Terms) FirstPairs() int {
+	if len(t.Earlier) > 0 {
+		return t.Earlier[0]
+	}
+	return t.Pairs
+}
+
 // Experiment is what a run with several arms varies, and on what terms it is decided, settled before anything was measured.
 type Experiment struct {
 	// Kind is the verb: "sweep", "ablate".

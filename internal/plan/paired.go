@@ -1,6 +1,11 @@
 package plan
 
-import "headroom/internal/lab"
+import (
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
 
 // The two sides of a comparison, as Repetition.Arm names them.
 const (
@@ -9,18 +14,20 @@ const (
 )
 
 // Pairs compares two arms, cell by cell. A pair is the same cell in one arm and right afterwards in the other, so that whatever
-// drifts (heat, caches, neighbours) meets both alike. Two pairs are a block, in the order ABBA or BAAB as drawn: what is owed to
-// coming second cancels. A pass carries out one pair of each cell that still needs one, in an order drawn anew.
+// drifts (heat, caches, neighbours) meets both alike. Two pairs are a block, in the order ABBA or BAAB: what is owed to
+// coming second cancels. Of four blocks two have either order, as drawn: a rhythm of as many runs as a block has meets both sides.
+// A pass carries out one pair of each cell that still needs one, in an order drawn anew.
 //
-// Cells are looked at after whole blocks only, where both orders count alike. They may be looked at any number of times
-// (stat.PairedChange), and the claims about all metrics of all cells share one probability of error.
+// Cells are looked at after whole blocks only, where both orders count alike. They may be looked at after each of them
+// (stat.GroupSequential), and the claims about all metrics of all cells share one probability of error.
 //
 // A cell that has its verdict is given a few more pairs, whose outcome decides nothing: an estimate taken at the moment when it
 // is clear enough is too large on average, and these are not. A cell that would hardly get one within the pairs that the terms
-// allow is given up (stat.Hopeless).
+// allow is given up (stat.GroupSequential.Hopeless).
 type Pairs struct {
 	cells  []Cell
 	terms  lab.Terms
+	looks  *stat.GroupSequential
 	budget float64
 	seed   uint64
 }
@@ -28,11 +35,15 @@ type Pairs struct {
 // Paired is the plan that compares cells on terms. Budget is in seconds, 0 for none; the plan ends before a pair that would go
 // beyond it. Cells of one stage come before those of the next; how often a cell is to be repeated is for the terms to say.
 func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
-	return &Pairs{cells: cells, terms: terms, budget: budget, seed: seed}
+	return &Pairs{cells: cells, terms: terms, looks: stat.NewGroupSequential(1-stat.FamilyWise(terms.Alpha, terms.Claims), terms.FirstPairs()), budget: budget, seed: seed}
 }
 
-// perBlock is how many pairs a block has: one in either order.
-const perBlock = 2
+const (
+	// perBlock is how many pairs a block has: one in either order.
+	perBlock = 2
+	// balanced is among how many blocks both orders come as often.
+	balanced = 4
+)
 
 // Next is the next half of a pair. The numbers of a repetition and of its block are that of the pair within its cell.
 func (p *Pairs) Next(done []Done) (Repetition, bool) {
@@ -74,7 +85,8 @@ func (p *Pairs) inPass(cells []*cellPairs, pass int) (next Repetition, of *cellP
 // order of the arms in a pair.
 func (p *Pairs) order(cell string, pair int) [2]string {
 	block := (pair - 1) / perBlock
-	swapped := random(p.seed, cell, block).IntN(2) == 1
+	place := slices.Index(random(p.seed, cell, block/balanced).Perm(balanced), block%balanced)
+	swapped := place < balanced/2
 	if second := (pair-1)%perBlock == 1; swapped != second {
 		return [2]string{New, Base}
 	}

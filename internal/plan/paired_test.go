@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"headroom/internal/lab"
@@ -123,7 +124,7 @@ func TestACellWithItsVerdictIsDroppedAndConfirmed(t *testing.T) {
 			confirming[d.Cell]++
 		}
 	}
-	if want := map[string]int{"clear": 2 * (6 + 4), "noisy": 2 * 6}; !reflect.DeepEqual(count, want) {
+	if want := map[string]int{"clear": 2 * (6 + 4), "noisy": 2 * 8}; !reflect.DeepEqual(count, want) {
 		t.Errorf("%v repetitions, want %v", count, want)
 	}
 	if want := map[string]int{"clear": 2 * 4}; !reflect.DeepEqual(confirming, want) {
@@ -144,15 +145,18 @@ func TestACellWithItsVerdictIsDroppedAndConfirmed(t *testing.T) {
 
 // A cell between two verdicts that may still reach one has all its pairs, and no more.
 func TestACellHasAtMostThePairsOfTheTerms(t *testing.T) {
-	for pairs := 4; pairs < 12; pairs++ {
+	for pairs := 4; pairs < 12; pairs += 2 {
 		some := terms(1)
 		some.Pairs = pairs
 		p := Paired(named("a"), some, 0, 1)
-		done := followPairs(t, p, func(r Repetition, _ int) float64 { // half of the pairs say 4% more, half nothing
-			if r.Arm == New && r.Number%4 < 2 {
+		done := followPairs(t, p, func(r Repetition, _ int) float64 { // every other block says 4% more, the others 1.5% less
+			switch {
+			case r.Arm == Base:
+				return 1000
+			case (r.Number-1)/perBlock%2 == 0:
 				return 1040
 			}
-			return 1000
+			return 985
 		})
 		if _, ending := p.Verdicts("a", done); len(done) > 2*pairs || ending == Decided || len(done) < 2*pairs && ending != Hopeless {
 			t.Errorf("%d pairs allowed, %d loads, %q", pairs, len(done), ending)
@@ -178,9 +182,9 @@ func TestMorePairsLeaveVerdictsAlone(t *testing.T) {
 	decidedAtTheEnd, reopened := 0, 0
 	for seed := range uint64(300) {
 		before := terms(2)
-		before.Pairs, before.Confirm = 5, int(seed%2)*2
+		before.Pairs, before.Confirm = 6, int(seed%2)*2
 		p := Paired(named("a", "b"), before, 0, seed)
-		measure := noisyPairs(rand.New(rand.NewPCG(6, seed)), 0.85, 0.04)
+		measure := noisyPairs(rand.New(rand.NewPCG(6, seed)), 0.85, 0.08)
 		done := followPairs(t, p, measure)
 		after := before
 		after.Pairs, after.Earlier = 30, []int{before.Pairs}
@@ -205,8 +209,10 @@ func TestMorePairsLeaveVerdictsAlone(t *testing.T) {
 					t.Errorf("%s was %+v, is %+v, %q", cell, was, is, now)
 				}
 			default:
-				reopened++
-				if is[0].Change.N <= was[0].Change.N || now == Open || is[0].Change.N > after.Pairs {
+				if is[0].Change.N > was[0].Change.N {
+					reopened++
+				}
+				if is[0].Change.N == was[0].Change.N && now != Hopeless || now == Open || is[0].Change.N > after.Pairs {
 					t.Errorf("%s, %q, was %+v, is %+v, %q", cell, ending, was, is, now)
 				}
 			}
@@ -217,6 +223,7 @@ func TestMorePairsLeaveVerdictsAlone(t *testing.T) {
 	}
 }
 
+// Nor a block, whose two pairs belong together.
 func TestAFailedLoadMakesNoPair(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	measure := noisyPairs(random, 1, 0.001)
@@ -228,8 +235,47 @@ func TestAFailedLoadMakesNoPair(t *testing.T) {
 		return measure(r, n)
 	})
 	metrics, ending := p.Verdicts("a", done)
-	if metrics[0].Change.N != 5 || metrics[0].Decision != stat.Same || ending != Decided {
+	if metrics[0].Change.N != 4 || metrics[0].Decision != stat.Same || ending != Decided {
 		t.Errorf("%+v, %q", metrics[0], ending)
+	}
+}
+
+// Pairs without those in which a side stood still would call it as fast as ever.
+func TestASideThatStandsStillIsNotTheSame(t *testing.T) {
+	p := Paired(named("a"), terms(1), 0, 1)
+	var done []Done
+	for {
+		r, more := p.Next(done)
+		if !more {
+			break
+		}
+		v := 1000.0
+		if r.Arm == New && r.Number%4 == 0 {
+			v = 0
+		}
+		done = append(done, Done{Repetition: r, Seconds: 1, Values: map[string]float64{"read.iops": v}})
+	}
+	metrics, ending := p.Verdicts("a", done)
+	if len(metrics) != 1 || !metrics[0].Zeros || metrics[0].Decision != stat.Undecided || ending != Hopeless || len(done) != 8 {
+		t.Errorf("%d loads, %+v, %q", len(done), metrics, ending)
+	}
+}
+
+func TestOfFourBlocksTwoBeginWithEitherSide(t *testing.T) {
+	p := Paired(named("a"), terms(1), 0, 1)
+	orders := map[string]bool{}
+	for four := range 40 {
+		order := ""
+		for block := range balanced {
+			order += p.order("a", (four*balanced+block)*perBlock+1)[0] + " "
+		}
+		if strings.Count(order, New) != balanced/2 {
+			t.Errorf("blocks begin with %s", order)
+		}
+		orders[order] = true
+	}
+	if len(orders) != 6 {
+		t.Errorf("%d orders of 6 were drawn", len(orders))
 	}
 }
 

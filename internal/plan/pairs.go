@@ -18,6 +18,8 @@ type PairedMetric struct {
 	// Confirmed is the change by the pairs that came after the verdict, whose number was fixed before them; N is 0 until there
 	// are any.
 	Confirmed stat.Change
+	// Zeros says that a value was 0, which has no ratio: no number of pairs decides then.
+	Zeros bool
 }
 
 // Ending says why a cell needs no further pairs.
@@ -27,7 +29,7 @@ type Ending string
 const (
 	Open     Ending = ""
 	Decided  Ending = "decided"
-	Hopeless Ending = "hopeless" // a verdict within the pairs that are left is too unlikely
+	Hopeless Ending = "hopeless" // a verdict within the pairs that are left is too unlikely, or impossible
 	Spent    Ending = "spent"    // all pairs that the terms allow
 	Failing  Ending = "failing"  // no pair of the first block could be measured
 )
@@ -42,6 +44,7 @@ func (p *Pairs) Verdicts(cell string, done []Done) ([]PairedMetric, Ending) {
 type cellPairs struct {
 	id    string
 	terms lab.Terms
+	looks *stat.GroupSequential
 	// pairs by number-1 and arm; the last can lack an arm, and a load that failed has no values.
 	pairs []map[string]Done
 	// steered is how many of them a verdict may rest on: whole blocks, up to those that were planned as confirmation.
@@ -54,7 +57,7 @@ type cellPairs struct {
 func (p *Pairs) sort(list []Cell, done []Done) []*cellPairs {
 	cells := make([]*cellPairs, len(list))
 	for i, cell := range list {
-		c := &cellPairs{id: cell.ID, terms: p.terms}
+		c := &cellPairs{id: cell.ID, terms: p.terms, looks: p.looks}
 		for _, d := range done {
 			if d.Cell != cell.ID {
 				continue
@@ -69,19 +72,13 @@ func (p *Pairs) sort(list []Cell, done []Done) []*cellPairs {
 				c.confirming = true
 				break
 			}
-			if n := i + 1; len(pair) == 2 && c.looked(n) {
+			if n := i + 1; len(pair) == 2 && n%perBlock == 0 {
 				c.steered = n
 			}
 		}
 		cells[i] = c
 	}
 	return cells
-}
-
-// looked says whether a cell is looked at after so many pairs: after whole blocks, and where the terms end or ended, so that a verdict
-// which was reached there stays when more pairs are allowed.
-func (c *cellPairs) looked(pairs int) bool {
-	return pairs%perBlock == 0 || pairs == c.terms.Pairs || slices.Contains(c.terms.Earlier, pairs)
 }
 
 // ending looks at the pairs. Looks before this one need not be repeated: had they ended anything, no pairs would have followed.
@@ -109,7 +106,7 @@ func (c *cellPairs) ending() Ending {
 }
 
 func (c *cellPairs) hopeless(s PairedMetric) bool {
-	return stat.Hopeless(s.Change, c.terms.Margin, c.terms.Pairs)
+	return s.Zeros || c.looks.Hopeless(s.Change, c.terms.Margin, c.terms.Pairs)
 }
 
 // wants says whether a pair of this number is to be measured, when all before it have been.
@@ -117,7 +114,7 @@ func (c *cellPairs) wants(pair int) bool {
 	if pair <= len(c.pairs) {
 		return true
 	}
-	if !c.confirming && len(c.pairs) > c.steered && pair == len(c.pairs)+1 && pair <= c.terms.Pairs {
+	if !c.confirming && len(c.pairs) > c.steered && pair == len(c.pairs)+1 {
 		return true // completes a block
 	}
 	switch c.ending() {
@@ -144,26 +141,69 @@ func (c *cellPairs) has(pair int, arm string) bool {
 }
 
 func (c *cellPairs) metrics() []PairedMetric {
-	steered, after := logRatios(c.pairs[:c.steered]), logRatios(c.pairs[c.steered:])
-	alpha := 1 - stat.FamilyWise(c.terms.Alpha, c.terms.Claims)
+	steered, after := c.pairs[:c.steered], c.pairs[c.steered:]
 	var list []PairedMetric
-	for _, metric := range slices.Sorted(maps.Keys(steered)) {
-		change := stat.PairedChange(steered[metric], alpha)
-		list = append(list, PairedMetric{Cell: c.id, Metric: metric, Change: change, Decision: change.Decide(c.terms.Margin),
-			Confirmed: stat.PairedOnce(after[metric], 1-c.terms.Alpha)})
+	for _, metric := range metricsOf(steered) {
+		change := c.looks.Change(blocks(steered, metric))
+		m := PairedMetric{Cell: c.id, Metric: metric, Change: change, Decision: change.Decide(c.terms.Margin),
+			Confirmed: stat.PairedOnce(logRatios(after, metric), 1-c.terms.Alpha), Zeros: zeros(steered, metric)}
+		if m.Zeros {
+			m.Decision = stat.Undecided
+		}
+		list = append(list, m)
 	}
 	return list
 }
 
-// logRatios are the logarithms of new/base of each metric, a value for each pair whose halves both have it.
-func logRatios(pairs []map[string]Done) map[string][]float64 {
-	logs := map[string][]float64{}
+// metricsOf are those that a pair has on both sides.
+func metricsOf(pairs []map[string]Done) []string {
+	found := map[string]bool{}
 	for _, pair := range pairs {
-		for metric, base := range pair[Base].Values {
-			if next := pair[New].Values[metric]; base > 0 && next > 0 {
-				logs[metric] = append(logs[metric], math.Log(next/base))
+		for metric := range pair[Base].Values {
+			if _, both := pair[New].Values[metric]; both {
+				found[metric] = true
 			}
 		}
 	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// blocks are those of one metric that have all four values.
+func blocks(pairs []map[string]Done, metric string) []stat.ABBA {
+	var list []stat.ABBA
+	for i := 0; i+1 < len(pairs); i += perBlock {
+		b := stat.ABBA{NewFirst: pairs[i][New].Position < pairs[i][Base].Position}
+		complete := true
+		for k, pair := range pairs[i : i+perBlock] {
+			base, next := pair[Base].Values[metric], pair[New].Values[metric]
+			b.Base[k], b.New[k] = math.Log(base), math.Log(next)
+			complete = complete && base > 0 && next > 0
+		}
+		if complete {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// logRatios are the logarithms of new/base of a metric, a value for each pair whose halves both have it.
+func logRatios(pairs []map[string]Done, metric string) (logs []float64) {
+	for _, pair := range pairs {
+		if base, next := pair[Base].Values[metric], pair[New].Values[metric]; base > 0 && next > 0 {
+			logs = append(logs, math.Log(next/base))
+		}
+	}
 	return logs
+}
+
+// zeros says whether a side stood still in some pair. Leaving that out would make it look as fast as when it did not.
+func zeros(pairs []map[string]Done, metric string) bool {
+	return slices.ContainsFunc(pairs, func(pair map[string]Done) bool {
+		for _, half := range pair {
+			if v, measured := half.Values[metric]; measured && !(v > 0) {
+				return true
+			}
+		}
+		return false
+	})
 }

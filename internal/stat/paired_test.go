@@ -129,35 +129,6 @@ func TestPairedOnceIsTheTextbooks(t *testing.T) {
 	}
 }
 
-func TestHopeless(t *testing.T) {
-	spread := func(mean, sd float64, n int) Change { // n pairs with exactly this mean and standard deviation
-		logs := make([]float64, n)
-		for i := range logs {
-			logs[i] = mean + sd*math.Sqrt(float64(n-1)/float64(n))*float64(1-2*(i%2))
-		}
-		return PairedChange(logs, 0.05)
-	}
-	for _, c := range []struct {
-		name   string
-		change Change
-		most   int
-		want   bool
-	}{
-		{"too noisy for the cap, and nothing to be seen", spread(0, 0.0424, 10), 20, true},
-		{"the same with a cap that is enough", spread(0, 0.0424, 10), 100, false},
-		{"an effect that is nearly proved", spread(0.03, 0.0424, 10), 20, false},
-		{"decided", spread(0.3, 0.0424, 10), 20, false},
-		{"decided at the cap", spread(0.3, 0.0424, 20), 20, false},
-		{"undecided at the cap", spread(0, 0.0424, 20), 20, true},
-		{"too early to say", PairedChange([]float64{0.1, -0.1, 0.1}, 0.05), 20, false},
-		{"half of the cap, quiet, no verdict yet", spread(0.02, 0.0141, 8), 20, false},
-	} {
-		if got := Hopeless(c.change, 0.03, c.most); got != c.want {
-			t.Errorf("%s: Hopeless = %v, chance %v of %+v", c.name, got, chanceToDecide(c.change, 0.03, c.most), c.change)
-		}
-	}
-}
-
 func BenchmarkPairedChange(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	logs := make([]float64, 20)

@@ -17,6 +17,7 @@ func TestSimulatedCoverageOfChanges(t *testing.T) {
 		name string
 		stop func(stat.Change) bool
 	}{{"verdict", decides(0.03)}, {"half-width 1%", precise(0.01)}, {"half-width 3%", precise(0.03)}}
+	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	models := append(steadyModels(t), noise.Gaussian(0.01), noise.StudentT3(0.01))
 	for i, m := range models {
 		n := figure.Times(50, 4000)
@@ -24,9 +25,9 @@ func TestSimulatedCoverageOfChanges(t *testing.T) {
 		covered := make([]int, len(stops))
 		for k := range n {
 			effect := []float64{0, 0.02, 0.05}[k%3]
-			logs := withEffect(m.Pairs(r, mostPairs, noise.ABBA), effect)
+			blocks := inTurns(m, r, mostPairs, effect)
 			for s, stop := range stops {
-				if c := untilStop(logs, 0.05, stop.stop); c.Lo <= 1+effect && 1+effect <= c.Hi {
+				if c := untilVerdict(blocks, planned, stop.stop); c.Lo <= 1+effect && 1+effect <= c.Hi {
 					covered[s]++
 				}
 			}
@@ -98,6 +99,7 @@ func untilNarrow(values []float64, half float64, interval func([]float64) stat.I
 // What a stop does to an estimate: where a difference was claimed, the estimate that led to the claim, and one of four fresh pairs.
 func TestSimulatedFreshPairs(t *testing.T) {
 	const fresh = 4
+	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	for i, c := range []struct {
 		effect, sd float64
 		most       int
@@ -108,8 +110,9 @@ func TestSimulatedFreshPairs(t *testing.T) {
 		var atStop, middle, after, square float64
 		covered := 0
 		for range n {
-			logs := withEffect(noise.Gaussian(c.sd).Pairs(r, c.most+fresh, noise.ABBA), c.effect)
-			change := untilStop(logs[:c.most], 0.05, decides(0.03))
+			blocks := inTurns(noise.Gaussian(c.sd), r, c.most+fresh, c.effect)
+			logs := pairsOf(blocks)
+			change := untilVerdict(blocks[:c.most/2], planned, decides(0.03))
 			if change.Decide(0.03) != stat.Above {
 				continue
 			}
@@ -151,14 +154,14 @@ func TestSimulatedRareSlowRuns(t *testing.T) {
 	const slow, gap, within = 0.1, 0.5, 0.003
 	n := figure.Times(300, 5000)
 	r := rand.New(rand.NewPCG(9, 9))
+	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	same, lower := 0, 0
 	for range n {
-		base := noise.Gaussian(within).Runs(r, mostPairs)
-		logs := noise.TwoMode(gap, slow, within, 0).Runs(r, mostPairs)
-		for i := range logs {
-			logs[i] -= base[i]
+		blocks := inTurns(noise.Gaussian(within), r, mostPairs, 0)
+		for i, side := range noise.TwoMode(gap, slow, within, 0).Blocks(r, len(blocks)) {
+			blocks[i].New = side.New
 		}
-		switch untilStop(logs, 0.05, decides(0.03)).Decide(0.03) {
+		switch untilVerdict(blocks, planned, decides(0.03)).Decide(0.03) {
 		case stat.Same:
 			same++
 		case stat.Below:

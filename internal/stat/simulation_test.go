@@ -26,19 +26,46 @@ func atMost(t *testing.T, what string, count, n int, limit float64) {
 // mostPairs is as far as anybody looks.
 const mostPairs = 200
 
-// untilStop looks at a comparison after every pair until stop says so, and gives what it saw last.
+// untilStop looks at pairs in any order after each until stop says so, and gives what it saw last.
 func untilStop(logs []float64, alpha float64, stop func(stat.Change) bool) stat.Change {
-	return untilStopEvery(1, logs, alpha, stop)
-}
-
-// untilStopEvery looks after every so many pairs: two, where pairs are measured in blocks ABBA.
-func untilStopEvery(pairs int, logs []float64, alpha float64, stop func(stat.Change) bool) stat.Change {
-	for n := pairs; ; n += pairs {
+	for n := 1; ; n++ {
 		c := stat.PairedChange(logs[:n], alpha)
-		if n+pairs > len(logs) || stop(c) {
+		if n == len(logs) || stop(c) {
 			return c
 		}
 	}
+}
+
+// plannedPairs is how many a live comparison is given unless told otherwise.
+const plannedPairs = 20
+
+// inTurns are the blocks of a live comparison of so many pairs.
+func inTurns(m noise.Model, r *rand.Rand, pairs int, effect float64) []stat.ABBA {
+	blocks := make([]stat.ABBA, pairs/2)
+	for i, b := range m.Blocks(r, pairs/2) {
+		b.New[0] += math.Log1p(effect)
+		b.New[1] += math.Log1p(effect)
+		blocks[i] = stat.ABBA(b)
+	}
+	return blocks
+}
+
+// untilVerdict looks at a live comparison after each block until stop says so, and gives what it saw last.
+func untilVerdict(blocks []stat.ABBA, g *stat.GroupSequential, stop func(stat.Change) bool) stat.Change {
+	for n := 1; ; n++ {
+		c := g.Change(blocks[:n])
+		if n == len(blocks) || stop(c) {
+			return c
+		}
+	}
+}
+
+// pairsOf are the logarithms of new/base of the pairs of blocks.
+func pairsOf(blocks []stat.ABBA) (logs []float64) {
+	for _, b := range blocks {
+		logs = append(logs, b.New[0]-b.Base[0], b.New[1]-b.Base[1])
+	}
+	return logs
 }
 
 // claims says that a difference is claimed, be it small.
@@ -110,22 +137,36 @@ func trials(t *testing.T) []trial {
 	)
 }
 
-// A against A, looking after every pair up to 200: any claim is wrong.
+// A against A, looking after every block up to 200 pairs, of which 20 were planned; in other orders than ABBA, after every pair without a plan. Any
+// claim is wrong.
 func TestSimulatedSameAgainstItself(t *testing.T) {
+	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	for i, c := range trials(t) {
 		n := figure.Times(100, 5000)
 		r := rand.New(rand.NewPCG(1, uint64(i)))
 		wrong, peeking := 0, 0
 		for range n {
-			base, next := c.model.Samples(r, mostPairs, c.order)
+			var base, next []float64
+			var last stat.Change
+			if c.order == noise.ABBA {
+				blocks := inTurns(c.model, r, mostPairs, 0)
+				last = untilVerdict(blocks, planned, claims)
+				for _, b := range blocks[:25] {
+					base, next = append(base, b.Base[:]...), append(next, b.New[:]...)
+				}
+			} else {
+				base, next = c.model.Samples(r, mostPairs, c.order)
+				logs := slices.Clone(next)
+				for p := range logs {
+					logs[p] -= base[p]
+				}
+				last = untilStop(logs, 0.05, claims)
+			}
+			if claims(last) {
+				wrong++
+			}
 			if peeks(base[:50], next[:50]) {
 				peeking++
-			}
-			for p := range next {
-				next[p] -= base[p]
-			}
-			if claims(untilStop(next, 0.05, claims)) {
-				wrong++
 			}
 		}
 		better, control := figure.Lower, ""
@@ -183,14 +224,14 @@ func TestSimulatedSuiteOfSame(t *testing.T) {
 		{"every model in turn", steadyModels(t)},
 	}
 	for _, cells := range []int{8, 144} {
+		planned := stat.NewGroupSequential(0.05/float64(cells), plannedPairs)
 		for k, kind := range kinds {
 			n := map[int]int{8: figure.Times(25, 2000), 144: figure.Times(2, 400)}[cells]
 			r := rand.New(rand.NewPCG(2, uint64(k)))
 			spoiled := 0
 			for range n {
 				for cell := range cells {
-					logs := kind.models[cell%len(kind.models)].Pairs(r, mostPairs, noise.ABBA)
-					if claims(untilStop(logs, 0.05/float64(cells), claims)) {
+					if claims(untilVerdict(inTurns(kind.models[cell%len(kind.models)], r, mostPairs, 0), planned, claims)) {
 						spoiled++
 						break
 					}
@@ -203,32 +244,30 @@ func TestSimulatedSuiteOfSame(t *testing.T) {
 	}
 }
 
-// How many pairs a decision takes.
+// How many pairs a decision takes where 20 are planned.
 func TestSimulatedPairsToAVerdict(t *testing.T) {
+	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	for _, c := range []struct{ effect, sd, margin, most float64 }{
 		{0.02, 0.01, 0.01, 10}, {0.10, 0.09, 0.03, 24},
 		{0, 0.01, 0.03, 9}, {0.05, 0.01, 0.03, 6}, {0.05, 0.03, 0.03, 13}, {0.10, 0.03, 0.03, 7}, {0.30, 0.03, 0.03, 5},
 	} {
 		n := figure.Times(400, 5000)
 		r := rand.New(rand.NewPCG(3, 3))
-		var pairs, inBlocks []int
+		var pairs []int
 		right := 0
 		for range n {
-			logs := withEffect(noise.Gaussian(c.sd).Pairs(r, mostPairs, noise.ABBA), c.effect)
-			inBlocks = append(inBlocks, untilStopEvery(2, logs, 0.05, decides(c.margin)).N)
-			change := untilStop(logs, 0.05, decides(c.margin))
+			change := untilVerdict(inTurns(noise.Gaussian(c.sd), r, mostPairs, c.effect), planned, decides(c.margin))
 			pairs = append(pairs, change.N)
 			if isRight(change.Decide(c.margin), c.effect, c.margin) {
 				right++
 			}
 		}
 		slices.Sort(pairs)
-		slices.Sort(inBlocks)
 		what := fmt.Sprintf("%g%% at %g%% noise, margin %g%%", 100*c.effect, 100*c.sd, 100*c.margin)
 		for _, f := range []struct {
 			name, text string
 			pairs      int
-		}{{"median", "pairs to a verdict, median", pairs[n/2]}, {"p90", "pairs that nine of ten verdicts take", pairs[n*9/10]}, {"median-in-blocks", "pairs by blocks of two, median", inBlocks[n/2]}} {
+		}{{"median", "pairs to a verdict, median", pairs[n/2]}, {"p90", "pairs that nine of ten verdicts take", pairs[n*9/10]}} {
 			figure.Record(t, figure.Figure{Name: figure.Name("decisions/pairs", f.name, what), Center: float64(f.pairs), N: n, Better: figure.Lower, Text: what + ": " + f.text})
 		}
 		figure.Record(t, figure.Share(figure.Name("decisions/pairs/right", what), right, n, figure.Higher).Saying("%s: right", what))
@@ -253,14 +292,15 @@ func isRight(d stat.Decision, effect, margin float64) bool {
 
 // The mix of a day's work, against 20 pairs each.
 func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
-	const most, margin = 20, 0.03
+	const most, margin = plannedPairs, 0.03
+	planned := stat.NewGroupSequential(0.05, most)
 	n := figure.Times(300, 5000)
 	type plan struct {
 		name                               string
 		pairs, easy, easyN, decided, wrong int
 	}
 	plans := []*plan{{name: "until the verdict"}, {name: "until the verdict or hopeless"},
-		{name: "the same by blocks of two"}, {name: "20 pairs, t"}, {name: "20 v 20, Mann-Whitney"}}
+		{name: "20 pairs, t"}, {name: "20 v 20, Mann-Whitney"}}
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, sd := range []float64{0.01, 0.03} {
 		for _, effect := range []float64{0, 0.02, 0.05, 0.10, 0.30} {
@@ -283,22 +323,20 @@ func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
 				before[i] = *p
 			}
 			for range n {
-				base, next := noise.Gaussian(sd).Samples(r, most, noise.ABBA)
-				withEffect(next, effect)
-				logs := make([]float64, most)
-				for i := range logs {
-					logs[i] = next[i] - base[i]
-				}
-				patient := untilStop(logs, 0.05, decides(margin))
+				blocks := inTurns(noise.Gaussian(sd), r, most, effect)
+				patient := untilVerdict(blocks, planned, decides(margin))
 				count(plans[0], patient.N, patient.Decide(margin))
-				ends := func(c stat.Change) bool { return c.Decide(margin) != stat.Undecided || stat.Hopeless(c, margin, most) }
-				quick := untilStop(logs, 0.05, ends)
+				quick := untilVerdict(blocks, planned, func(c stat.Change) bool {
+					return c.Decide(margin) != stat.Undecided || planned.Hopeless(c, margin, most)
+				})
 				count(plans[1], quick.N, quick.Decide(margin))
-				blocks := untilStopEvery(2, logs, 0.05, ends)
-				count(plans[2], blocks.N, blocks.Decide(margin))
-				count(plans[3], most, stat.PairedOnce(logs, 0.95).Decide(margin))
+				count(plans[2], most, stat.PairedOnce(pairsOf(blocks), 0.95).Decide(margin))
+				var base, next []float64
+				for _, b := range blocks {
+					base, next = append(base, b.Base[:]...), append(next, b.New[:]...)
+				}
 				lo, hi := hodgesLehmann(base, next)
-				count(plans[4], most, stat.Change{Lo: math.Exp(lo), Hi: math.Exp(hi)}.Decide(margin))
+				count(plans[3], most, stat.Change{Lo: math.Exp(lo), Hi: math.Exp(hi)}.Decide(margin))
 			}
 			what := fmt.Sprintf("%g%% at %g%% noise", 100*effect, 100*sd)
 			for i, p := range plans {
@@ -319,8 +357,8 @@ func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
 			figure.Record(t, f)
 		}
 	}
-	fixed := plans[3]
-	for _, p := range plans[:3] {
+	fixed := plans[2]
+	for _, p := range plans[:2] {
 		if percent(p.pairs, all*most) > 45 || percent(p.easy, p.easyN*most) > 27 {
 			t.Errorf("%s takes %.1f%% of the fixed plan, %.1f%% where it is easy", p.name, percent(p.pairs, all*most), percent(p.easy, p.easyN*most))
 		}

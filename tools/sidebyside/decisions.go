@@ -30,14 +30,25 @@ func deciders() []decider {
 		{"headroom, saved runs", func(base, next []float64) (stat.Decision, int) {
 			return stat.UnpairedChange(base, next, 0.95).Decide(margin), len(base)
 		}},
-		{"headroom, live pairs, looked at after every pair", peeking(2, func(base, next []float64) stat.Decision {
-			logs := make([]float64, len(base))
-			for i := range base {
-				logs[i] = math.Log(next[i] / base[i])
-			}
-			return stat.PairedChange(logs, 0.05).Decide(margin)
-		})},
+		{"headroom, live, looked at after every block", live},
 	}
+}
+
+// live is headroom's comparison in turns of as many pairs as there are runs, looked at after each block of two.
+func live(base, next []float64) (stat.Decision, int) {
+	planned := stat.NewGroupSequential(0.05, len(base)&^1)
+	var blocks []stat.ABBA
+	for n := 0; n+1 < len(base); n += 2 {
+		b := stat.ABBA{}
+		for k := range 2 {
+			b.Base[k], b.New[k] = math.Log(base[n+k]), math.Log(next[n+k])
+		}
+		blocks = append(blocks, b)
+		if d := planned.Change(blocks).Decide(margin); d != stat.Undecided {
+			return d, 2 * len(blocks)
+		}
+	}
+	return stat.Undecided, len(base)
 }
 
 // benchstat is what the command does by default: the medians differ when Mann and Whitney's P is below 0.05.

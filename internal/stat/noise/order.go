@@ -34,6 +34,31 @@ func (m Model) Samples(r *rand.Rand, n int, order Order) (base, next []float64) 
 	return base, next
 }
 
+// Block is two pairs in opposite orders, as stat.ABBA.
+type Block struct {
+	Base, New [2]float64
+	NewFirst  bool
+}
+
+// Blocks are n blocks of A against A as a live comparison measures them: of four, two begin with the new side, as drawn.
+func (m Model) Blocks(r *rand.Rand, n int) []Block {
+	runs := m.Runs(r, 4*n)
+	blocks := make([]Block, n)
+	var newFirst []int
+	for i := range blocks {
+		if i%4 == 0 {
+			newFirst = r.Perm(4)
+		}
+		four := runs[4*i : 4*i+4]
+		b := Block{Base: [2]float64{four[0], four[3]}, New: [2]float64{four[1], four[2]}}
+		if newFirst[i%4] < 2 {
+			b = Block{Base: b.New, New: b.Base, NewFirst: true}
+		}
+		blocks[i] = b
+	}
+	return blocks
+}
+
 // Pairs are the differences of the Samples: the logarithms of next/base, pair by pair.
 func (m Model) Pairs(r *rand.Rand, n int, order Order) []float64 {
 	base, next := m.Samples(r, n, order)

@@ -1,0 +1,170 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// GroupSequential is the plan of a comparison in blocks ABBA that is looked at after each block and has its number of pairs given
+// beforehand. Its intervals cover the true ratio at all looks together with probability 1-alpha, as those of PairedChange do, and are narrower: by
+// a quarter where 20 pairs are given. Of alpha, four fifths are spent on the pairs that are given, as much at each look. The last fifth is for
+// whoever goes on after them: there the critical values are those of a sequence without an end.
+//
+// Sources: K. K. G. Lan and D. L. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983), for spending alpha;
+// C. Jennison and B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials (2000), chapters 9 (repeated intervals) and 19
+// (numerical integration). Their critical values for t are approximate; those here are exact for normal runs: see spreadOut.
+type GroupSequential struct {
+	alpha float64
+	// critical |t| after one block, after two; infinite before anything may be claimed.
+	critical []float64
+}
+
+const (
+	// withinPlan and beyondPlan are the shares of alpha for the pairs that are given and for those after them.
+	withinPlan = 0.8
+	beyondPlan = 1 - withinPlan
+	// mostBlocksPlanned bounds the table; more pairs have the sequence without an end after it.
+	mostBlocksPlanned = 100
+	// nodes of the numerical integration; four times as many change critical values by less than 0.3%.
+	nodes = 48
+)
+
+// NewGroupSequential plans so many pairs. An odd number is that of its last block begun.
+func NewGroupSequential(alpha float64, pairs int) *GroupSequential {
+	g := &GroupSequential{alpha: alpha, critical: make([]float64, min((pairs+1)/2, mostBlocksPlanned))}
+	first := (fewestPairs(alpha) + 1) / 2
+	for i := range g.critical {
+		g.critical[i] = math.Inf(1)
+	}
+	if first > len(g.critical) {
+		return g
+	}
+	spend := withinPlan * alpha / float64(len(g.critical)-first+1)
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedomOf(first)}.Quantile(1 - spend/2)
+	g.critical[first-1] = t
+	d := atFirst(first)
+	for blocks := first + 1; blocks <= len(g.critical); blocks++ {
+		d = d.within(directionOf(t, blocks-1)).spreadOut()
+		t = statisticOf(d.beyond(spend), blocks)
+		g.critical[blocks-1] = t
+	}
+	return g
+}
+
+// after is the critical |t| after so many blocks.
+func (g *GroupSequential) after(blocks int) float64 {
+	switch {
+	case blocks < 1:
+		return math.Inf(1)
+	case blocks <= len(g.critical):
+		return g.critical[blocks-1]
+	}
+	return criticalMixture(freedomOf(blocks), 1+float64(2*blocks)*effectVariance, beyondPlan*g.alpha)
+}
+
+// freedomOf is with how many degrees of freedom so many blocks tell the noise: of their 4 runs each, one is spent on the level of each block, one
+// on the change, one on the position in a pair.
+func freedomOf(blocks int) float64 { return float64(3*blocks - 2) }
+
+// The contrasts of n blocks (3n-1 of them: the position's mean is not known, so that it takes one away) are a vector that under "no change" points
+// anywhere in its space with the same probability, whatever the size of the noise. t depends only on where it points: with w the sum of the
+// blocks' changes over the vector's length, t = sqrt(3n-2) · c/sqrt(1-c²), c = w/sqrt(n). The next block adds three dimensions, and where the longer
+// vector points depends on the shorter one through w alone. So the distribution of w among the comparisons that go on is followed from
+// block to block by one integral each.
+func statisticOf(w float64, blocks int) float64 {
+	c := w / math.Sqrt(float64(blocks))
+	return c * math.Sqrt(freedomOf(blocks)/(1-c*c))
+}
+
+// directionOf is the w of a t.
+func directionOf(t float64, blocks int) float64 {
+	return t * math.Sqrt(float64(blocks)/(freedomOf(blocks)+t*t))
+}
+
+// density of |w| after so many blocks, up to an edge; of those comparisons that have not ended.
+type density struct {
+	blocks int
+	edge   float64
+	at     func(w float64) float64
+}
+
+// atFirst is the density before anything could end.
+func atFirst(blocks int) density {
+	dimensions, edge := float64(3*blocks-1), math.Sqrt(float64(blocks))
+	norm := 2 / (mathext.Beta(0.5, (dimensions-1)/2) * edge)
+	return density{blocks, edge, func(w float64) float64 { return norm * math.Pow(1-w*w/(edge*edge), (dimensions-3)/2) }}
+}
+
+// within leaves what goes on: |w| up to an edge.
+func (d density) within(edge float64) density {
+	d.edge = edge
+	return d
+}
+
+// spreadOut is the density after one more block. In the longer vector the old one has the share ρ of the length, with a density that goes with
+// ρ^(m-1)·sqrt(1-ρ²) in m old dimensions, and the three new dimensions point anywhere, so that one of them alone is uniform (Archimedes):
+//
+//	w' = ρ·w + sqrt(1-ρ²)·uniform(-1, 1)
+//
+// Given w, the density of w' is then the integral of ρ^(m-1) over those ρ that can lead there.
+func (d density) spreadOut() density {
+	m := float64(3*d.blocks - 1)
+	from, weight := make([]float64, nodes), make([]float64, nodes)
+	quad.Legendre{}.FixedLocations(from, weight, 0, d.edge)
+	scale := 1 / (m * mathext.Beta(m/2, 1.5))
+	for i, w := range from {
+		weight[i] *= scale * d.at(w)
+	}
+	return density{d.blocks + 1, math.Sqrt(1 + d.edge*d.edge), func(to float64) float64 {
+		sum := 0.0
+		for i, w := range from {
+			sum += weight[i] * (leading(w, to, m) + leading(w, -to, m))
+		}
+		return sum
+	}}
+}
+
+// leading is m times the integral of ρ^(m-1) over those ρ from 0 to 1 that can lead from w to to.
+func leading(w, to, m float64) float64 {
+	square := 1 + w*w - to*to
+	if square <= 0 {
+		return 0
+	}
+	root := math.Sqrt(square)
+	lo, hi := (w*to-root)/(1+w*w), (w*to+root)/(1+w*w)
+	return math.Pow(max(hi, 0), m) - math.Pow(max(lo, 0), m)
+}
+
+// beyond is the |w| beyond which this probability lies.
+func (d density) beyond(probability float64) float64 {
+	at, weight := make([]float64, nodes), make([]float64, nodes)
+	quad.Legendre{}.FixedLocations(at, weight, 0, 1)
+	tail := func(from float64) float64 {
+		sum := 0.0
+		for i, s := range at { // w = edge - (edge-from)·s², because the density falls off like a root at the edge
+			sum += weight[i] * 2 * s * d.at(d.edge-(d.edge-from)*s*s)
+		}
+		return sum * (d.edge - from)
+	}
+	// Newton's method on the tail's logarithm, halving where a step leaves the bracket.
+	lo, hi, w := 0.0, d.edge, d.edge/2
+	for hi-lo > 1e-9*d.edge {
+		p := tail(w)
+		if p > probability {
+			lo = w
+		} else {
+			hi = w
+		}
+		step := p / d.at(w) * math.Log(p/probability)
+		if math.Abs(step) < 1e-9*d.edge {
+			return w + step
+		}
+		if w += step; !(w > lo && w < hi) {
+			w = (lo + hi) / 2
+		}
+	}
+	return hi
+}

@@ -1,0 +1,105 @@
+package stat_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"headroom/internal/figure"
+	"headroom/internal/stat"
+	"headroom/internal/stat/noise"
+)
+
+// What 20 pairs decide: by the plan of a live comparison, with and without giving up; by an interval that holds at any time, which knows of no
+// plan; and by all 20 pairs with an ordinary t. Claims share the error with others of their suite; the second run of a pair can be slower on both sides.
+func TestSimulatedPower(t *testing.T) {
+	const margin = 0.03
+	type scenario struct {
+		effect, sd float64
+		claims     int
+		position   float64
+	}
+	var all []scenario
+	for _, sd := range []float64{0.01, 0.03, 0.09} {
+		for _, effect := range []float64{0, 0.02, 0.05, 0.10, 0.20, 0.30} {
+			all = append(all, scenario{effect, sd, 1, 0})
+		}
+	}
+	grid := len(all)
+	all = append(all, scenario{0.05, 0.03, 8, 0}, scenario{0.10, 0.03, 8, 0}, scenario{0.10, 0.03, 144, 0}, scenario{0, 0.01, 1, -0.05}, scenario{0.02, 0.01, 1, -0.05})
+	n := figure.Times(100, 3000)
+	type method struct {
+		name         string
+		right, pairs int // of the grid
+	}
+	methods := []*method{{name: "the plan, giving up"}, {name: "the plan"}, {name: "at any time"}, {name: "20 pairs, t"}}
+	wrong, planWrong := 0, 0
+	for i, s := range all {
+		alpha := 0.05 / float64(s.claims)
+		planned := stat.NewGroupSequential(alpha, plannedPairs)
+		r := rand.New(rand.NewPCG(15, uint64(i)))
+		right, pairs := make([]int, len(methods)), make([]int, len(methods))
+		for range n {
+			blocks := inTurns(noise.Gaussian(s.sd), r, plannedPairs, s.effect)
+			for k := range blocks {
+				second(&blocks[k], s.position)
+			}
+			logs := pairsOf(blocks)
+			changes := []stat.Change{
+				untilVerdict(blocks, planned, func(c stat.Change) bool { return decides(margin)(c) || planned.Hopeless(c, margin, plannedPairs) }),
+				untilVerdict(blocks, planned, decides(margin)),
+				untilStop(logs, alpha, func(c stat.Change) bool { return c.N%2 == 0 && decides(margin)(c) }),
+				stat.PairedOnce(logs, 1-alpha),
+			}
+			for k, c := range changes {
+				d := c.Decide(margin)
+				pairs[k] += c.N
+				if isRight(d, s.effect, margin) {
+					right[k]++
+				} else if d != stat.Undecided && k < 2 {
+					wrong++
+				}
+			}
+			planWrong += 2
+		}
+		what := fmt.Sprintf("%g%% at %g%% noise", 100*s.effect, 100*s.sd)
+		if s.claims > 1 {
+			what += fmt.Sprintf(", %d claims", s.claims)
+		}
+		if s.position != 0 {
+			what += fmt.Sprintf(", second runs %g%% slower", -100*s.position)
+		}
+		for k, m := range methods {
+			figure.Record(t, figure.Share(figure.Name("decisions/power/right", m.name, what), right[k], n, figure.Higher).Saying("%s, %s: right", what, m.name))
+			figure.Record(t, figure.Figure{Name: figure.Name("decisions/power/pairs", m.name, what), Center: float64(pairs[k]) / float64(n), N: n, Better: figure.Lower,
+				Text: what + ", " + m.name + ": pairs on average"})
+			if i < grid {
+				m.right, m.pairs = m.right+right[k], m.pairs+pairs[k]
+			}
+		}
+		if s.position != 0 && percent(right[1], n) < 90 {
+			t.Errorf("%s: the plan is right in %.0f%%", what, percent(right[1], n))
+		}
+	}
+	for _, m := range methods {
+		figure.Record(t, figure.Share(figure.Name("decisions/power/all/right", m.name), m.right, grid*n, figure.Higher).Saying("the grid of 18, %s: right", m.name))
+		figure.Record(t, figure.Figure{Name: figure.Name("decisions/power/all/pairs", m.name), Center: float64(m.pairs) / float64(grid*n), N: grid * n, Better: figure.Lower,
+			Text: "the grid of 18, " + m.name + ": pairs on average"})
+	}
+	atMost(t, "wrong", wrong, planWrong, 0.05)
+	if methods[0].right <= methods[2].right {
+		t.Errorf("the plan is right %d times, an interval at any time %d", methods[0].right, methods[2].right)
+	}
+}
+
+// second makes the second runs of both pairs of a block so much faster.
+func second(b *stat.ABBA, position float64) {
+	for pair := range 2 {
+		if newFirst := b.NewFirst == (pair == 0); newFirst {
+			b.Base[pair] += math.Log1p(position)
+		} else {
+			b.New[pair] += math.Log1p(position)
+		}
+	}
+}
