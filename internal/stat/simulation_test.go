@@ -278,13 +278,6 @@ func TestSimulatedPairsToAVerdict(t *testing.T) {
 	}
 }
 
-func withEffect(logs []float64, effect float64) []float64 {
-	for i := range logs {
-		logs[i] += math.Log1p(effect)
-	}
-	return logs
-}
-
 // isRight says that a verdict is true of an effect that is not negative.
 func isRight(d stat.Decision, effect, margin float64) bool {
 	return d == stat.Same && effect <= margin || d == stat.Above && effect > 0
