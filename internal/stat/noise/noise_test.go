@@ -77,11 +77,12 @@ func TestRecordedTraces(t *testing.T) {
 	}
 	for _, m := range models {
 		runs := m.Runs(rand.New(rand.NewPCG(1, 1)), 2000)
-		if center := slices.Sorted(slices.Values(runs))[1000]; math.Abs(center) > 0.01 {
-			t.Errorf("%s: the median is %v", m.Name, center)
-		}
-		if sd := stat.StdDev(runs, nil); sd < 0.001 || sd > 1 {
+		sd := stat.StdDev(runs, nil)
+		if sd < 0.001 || sd > 1 {
 			t.Errorf("%s: standard deviation %v", m.Name, sd)
+		}
+		if center := slices.Sorted(slices.Values(runs))[1000]; math.Abs(center) > 0.05*sd+0.005 { // not all of it comes as often
+			t.Errorf("%s: the median is %v", m.Name, center)
 		}
 	}
 }
