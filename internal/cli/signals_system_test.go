@@ -91,14 +91,15 @@ func TestTimeoutPutsAllBack(t *testing.T) {
 func TestALaterSignalCutsTheCleanUpShort(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
-	// A process that does not end when asked holds the clean-up up.
+	// A process that does not end when asked holds the clean-up up. It says when it has stopped listening.
+	deaf := filepath.Join(t.TempDir(), "deaf")
 	suite := `version: 1
 name: slow
 place: directory
 repetitions: 1
 jobs:
   - name: holds
-    exec: [sh, -c, "trap '' TERM; while :; do sleep 0.2; done"]
+    exec: [sh, -c, "trap '' TERM; : > \"$0\"; while :; do sleep 0.2; done", ` + deaf + `]
     metrics: {rate: {match: 'rate ([0-9]+)', unit: 1/s, better: higher}}
 `
 	if err := os.WriteFile(v.suite, []byte(suite), 0o644); err != nil {
@@ -116,7 +117,7 @@ jobs:
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	await(t, "the command has begun", func() bool { return len(processesOf(t, v.place)) > 0 })
+	await(t, "the command has begun", func() bool { _, err := os.Stat(deaf); return err == nil })
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	// The time counts from when the first has come, not from when it was sent.
 	await(t, "the first signal has come", func() bool { return strings.Contains(contentOf(t, said), "press Ctrl-C again after") })
