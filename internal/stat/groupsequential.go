@@ -10,8 +10,9 @@ import (
 
 // GroupSequential is the plan of a comparison in blocks ABBA that is looked at after each block and has its number of pairs given
 // beforehand. Its intervals cover the true ratio at all looks together with probability 1-alpha, as those of PairedChange do, and are narrower: by
-// a quarter where 20 pairs are given. Of alpha, four fifths are spent on the pairs that are given, as much at each look. The last fifth is for
-// whoever goes on after them: there the critical values are those of a sequence without an end.
+// a quarter where 20 pairs are given. Of alpha, two thirds are spent on the pairs that are given. A fifth is for whoever goes on after them: there the
+// critical values are those of a sequence without an end. The rest is for noise that is not normal: where runs jump between two levels, large t are
+// more frequent.
 //
 // Sources: K. K. G. Lan and D. L. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983), for spending alpha;
 // C. Jennison and B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials (2000), chapters 9 (repeated intervals) and 19
@@ -24,8 +25,8 @@ type GroupSequential struct {
 
 const (
 	// withinPlan and beyondPlan are the shares of alpha for the pairs that are given and for those after them.
-	withinPlan = 0.8
-	beyondPlan = 1 - withinPlan
+	withinPlan = 2.0 / 3
+	beyondPlan = 0.2
 	// mostBlocksPlanned bounds the table; more pairs have the sequence without an end after it.
 	mostBlocksPlanned = 100
 	// nodes of the numerical integration; four times as many change critical values by less than 0.3%.
@@ -42,16 +43,28 @@ func NewGroupSequential(alpha float64, pairs int) *GroupSequential {
 	if first > len(g.critical) {
 		return g
 	}
-	spend := withinPlan * alpha / float64(len(g.critical)-first+1)
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedomOf(first)}.Quantile(1 - spend/2)
+	spend := spending(alpha, len(g.critical)-first+1)
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedomOf(first)}.Quantile(1 - spend[0]/2)
 	g.critical[first-1] = t
 	d := atFirst(first)
 	for blocks := first + 1; blocks <= len(g.critical); blocks++ {
 		d = d.within(directionOf(t, blocks-1)).spreadOut()
-		t = statisticOf(d.beyond(spend), blocks)
+		t = statisticOf(d.beyond(spend[blocks-first]), blocks)
 		g.critical[blocks-1] = t
 	}
 	return g
+}
+
+// spending is what each of so many looks may spend of alpha. At 5% it is as much at each. The smaller alpha, the later it is spent: of few
+// blocks the largest t of runs that jump between two levels are far from those of normal ones.
+func spending(alpha float64, looks int) []float64 {
+	power := max(1, 1+math.Log10(0.05/alpha))
+	spent := func(look int) float64 { return withinPlan * alpha * math.Pow(float64(look)/float64(looks), power) }
+	list := make([]float64, looks)
+	for i := range list {
+		list[i] = spent(i+1) - spent(i)
+	}
+	return list
 }
 
 // after is the critical |t| after so many blocks.

@@ -8,11 +8,11 @@ import (
 
 // The critical values are exact: of normal runs without a difference, as many end at each look as were planned to.
 func TestEachLookSpendsItsShare(t *testing.T) {
-	const alpha, trials = 0.2, 20000
-	for _, pairs := range []int{8, 20, 60} {
+	const trials = 20000
+	for pairs, alpha := range map[int]float64{8: 0.2, 20: 0.04, 60: 0.2} {
 		g := NewGroupSequential(alpha, pairs)
 		first := (fewestPairs(alpha) + 1) / 2
-		share := withinPlan * alpha / float64(pairs/2-first+1)
+		spend := spending(alpha, pairs/2-first+1)
 		r := rand.New(rand.NewPCG(1, uint64(pairs)))
 		ended := make([]int, pairs/2)
 		for range trials {
@@ -33,18 +33,18 @@ func TestEachLookSpendsItsShare(t *testing.T) {
 			}
 		}
 		for i, n := range ended {
-			want := share
-			if i < first-1 {
-				want = 0
+			want := 0.0
+			if i >= first-1 {
+				want = spend[i-first+1]
 			}
-			if got := float64(n) / trials; math.Abs(got-want) > 4*math.Sqrt(want/trials) {
+			if got := float64(n) / trials; math.Abs(got-want) > 4*math.Sqrt(want/trials)+1e-4 {
 				t.Errorf("%d pairs: %.4f end after block %d, want %.4f", pairs, got, i+1, want)
 			}
 		}
 	}
 }
 
-// Before a plan nothing is claimed, within it less and less is asked for, from the second look on less than without it, and after it more.
+// Before a plan nothing is claimed, within it less and less is asked for, from its middle on less than without it, and after it more.
 func TestCriticalValuesOfAPlan(t *testing.T) {
 	for _, alpha := range []float64{0.05, 0.05 / 8, 0.05 / 144} {
 		g := NewGroupSequential(alpha, 20)
@@ -56,7 +56,7 @@ func TestCriticalValuesOfAPlan(t *testing.T) {
 					t.Errorf("alpha %g: %v after %d blocks", alpha, got, n)
 				}
 			case n <= 10:
-				if first := math.IsInf(g.after(n-1), 1); !first && got >= pairs || got >= g.after(n-1) {
+				if n > 6 && got >= pairs || got >= g.after(n-1) {
 					t.Errorf("alpha %g: %v after %d blocks, %v without a plan, %v before", alpha, got, n, pairs, g.after(n-1))
 				}
 			case got <= pairs:

@@ -225,13 +225,14 @@ func TestSimulatedSuiteOfSame(t *testing.T) {
 	}
 	for _, cells := range []int{8, 144} {
 		planned := stat.NewGroupSequential(0.05/float64(cells), plannedPairs)
+		most := map[int]int{8: mostPairs, 144: 2 * plannedPairs}[cells]
 		for k, kind := range kinds {
 			n := map[int]int{8: figure.Times(25, 2000), 144: figure.Times(2, 400)}[cells]
 			r := rand.New(rand.NewPCG(2, uint64(k)))
 			spoiled := 0
 			for range n {
 				for cell := range cells {
-					if claims(untilVerdict(inTurns(kind.models[cell%len(kind.models)], r, mostPairs, 0), planned, claims)) {
+					if claims(untilVerdict(inTurns(kind.models[cell%len(kind.models)], r, most, 0), planned, claims)) {
 						spoiled++
 						break
 					}
