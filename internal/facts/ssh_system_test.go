@@ -1,0 +1,33 @@
+//go:build system
+
+package facts_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/target/sshtest"
+)
+
+// Every collector comes to an end over ssh, too; how soon is the machine's affair.
+func TestAllCollectorsAnswerOverSSH(t *testing.T) {
+	host := target.NewSSH(sshtest.Start(t).Options(""))
+	t.Cleanup(func() {
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	found, err := facts.SnapshotWithin(t.Context(), 5*time.Minute, host, lab.Place{})
+	if err != nil || len(found) < 50 {
+		t.Fatalf("%d facts, %v", len(found), err)
+	}
+	for _, f := range found {
+		if strings.HasPrefix(f.Key, "collector.") {
+			t.Errorf("%s: %s", f.Key, f.Unknown)
+		}
+	}
+}
