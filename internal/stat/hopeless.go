@@ -7,7 +7,7 @@ import (
 )
 
 // hopeless is the chance of a verdict below which going on is a waste. Over the mix of changes in docs/statistics.md one in ten saves a
-// fifth of the pairs and gives up fewer than one verdict in a hundred; one in five would save a quarter and give up nearly two.
+// tenth of the pairs and gives up one verdict in a hundred.
 const hopeless = 0.1
 
 // chanceOfVerdict is the probability that an interval which will reach half to either side of its centre gives a verdict, where that centre
