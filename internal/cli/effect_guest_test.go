@@ -15,6 +15,67 @@ import (
 	"headroom/internal/store"
 )
 
+// What is varied at a boot is proved by what the guest says of itself, each visit is a boot of its own, the disk that was made for the guest is filled once and
+// keeps that over boots, with two repetitions a visit the report says what a boot takes, and a load in a guest costs CPU time of this machine, too.
+func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	out, err := v.command("ablate", readSuite(t, v), "/dev/nvme0n1", "--on", "qemu:"+guestFile(t), "--setting", "cmdline:nvme.io_queue_depth=2", "--alone", "--blocks", "1",
+		"--repeat", "2", "--seed", "1").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Boots differ by ") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	boots, fills := map[string]bool{}, 0
+	var did []string
+	for r, err := range v.only().Repetitions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Values[lab.IOPS(lab.Read)] <= 0 || hostSeconds(r) <= 0 {
+			t.Errorf("%s: %v, %v\n%s", r.Cell, r.Values, r.Warnings, out)
+		}
+		boots[r.Boot] = true
+		for _, step := range r.Did {
+			if strings.HasPrefix(step, "boot") {
+				did = append(did, step)
+			}
+			if strings.HasPrefix(step, "fio --name=fill") {
+				fills++
+			}
+		}
+	}
+	slices.Sort(did)
+	if want := []string{"boot", "boot", "boot with arguments nvme.io_queue_depth=2"}; !slices.Equal(did, want) || len(boots) != 3 || fills != 1 {
+		t.Errorf("did %q in %d boots with %d fills\n%s", did, len(boots), fills, out)
+	}
+	var codes []string
+	for _, w := range v.only().Run.Warnings {
+		codes = append(codes, w.Code)
+	}
+	if !slices.Contains(codes, "emulated-guest") || slices.Contains(codes, "settings-changed") || slices.Contains(codes, "effect-not-verified") {
+		t.Errorf("warnings %v", codes)
+	}
+	shown, err := v.command("ablate", "--show", "last", "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d ablation.Document
+	if err := json.Unmarshal(shown, &d); err != nil {
+		t.Fatal(err)
+	}
+	p := d.PerVisit
+	if p == nil || !p.Boots || p.Visits != 3 || p.Repetitions != 2 || len(p.Numbers) != 1 || p.Numbers[0].Metric != "read.iops" || p.VisitSeconds == nil || *p.VisitSeconds <= 0 ||
+		*p.RepetitionSeconds <= 0 {
+		t.Errorf("%s", shown)
+	}
+	if changes, err := filepath.Glob(filepath.Join(v.store, "changes", "*")); err != nil || len(changes) != 0 {
+		t.Errorf("left: %v, %v", changes, err)
+	}
+	if left := guestsOf(t, filepath.Dir(v.suite)); len(left) != 0 {
+		t.Errorf("still running: %q", left)
+	}
+}
+
 // A guest is started with an argument whose effect its kernel shows, with one of which nothing is shown, and with one that its description has: what
 // is not verified is so in the store, in the JSON and on the page.
 func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
 	"testing"
@@ -42,5 +43,22 @@ func TestHostCPUIsThatOfAllCores(t *testing.T) {
 		if host < 1.3*r.Seconds || host > float64(runtime.NumCPU())*(r.Took+0.1) {
 			t.Errorf("host %.2f s of CPU time, in %.2f s of load, %.2f s in all", host, r.Seconds, r.Took)
 		}
+	}
+}
+
+// readInAGuest measures once in a guest with one core.
+func readInAGuest(t *testing.T, v victim) {
+	t.Helper()
+	file := guestFile(t)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(text, "cpus: 1\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	load := "version: 1\nname: read\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, direct: 1, rate_iops: 50, runtime: 3s, time_based: 1}}\n"
+	if out, err := v.command("run", v.suiteOf(load), "/dev/nvme0n1", "--on", "qemu:"+file, "--repeat", "1").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }

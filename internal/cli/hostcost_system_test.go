@@ -95,32 +95,3 @@ func hostCPUIsShown(t *testing.T, v victim, on string) {
 		}
 	}
 }
-
-// A load in a guest costs CPU time of this machine, too.
-func TestHostCPUOfAGuest(t *testing.T) {
-	t.Parallel()
-	v := newVictim(t)
-	readInAGuest(t, v)
-	for _, r := range onlyRepetitions(t, v) {
-		if hostSeconds(r) <= 0 {
-			t.Errorf("%v", r.Values)
-		}
-	}
-}
-
-// readInAGuest measures once in a guest with one core.
-func readInAGuest(t *testing.T, v victim) {
-	t.Helper()
-	file := guestFile(t)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, append(text, "cpus: 1\n"...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	load := "version: 1\nname: read\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, direct: 1, rate_iops: 50, runtime: 3s, time_based: 1}}\n"
-	if out, err := v.command("run", v.suiteOf(load), "/dev/nvme0n1", "--on", "qemu:"+file, "--repeat", "1").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
