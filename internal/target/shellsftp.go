@@ -22,6 +22,8 @@ type sftpFiles struct {
 	client *sftp.Client
 	*Session
 	ended chan struct{}
+	// buffers of files that are being read, each *[chunk]byte.
+	buffers sync.Pool
 }
 
 // sftpServers is where distributions keep OpenSSH's server: Debian, Fedora, Arch and SUSE and Alpine, FreeBSD's layout.
@@ -80,7 +82,7 @@ func handshake(start func(stdout, stderr io.Writer) (*Session, error), line, mar
 	if err != nil {
 		return give()
 	}
-	f := &sftpFiles{client: client, Session: session, ended: make(chan struct{})}
+	f := &sftpFiles{client: client, Session: session, ended: make(chan struct{}), buffers: sync.Pool{New: func() any { return new([chunk]byte) }}}
 	go func() {
 		_ = client.Wait() // when it has read to the end of the output
 		session.Kill()
@@ -161,19 +163,25 @@ func (f *sftpFiles) read(name string) ([]byte, error) {
 		return nil, trouble(err)
 	}
 	defer file.Close()
-	// Files of /proc say that they are empty, those of /sys that they have 4096 bytes: only reading tells.
-	buffer := make([]byte, chunk)
-	n, err := file.Read(buffer)
-	data := bytes.Clone(buffer[:n])
-	if err == io.EOF {
-		return data, nil
+	// Files of /proc say that they are empty, those of /sys that they have 4096 bytes: only reading tells. Nearly all are short.
+	buffer := f.buffers.Get().(*[chunk]byte)
+	defer f.buffers.Put(buffer)
+	var data []byte
+	for {
+		n, err := file.Read(buffer[:])
+		data = append(data, buffer[:n]...)
+		if err == io.EOF {
+			return data, nil
+		}
+		if err != nil {
+			return data, trouble(err)
+		}
+		if n == chunk {
+			rest := bytes.NewBuffer(data)
+			_, err = file.WriteTo(rest) // many requests at a time
+			return rest.Bytes(), trouble(err)
+		}
 	}
-	if err != nil {
-		return data, trouble(err)
-	}
-	rest := bytes.NewBuffer(data)
-	_, err = file.WriteTo(rest) // many requests at a time
-	return rest.Bytes(), trouble(err)
 }
 
 func (f *sftpFiles) readMany(ctx context.Context, names []string) (map[string]File, error) {
