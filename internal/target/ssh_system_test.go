@@ -60,6 +60,7 @@ func TestSSHPassesTheSuiteUnderOtherShells(t *testing.T) {
 	} {
 		t.Run(shell, func(t *testing.T) {
 			name, home := sshtest.User(t, shell)
+			t.Parallel() // each has a user of its own
 			server := sshtest.Start(t)
 			file := filepath.Join(home, rc.file)
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
