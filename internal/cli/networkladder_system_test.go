@@ -136,7 +136,7 @@ func TestALadderOfANetworkStoppedNamesWhatIsPlanted(t *testing.T) {
 	h.named(d, "198.18.8.2", "198.18.8.2")
 	rungCalled(t, d, "all 2 ports")
 	if one, loop := rungCalled(t, d, "one flow").Center, rungCalled(t, d, "loopback of").Center; one == nil || loop == nil || *one > 1.25*goodputOf(40) || *loop <= 0 {
-		t.Errorf("one flow: %v, the loopback: %v", one, loop)
+		t.Errorf("one flow: %+v, the loopback: %+v\n%+v", rungCalled(t, d, "one flow"), rungCalled(t, d, "loopback of"), d.Warnings)
 	}
 }
 
