@@ -695,7 +695,7 @@ func Checks() []Check {
 			Repetition: cpuSteal,
 			AnyLoad:    true,
 			Taints:     "everything",
-			When:       fmt.Sprintf("steal is above %s of CPU time", share(stealShare)),
+			When:       fmt.Sprintf("steal is above %s of CPU time, and at least %s", share(stealShare), unit.Duration(stealTime)),
 			Do:         "a quieter time, or dedicated CPUs",
 			Source:     "proc_stat(5)",
 		},

@@ -570,6 +570,10 @@ func cases() map[string][]one {
 		"cpu-steal": {
 			{"5%", change(reads(), func(e *Evidence) { e.After.CPU.Steal += 12 }), "4.8%"},
 			{"a tick", change(reads(), func(e *Evidence) { e.After.CPU.Steal += 0.1 }), ""},
+			{"a tick of a command of 30 ms", change(reads(), func(e *Evidence) {
+				e.After.CPU = e.Before.CPU
+				e.After.CPU.Idle, e.After.CPU.Steal = e.After.CPU.Idle+0.04, e.After.CPU.Steal+0.01
+			}), ""},
 			{"unknown", imported(reads()), ""},
 		},
 		"throttled": {

@@ -16,6 +16,8 @@ const (
 	// stealShare is the part of CPU time that a hypervisor may give to others. Above one in a hundred the tail
 	// percentiles are its, because a stolen slice lasts milliseconds.
 	stealShare = 0.01
+	// stealTime is the least that was taken away: the kernel counts it in ticks of 10 ms, so that one of them would be half of a command of 20 ms.
+	stealTime = 100 * time.Millisecond
 	// quotaShare is the part of its periods in which a group may have used up its time: fewer are the bursts of starting and of telling results.
 	quotaShare = 0.02
 	// slowShare is how far below its highest clock a busy machine may run. All cores at work reach 60% to 80% of the
@@ -76,7 +78,7 @@ func names(disks []string) string {
 
 func cpuSteal(e *Evidence) []lab.Warning {
 	_, stolen, ok := e.machineCPU()
-	if !ok || stolen <= stealShare {
+	if !ok || stolen <= stealShare || e.After.CPU.Steal-e.Before.CPU.Steal < stealTime.Seconds() {
 		return nil
 	}
 	return warn(everything(), "the hypervisor gave %s of this machine's CPU time to others: rates are lower and "+
