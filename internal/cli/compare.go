@@ -224,7 +224,7 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 	if t := runs[0].Terms; t != nil && len(runs) == 2 && runs[1].Pair == runs[0].Pair {
 		settings = o.onTerms(settings, *t)
 	}
-	settings.Others = p.otherSessions(runs)
+	settings.Others = p.otherSessions(runs, o.anyway)
 	d := compare.Compare(knowledge, runs[0], runs[1:], settings)
 	if err := p.writeComparison(d, format, o); err != nil {
 		return err

@@ -293,7 +293,7 @@ func historyRun(b *store.Bundle) (history.Run, error) {
 	var cells []*history.Cell
 	for _, c := range b.Run.Cells {
 		cell := &history.Cell{Job: c.Job, Params: c.Params, Levels: arms[c.Arm].Levels, Role: roleAt(b.Run, arms[c.Arm].Role),
-			Values: map[string][]float64{}, Own: c.Metrics, Warnings: slices.Clone(c.Warnings)}
+			Values: map[string][]float64{}, Own: c.Metrics, Warnings: c.Warnings}
 		at[c.ID], cells = cell, append(cells, cell)
 	}
 	for rep, err := range b.Repetitions() {
@@ -307,7 +307,7 @@ func historyRun(b *store.Bundle) (history.Run, error) {
 		for metric, v := range rep.Values {
 			cell.Values[metric] = append(cell.Values[metric], v)
 		}
-		cell.Warnings = append(cell.Warnings, rep.Warnings...)
+		cell.OfRepetitions = append(cell.OfRepetitions, rep.Warnings...)
 	}
 	for _, c := range cells {
 		if len(c.Values) > 0 {

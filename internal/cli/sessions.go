@@ -15,8 +15,9 @@ import (
 const mostSessions = 50
 
 // otherSessions finds, for a cell of one of these runs, its levels in the other saved runs of the suite on the same machine and in the same place.
-// What is damaged tells nothing, and `headroom list` says that it is.
-func (p *program) otherSessions(compared []compare.Run) func(of compare.Run, cell compare.Cell, metric string) []float64 {
+// Those whose warnings would keep them from being compared are left out, unless they are compared anyway. What is damaged tells nothing, and
+// `headroom list` says that it is.
+func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell, metric string) []float64 {
 	read := map[string][]history.Run{} // by the run that others are looked for of
 	return func(of compare.Run, cell compare.Cell, metric string) []float64 {
 		if _, known := read[of.ID]; !known {
@@ -25,8 +26,7 @@ func (p *program) otherSessions(compared []compare.Run) func(of compare.Run, cel
 		var levels []float64
 		for _, r := range read[of.ID] {
 			for _, c := range r.Cells {
-				tainted := slices.ContainsFunc(c.Warnings, func(w lab.Warning) bool { return w.Tainted(metric) })
-				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || tainted {
+				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || !anyway && doubted(c, metric) {
 					continue
 				}
 				if level := stat.Median(c.Values[metric]); level > 0 {
@@ -36,6 +36,20 @@ func (p *program) otherSessions(compared []compare.Run) func(of compare.Run, cel
 		}
 		return levels
 	}
+}
+
+// doubted says whether warnings would keep a metric of the cell from being compared.
+func doubted(c history.Cell, metric string) bool {
+	warnings := make([]compare.Warning, 0, len(c.Warnings)+len(c.OfRepetitions))
+	for _, w := range c.Warnings {
+		warnings = append(warnings, compare.Warning{Warning: w})
+	}
+	had := map[string]int{}
+	for _, w := range c.OfRepetitions {
+		had[w.Code]++
+		warnings = append(warnings, compare.Warning{Warning: w, Repetitions: had[w.Code]})
+	}
+	return slices.ContainsFunc(warnings, func(w compare.Warning) bool { return w.Doubts(metric, len(c.Values[metric])) })
 }
 
 // sessionsLike are the saved runs of the same suite, machine and place as a run, but for those that are compared.

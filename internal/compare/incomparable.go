@@ -76,8 +76,13 @@ func extent(r Run, c Cell) (size, memory int64) {
 // ofTheSpread are warnings that say of the spread what the interval of a comparison says better.
 func ofTheSpread() []string { return []string{"few-repetitions", "wide-interval"} }
 
-// warningReasons are the warnings that taint a metric on either side. A warning that fewer than half of a side's repetitions have
-// is no reason: what befell some of them is part of the spread that decides.
+// Doubts says whether the warning is a reason not to compare a metric that n repetitions of the cell have. One that fewer than half of them
+// have is none: what befell some of them is part of the spread that decides.
+func (w Warning) Doubts(metric string, n int) bool {
+	return w.Tainted(metric) && !slices.Contains(ofTheSpread(), w.Code) && (w.Repetitions == 0 || 2*w.Repetitions >= n)
+}
+
+// warningReasons are the warnings that cast doubt on a metric on either side.
 func warningReasons(base, next Run, m match, metric string) []Reason {
 	var reasons []Reason
 	for _, side := range []struct {
@@ -90,7 +95,7 @@ func warningReasons(base, next Run, m match, metric string) []Reason {
 			whole = append(whole, Warning{Warning: w})
 		}
 		for _, w := range append(whole, side.cell.Warnings...) {
-			if !w.Tainted(metric) || slices.Contains(ofTheSpread(), w.Code) || w.Repetitions > 0 && 2*w.Repetitions < side.cell.N {
+			if !w.Doubts(metric, side.cell.N) {
 				continue
 			}
 			said := func(r Reason) bool { return r.Items[0].Name == w.Code }

@@ -34,8 +34,8 @@ type Cell struct {
 	Values map[string][]float64
 	// Own are the metrics of a cell that runs a command.
 	Own map[string]lab.MetricInfo
-	// Warnings of the cell and its repetitions, to mark what they taint.
-	Warnings []lab.Warning
+	// Warnings of the cell as a whole, and of its repetitions, to mark what they taint.
+	Warnings, OfRepetitions []lab.Warning
 }
 
 // FactsOf reads what is known of a run's machine; nothing for a run that has none.

@@ -83,7 +83,7 @@ func point(run string, c Cell, metric string) (Point, bool) {
 	if i.Known() {
 		p.Lo, p.Hi = &i.Lo, &i.Hi
 	}
-	for _, w := range c.Warnings {
+	for _, w := range slices.Concat(c.Warnings, c.OfRepetitions) {
 		if w.Tainted(metric) && !slices.Contains(p.Warnings, w.Code) {
 			p.Warnings = append(p.Warnings, w.Code)
 		}
