@@ -169,3 +169,12 @@ func TestAKilledAblationOfATalosNodeIsPutBack(t *testing.T) {
 		t.Error("no kill came while the node was changed")
 	}
 }
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

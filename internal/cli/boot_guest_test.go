@@ -1,4 +1,4 @@
-//go:build system
+//go:build system && guests
 
 package cli
 
@@ -7,18 +7,14 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"headroom/internal/facts"
-	"headroom/internal/rule"
 	"headroom/internal/target/initramfs"
 )
 
@@ -161,75 +157,4 @@ func (g guest) initramfs(t *testing.T, root, command string) []byte {
 		t.Fatal(err)
 	}
 	return packed.Bytes()
-}
-
-func read(t *testing.T, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// readGuest is a guest whose state is known, and what is read and diagnosed of it from inside by the same headroom that users run.
-type readGuest struct {
-	name string
-	guest
-	want  map[string]string // facts, by key
-	finds []string
-	not   []string // rules that must not find anything
-}
-
-func (r readGuest) holds(t *testing.T) {
-	t.Helper()
-	printed := r.boot(t, "/bin/headroom facts --timeout 10m --json --only disk --only cpu --only iommu --only kernel.release --only kernel.arch\n"+
-		"echo "+guestNext+"\n/bin/headroom doctor --timeout 10m --json")
-	snapshot, diagnosis, _ := strings.Cut(printed, guestNext+"\n")
-	var d facts.Document
-	if err := json.Unmarshal([]byte(snapshot), &d); err != nil {
-		t.Fatalf("%v:\n%s", err, snapshot)
-	}
-	seen := map[string]string{}
-	for _, f := range d.Facts {
-		if f.About == "" || f.About == "nvme0n1" {
-			seen[f.Key] = f.Value + f.Unknown
-		}
-	}
-	for key, want := range r.want {
-		if seen[key] != want {
-			t.Errorf("%s is %q, want %q", key, seen[key], want)
-		}
-	}
-	var report rule.Report
-	if err := json.Unmarshal([]byte(diagnosis), &report); err != nil {
-		t.Fatalf("%v:\n%s", err, diagnosis)
-	}
-	var found []string
-	for _, f := range report.Findings {
-		if f.Verdict == rule.Found {
-			found = append(found, f.Rule)
-		}
-	}
-	t.Logf("doctor finds %q", found)
-	for _, id := range r.finds {
-		if !slices.Contains(found, id) {
-			t.Errorf("doctor does not find %s", id)
-		}
-	}
-	for _, id := range r.not {
-		if slices.Contains(found, id) {
-			t.Errorf("doctor finds %s", id)
-		}
-	}
-	if t.Failed() {
-		t.Log(printed)
-	}
-}
-
-// One kernel for all: TestGuestsReadTrue of the guest tier boots others.
-func TestAGuestReadsTrue(t *testing.T) {
-	t.Parallel()
-	readGuest{"6.1 strict", guest{kernel: "linux-image-amd64", cpu: "max", devices: []string{"intel-iommu"}, args: "intel_iommu=on iommu.strict=1"},
-		map[string]string{"disk.iommu.group_type": "DMA", "iommu.units": "dmar0", "kernel.arch": "x86_64"}, []string{"iommu-strict"}, nil}.holds(t)
 }
