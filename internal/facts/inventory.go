@@ -4,12 +4,10 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-
-	"headroom/internal/lab"
+	"sync/atomic"
 )
 
 // inventory is every block device of a machine, with what lies underneath each, read once: questions about thousands of
@@ -209,22 +207,19 @@ func (s stack) used() map[string]bool {
 	return used
 }
 
+// atOnce is how many things are read at the same time: over a network each waits for answers, and requests that go together take less of both
+// machines' time.
+const atOnce = 16
+
 // spread calls a function for each of n things, several at a time, and puts the answers in order. The reading of one file
-// of /sys is a handful of system calls, and a machine with thousands of disks has a hundred thousand such files.
-func spread(n int, read func(i int) []lab.Fact) []lab.Fact {
-	found := make([][]lab.Fact, n)
-	var next int
-	var lock sync.Mutex
-	take := func() int {
-		lock.Lock()
-		defer lock.Unlock()
-		next++
-		return next - 1
-	}
+// of /sys is a handful of system calls or requests, and a machine with thousands of disks has a hundred thousand such files.
+func spread[T any](n int, read func(i int) []T) []T {
+	found := make([][]T, n)
+	var next atomic.Int64
 	var done sync.WaitGroup
-	for range min(n, 16, runtime.GOMAXPROCS(0)) {
+	for range min(n, atOnce) {
 		done.Go(func() {
-			for i := take(); i < n; i = take() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				found[i] = read(i)
 			}
 		})

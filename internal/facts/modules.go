@@ -23,27 +23,34 @@ const setAtLoad = " (read-only)"
 // parameter that can only be written is left out: it has no value.
 func collectModules(fsys fs.FS, _ Scope) []lab.Fact {
 	r := reader{fsys}
-	facts := []lab.Fact{loadedModules(r)}
-	for _, module := range r.names(modulesDir) {
-		dir := modulesDir + "/" + module + "/parameters"
-		for _, parameter := range r.names(dir) {
-			if len(facts) > maxParameters {
-				return facts
-			}
-			if parameterSkipped(module, parameter) {
-				continue
-			}
-			f, ok := r.setting("module."+module+"."+parameter, dir+"/"+parameter)
-			if !ok {
-				continue
-			}
-			if info, err := fs.Stat(fsys, inside(dir+"/"+parameter)); err == nil && info.Mode().Perm()&0o222 == 0 {
-				f.Source += setAtLoad
-			}
-			facts = append(facts, f)
-		}
+	modules := r.names(modulesDir)
+	type parameter struct {
+		key, file string
+		atLoad    bool // nobody can write to it
 	}
-	return facts
+	parameters := spread(len(modules), func(i int) []parameter {
+		dir := modulesDir + "/" + modules[i] + "/parameters"
+		entries, _ := fs.ReadDir(fsys, inside(dir))
+		var found []parameter
+		for _, e := range entries {
+			if !parameterSkipped(modules[i], e.Name()) {
+				info, err := e.Info()
+				found = append(found, parameter{"module." + modules[i] + "." + e.Name(), dir + "/" + e.Name(), err == nil && info.Mode().Perm()&0o222 == 0})
+			}
+		}
+		return found
+	})
+	parameters = parameters[:min(len(parameters), maxParameters)]
+	return append([]lab.Fact{loadedModules(r)}, spread(len(parameters), func(i int) []lab.Fact {
+		f, ok := r.setting(parameters[i].key, parameters[i].file)
+		if !ok {
+			return nil
+		}
+		if parameters[i].atLoad {
+			f.Source += setAtLoad
+		}
+		return []lab.Fact{f}
+	})...)
 }
 
 // parameterSkipped leaves out what names one machine, and the counters of modules that keep them among their parameters.

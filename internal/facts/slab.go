@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"headroom/internal/lab"
 )
@@ -20,26 +21,30 @@ const (
 func collectSlab(fsys fs.FS, _ Scope) []lab.Fact {
 	const key, dir = "memory.slab_debug", "/sys/kernel/slab"
 	r := reader{fsys}
+	entries, err := fs.ReadDir(fsys, inside(dir))
+	// Caches of equal layout are merged, and the other names are links.
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
+	entries = entries[:min(len(entries), maxSlabs)]
+	type cache struct {
+		name string
+		err  error // why it can't be told
+	}
+	caches := spread(len(entries), func(i int) []cache {
+		on, err := slabDebugged(r, dir+"/"+entries[i].Name())
+		if err == nil && !on {
+			return nil
+		}
+		return []cache{{entries[i].Name(), err}}
+	})
 	var debugged []string
 	var closed error
-	seen := 0
-	entries, err := fs.ReadDir(fsys, inside(dir))
-	for _, e := range entries {
-		if !e.IsDir() { // caches of equal layout are merged, and the other names are links
-			continue
-		}
-		if seen++; seen > maxSlabs {
+	for _, c := range caches {
+		if closed = c.err; closed != nil {
 			break
 		}
-		on, ferr := slabDebugged(r, dir+"/"+e.Name())
-		if closed = ferr; closed != nil {
-			break
-		}
-		if on {
-			debugged = append(debugged, e.Name())
-		}
+		debugged = append(debugged, c.name)
 	}
-	if err == nil && seen > 0 && closed == nil {
+	if err == nil && len(entries) > 0 && closed == nil {
 		if more := len(debugged) - maxSlabNames; more > 0 {
 			debugged = append(debugged[:maxSlabNames], fmt.Sprintf("and %d more", more))
 		}

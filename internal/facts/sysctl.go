@@ -42,7 +42,11 @@ func sysctlSkipped(name string) bool {
 func collectSysctl(fsys fs.FS, _ Scope) []lab.Fact {
 	const root = "proc/sys"
 	r := reader{fsys}
-	var facts []lab.Fact
+	type file struct {
+		name string // below root
+		err  error  // why its folder can't be listed
+	}
+	var files []file
 	err := fs.WalkDir(fsys, root, func(name string, entry fs.DirEntry, err error) error {
 		if name == root {
 			return err
@@ -53,23 +57,26 @@ func collectSysctl(fsys fs.FS, _ Scope) []lab.Fact {
 			return fs.SkipDir
 		case sysctlSkipped(below):
 			return nil
-		case len(facts) >= maxSysctls:
+		case len(files) >= maxSysctls:
 			return fs.SkipAll
-		case err != nil:
-			facts = append(facts, unknown(sysctlKey(below), "/"+name, why(err)))
-			return nil
-		case entry.IsDir():
-			return nil
-		}
-		if f, ok := r.setting(sysctlKey(below), "/"+name); ok {
-			facts = append(facts, f)
+		case err != nil || !entry.IsDir():
+			files = append(files, file{below, err})
 		}
 		return nil
 	})
 	if err != nil {
 		return []lab.Fact{unknown("sysctl.all", "/"+root, why(err))}
 	}
-	return facts
+	return spread(len(files), func(i int) []lab.Fact {
+		key, name := sysctlKey(files[i].name), "/"+root+"/"+files[i].name
+		if err := files[i].err; err != nil {
+			return []lab.Fact{unknown(key, name, why(err))}
+		}
+		if f, ok := r.setting(key, name); ok {
+			return []lab.Fact{f}
+		}
+		return nil
+	})
 }
 
 // sysctlKey writes a path the way sysctl(8) does: slashes become dots, and a dot in a name (of an interface) a slash.
