@@ -14,13 +14,13 @@ import (
 	"headroom/internal/validity"
 )
 
-// snapshot is everything known of a target now.
-func (p *program) snapshot(ctx context.Context, t target.Target, place lab.Place) (facts.Document, error) {
-	return p.snapshotWithin(ctx, facts.SnapshotLimit, t, place)
+// snapshot is everything known of a target now, but for what is left out.
+func (p *program) snapshot(ctx context.Context, t target.Target, place lab.Place, without ...string) (facts.Document, error) {
+	return p.snapshotWithin(ctx, facts.SnapshotLimit, t, place, without...)
 }
 
 // snapshotWithin is a snapshot that may take longer, or must take less.
-func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place) (facts.Document, error) {
+func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place, without ...string) (facts.Document, error) {
 	switch {
 	case limit != facts.SnapshotLimit:
 	case fleeting(t.Name()):
@@ -29,7 +29,7 @@ func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t tar
 		limit = elsewhereLimit
 	}
 	taken := time.Now()
-	all, err := facts.SnapshotWithin(ctx, limit, t, place)
+	all, err := facts.SnapshotWithin(ctx, limit, t, place, without...)
 	if d, ok := t.(target.Described); ok {
 		all = append(all, d.Facts(ctx)...)
 	}
@@ -74,7 +74,7 @@ func (m *measurement) compareAfterwards(ctx context.Context, w *store.Writer) er
 // compareWithBefore takes the second snapshot of the run in b, and keeps it.
 func (m *measurement) compareWithBefore(ctx context.Context, b *store.Bundle, w *store.Writer) error {
 	defer m.Footprint.frugally()()
-	after, err := m.snapshot(ctx, m.target, m.place())
+	after, err := m.snapshot(ctx, m.target, m.place(), facts.Tools)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package facts
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,6 +62,10 @@ type Printed struct {
 	Failed string
 }
 
+// Tools is the name of the collector of load generators. They are programs to start and to read from end to end, so that a second snapshot leaves
+// them out: each result names the version that it is of.
+const Tools = "tools"
+
 // Collectors is the list of all collectors, in the order in which their facts are shown: first what a reader asks
 // first.
 func Collectors() []Collector {
@@ -100,7 +105,7 @@ func Collectors() []Collector {
 		{Name: "nfsd", Collect: collectNFSServer},
 		{Name: "load", Collect: collectLoad},
 		{Name: "processes", Collect: collectProcesses},
-		{Name: "tools", Commands: toolCommands, Collect: collectTools},
+		{Name: Tools, Commands: toolCommands, Collect: collectTools},
 	}
 }
 
@@ -118,13 +123,14 @@ func Snapshot(ctx context.Context, t target.Target, place lab.Place) ([]lab.Fact
 
 // SnapshotWithin collects all facts of a target, with those of the place under test. It takes well under a second on an
 // ordinary machine and limit at most, works as any user and changes nothing. A collector that does not answer in time
-// leaves the fact "collector.NAME", unknown. The error says that the context was cancelled; nothing else stops a snapshot.
-func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place) ([]lab.Fact, error) {
+// leaves the fact "collector.NAME", unknown. Collectors can be left out by name. The error says that the context was cancelled; nothing else
+// stops a snapshot.
+func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place, without ...string) ([]lab.Fact, error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	commands, cancel := context.WithTimeout(ctx, commandLimit(limit))
 	defer cancel()
-	collectors := Collectors()
+	collectors := slices.DeleteFunc(Collectors(), func(c Collector) bool { return slices.Contains(without, c.Name) })
 	found := make([][]lab.Fact, len(collectors))
 	type answer struct {
 		index int

@@ -148,6 +148,18 @@ func TestLive(t *testing.T) {
 			t.Errorf("%s: %s", f.Key, f.Unknown)
 		}
 	}
+	without, err := SnapshotWithin(t.Context(), time.Minute, local, place, Tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range without {
+		if strings.HasPrefix(f.Key, "tool.") {
+			t.Errorf("%s was read, though left out", f.Key)
+		}
+	}
+	if valueOf(without, "kernel.release") != valueOf(facts, "kernel.release") {
+		t.Error("more than the tools were left out")
+	}
 }
 
 func valueOf(facts []lab.Fact, key string) string {
