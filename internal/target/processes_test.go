@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // sleeping starts a process that does nothing, in a folder, and has it ended with the test.
@@ -127,15 +128,30 @@ func TestWhatWasStartedIsAskedOnce(t *testing.T) {
 	}
 }
 
+const olderIn = "HEADROOM_TEST_OLDER_IN"
+
 // What is older than headroom is nothing that headroom has started; nor is what headroom itself descends from.
 func TestWhatIsOlderWasNotStarted(t *testing.T) {
-	self, err := os.Getwd()
+	if folder := os.Getenv(olderIn); folder != "" { // in the younger process
+		for own, want := range map[bool]int{false: 1, true: 0} {
+			found, err := SignalStarted(t.Context(), newLocal(t), Started{Mark: "HEADROOM_RUN=NONE", Folder: folder, Own: own}, syscall.Signal(0), nil)
+			if err != nil || len(found) != want {
+				t.Errorf("own %v: of those that work in %s, %v were found, %v", own, folder, found, err)
+			}
+		}
+		return
+	}
+	folder := t.TempDir()
+	sleeping(t, folder)
+	time.Sleep(20 * time.Millisecond) // the kernel tells ages in ticks of 10 ms
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := SignalStarted(t.Context(), newLocal(t), Started{Mark: "HEADROOM_RUN=NONE", Folder: self, Own: true}, syscall.Signal(0), nil)
-	if err != nil || len(found) > 0 {
-		t.Errorf("of those that work where the tests do, %v were found, %v", found, err)
+	younger := exec.Command(self, "-test.run", "^TestWhatIsOlderWasNotStarted$", "-test.v")
+	younger.Env = append(os.Environ(), olderIn+"="+folder)
+	if out, err := younger.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestWhatIsOlderWasNotStarted") {
+		t.Errorf("in the younger process: %v\n%s", err, out)
 	}
 	kin := ancestors()
 	if len(kin) < 2 || kin[0] != os.Getpid() || kin[1] != os.Getppid() {
