@@ -565,7 +565,7 @@ func Checks() []Check {
 			Title:  "The machine was changed during the run",
 			By:     "run",
 			Taints: "everything",
-			When:   "a fact that is a setting (not a counter, a load or a temperature) differs between the snapshots before and after the run",
+			When:   "a fact that is a setting (not a counter, a load, a temperature or a load generator) differs between the snapshots before and after the run",
 			Do:     "find who changed it (a tuning daemon, a colleague, a hot-plugged device) and repeat",
 			Source: "the snapshots in the bundle: facts/*.before and *.after",
 		},
