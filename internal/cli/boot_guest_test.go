@@ -145,12 +145,17 @@ func (g guest) initramfs(t *testing.T, root, command string) []byte {
 	a.File("bin/busybox", 0o755, read(t, busybox))
 	a.File("bin/headroom", 0o755, program)
 	a.File("init", 0o755, []byte(init))
+	return gzipped(t, a.Bytes())
+}
+
+func gzipped(t *testing.T, data []byte) []byte {
+	t.Helper()
 	var packed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := z.Write(a.Bytes()); err != nil {
+	if _, err := z.Write(data); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -162,19 +161,8 @@ func (h *host) ramdisk(dir, root string) string {
 	}
 	a.File("modules/order", 0o644, []byte(order))
 	a.File("init", 0o755, []byte(hostRamdisk))
-	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := z.Write(a.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
 	name := filepath.Join(dir, "initrd")
-	if err := os.WriteFile(name, packed.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(name, gzipped(t, a.Bytes()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return name
