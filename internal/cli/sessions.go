@@ -15,7 +15,7 @@ import (
 const mostSessions = 50
 
 // otherSessions finds, for a cell of one of these runs, its levels in the other saved runs of the suite on the same machine and in the same place.
-// Those whose warnings would keep them from being compared are left out, unless they are compared anyway. What is damaged tells nothing, and
+// Those where a warning of the load would keep it from being compared are left out, unless all are compared anyway. What is damaged tells nothing, and
 // `headroom list` says that it is.
 func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell, metric string) []float64 {
 	read := map[string][]history.Run{} // by the run that others are looked for of
@@ -38,7 +38,7 @@ func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of com
 	}
 }
 
-// doubted says whether warnings would keep a metric of the cell from being compared.
+// doubted says whether warnings of the load would keep a metric of the cell from being compared; those of the whole run are not asked.
 func doubted(c history.Cell, metric string) bool {
 	warnings := make([]compare.Warning, 0, len(c.Warnings)+len(c.OfRepetitions))
 	for _, w := range c.Warnings {
