@@ -41,6 +41,9 @@ const (
 	goesOver = 1.2
 	// early is how many seconds into a load an event is to come. What came before it is known after 5 s of it; a busy machine takes some of the rest to begin.
 	early = 9
+	// late is how many seconds a load over TCP goes on after its event was undone. What was lost is sent again after a time that doubles (RFC 6298, 5.5), so that
+	// a link which a busy machine brings up after S seconds is used after as much as 2S.
+	late = 20
 )
 
 func newTwoPaths(t *testing.T, mbit int) twoPaths {
@@ -141,7 +144,7 @@ func eventsOf(t *testing.T, cmd *exec.Cmd) report.Summary {
 func TestEventCutsOneOfTwoPaths(t *testing.T) {
 	t.Parallel()
 	p := newTwoPaths(t, 40)
-	s := p.cutOne(early+14, early, 8)
+	s := p.cutOne(early+8+late, early, 8)
 	load := s.Events.Loads[0]
 	f, h := load.Findings[0], load.Happened[0]
 	if f.Unknown != "" || h.Failed != "" || !f.Event.Dip || f.Event.Level == nil || f.Recovery == nil {
@@ -278,10 +281,13 @@ func TestEventLosesAPort(t *testing.T) {
 		cmd := p.twoHosts.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds), append([]string{"--event-on", "client"}, args...)...)
 		return cmd
 	}
-	s := eventsOf(t, lose(early+8, "--event", fmt.Sprintf("%ds: lose-port headroom0", early), "--event-for", "2s", "--json"))
+	s := eventsOf(t, lose(early+2+late, "--event", fmt.Sprintf("%ds: lose-port headroom0", early), "--event-for", "2s", "--json"))
 	f, h := s.Events.Loads[0].Findings[0], s.Events.Loads[0].Happened[0]
 	if f.Unknown != "" || h.Failed != "" || f.Stall < (h.Undone-h.At)/2 || !f.Event.Dip || f.Recovery == nil {
 		t.Errorf("%+v, %+v", f, h)
+		for rep, err := range p.only().Repetitions() {
+			t.Logf("%v, rates every %g s: %.3g", err, rep.Upsets.Rate.Interval, rep.Upsets.Rate.Values)
+		}
 	}
 	if after := state(); after != before {
 		t.Errorf("it was\n%s\nand is\n%s", before, after)
