@@ -321,6 +321,64 @@ func TestTheLoadOfOneTargetFails(t *testing.T) {
 	}
 }
 
+// A load generator that is killed, as for want of memory, leaves its workers behind. They end with it, and not ten minutes later.
+func TestTheWorkersOfAKilledLoadEnd(t *testing.T) {
+	t.Parallel()
+	for place, on := range map[string][]string{"here": nil, "there": {"--on", "ssh://under-test"}} {
+		for job, words := range map[string]string{"-1.": "laying out 4.00 MiB failed", "-2.": "1 of 1 loads failed"} {
+			t.Run(place+job, func(t *testing.T) {
+				t.Parallel()
+				v, _ := newRemoteVictim(t)
+				cmd := v.command(append([]string{"run", v.suite, v.place, "--repeat", "1", "--set", "runtime=600s"}, on...)...)
+				var said bytes.Buffer
+				cmd.Stderr = &said
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = cmd.Process.Kill() }) // where the test fails
+				await(t, "fio has a worker", func() bool {
+					rows, err := store.Open(v.store).List()
+					return err == nil && len(rows) == 1 && killParents(t, rows[0].ID+job)
+				})
+				if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), words) {
+					t.Errorf("%v\n%s", err, &said)
+				}
+				v.clean()
+			})
+		}
+	}
+}
+
+// killParents kills the processes of a job that have others of it as children and are fio, and says whether there was one.
+func killParents(t *testing.T, job string) bool {
+	t.Helper()
+	parents := map[int]int{}
+	for _, link := range processesOf(t, job) {
+		folder := filepath.Dir(link)
+		name, _ := os.ReadFile(filepath.Join(folder, "comm"))
+		status, _ := os.ReadFile(filepath.Join(folder, "status"))
+		_, after, ok := strings.Cut(string(status), "\nPPid:")
+		if strings.TrimSpace(string(name)) != "fio" || !ok {
+			continue
+		}
+		var pid, parent int
+		if _, err := fmt.Sscanf(folder, "/proc/%d", &pid); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Sscan(after, &parent); err != nil {
+			t.Fatal(err)
+		}
+		parents[pid] = parent
+	}
+	killed := false
+	for _, parent := range parents {
+		if _, ok := parents[parent]; ok {
+			killed = syscall.Kill(parent, syscall.SIGKILL) == nil || killed
+		}
+	}
+	return killed
+}
+
 // killJobs kills what works in the folders of some jobs, and says how many processes that were.
 func killJobs(t *testing.T, jobs string) int {
 	t.Helper()

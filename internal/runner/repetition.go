@@ -327,6 +327,13 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (ended, err
 		done.forget(ctx)
 		return ended{}, err
 	}
+	if done.state.ExitCode != 0 {
+		// A load generator that was killed leaves its workers behind, which would go on beside the next load.
+		if kill := job.Kill(after, 0); kill != nil {
+			s.outcome.Stuck = true
+			return ended{}, kill
+		}
+	}
 	return done, nil
 }
 
