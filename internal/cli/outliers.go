@@ -12,8 +12,9 @@ import (
 	"headroom/internal/store"
 )
 
-// findOutliers adds to the summary of a run on several targets which of them are not like the others, and by what their machines differ.
-func findOutliers(b *store.Bundle, s *report.Summary, serials bool) error {
+// findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other runs they were so, and by what their
+// machines differ.
+func (p *program) findOutliers(b *store.Bundle, s *report.Summary, serials bool) error {
 	if !measuredTogether(b.Run) || b.Run.Study != nil {
 		return nil
 	}
@@ -21,6 +22,7 @@ func findOutliers(b *store.Bundle, s *report.Summary, serials bool) error {
 	if s.Outliers == nil || len(s.Outliers.Found) == 0 {
 		return nil
 	}
+	s.Outliers.Recall(p.otherRunsOf(b.Run))
 	knowledge, err := diff.Load()
 	if err != nil {
 		return err
@@ -40,6 +42,43 @@ func findOutliers(b *store.Bundle, s *report.Summary, serials bool) error {
 		o.Explain(differences, s.Outliers.Targets-2)
 	}
 	return nil
+}
+
+// mostOtherRuns are asked about outliers, the newest ones: more tell hardly better whether a difference lasts.
+const mostOtherRuns = 10
+
+// otherRunsOf are the samples of the other whole runs of a run's suite, of the targets that they have in common. A run that is not in the store has none; what is
+// damaged tells nothing, and `headroom list` says that it is.
+func (p *program) otherRunsOf(run lab.Run) [][]outliers.Sample {
+	var all [][]outliers.Sample
+	_, others := p.runsOfSuite(run.ID)
+	for _, b := range others {
+		if !measuredTogether(b.Run) || b.Run.Study != nil {
+			continue
+		}
+		s, err := report.Summarize(b.Run, b.Repetitions())
+		if err != nil {
+			continue
+		}
+		samples := slices.DeleteFunc(s.Samples(), func(s outliers.Sample) bool { return !sameTarget(run, b.Run, s.Role) })
+		if all = append(all, samples); len(all) == mostOtherRuns {
+			break
+		}
+	}
+	return all
+}
+
+// sameTarget says whether a role is the same target in two runs, measured in the same place.
+func sameTarget(a, b lab.Run, role string) bool {
+	var found [2]lab.RunTarget
+	for i, r := range []lab.Run{a, b} {
+		at := slices.IndexFunc(r.Targets, func(t lab.RunTarget) bool { return t.Role == role })
+		if at < 0 {
+			return false
+		}
+		found[i] = r.Targets[at]
+	}
+	return found[0].Target == found[1].Target && found[0].Place.Path == found[1].Place.Path
 }
 
 // fewDifferences are as many as are worth a line.

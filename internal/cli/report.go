@@ -33,7 +33,7 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 		if err != nil {
 			return err
 		}
-		if err := findOutliers(b, &s, o.Serials); err != nil {
+		if err := p.findOutliers(b, &s, o.Serials); err != nil {
 			return err
 		}
 		summaries = append(summaries, s)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/outliers"
 	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/target"
@@ -280,6 +281,19 @@ func TestScriptedSeveralOutlier(t *testing.T) {
 		if len(o.Differences) == 0 || o.Differences[0].Here != "kyber" {
 			t.Errorf("nothing says by what it differs: %+v", o)
 		}
+		if o.OtherRuns != (outliers.OtherRuns{}) || !strings.Contains(d.Outliers.Text, "was not like the others while they were measured") {
+			t.Errorf("one run: %+v, %s", o.OtherRuns, d.Outliers.Text)
+		}
+		// So it is in two more runs, and in one beside two others; what was measured in another place says nothing of this one.
+		for range 2 {
+			l.runOn(names, "--repeat", "2").ends(0)
+		}
+		l.runOn([]string{"b", "c", "e"}, "--repeat", "2").ends(0)
+		for _, n := range names {
+			l.machine(n).Folder("/srv/b")
+		}
+		l.run(append([]string{"run", l.file("suite.yaml", scriptedSuite), "/srv/b", "--repeat", "2"}, onEach(names...)...)...).ends(0)
+		l.runOn(names, "--repeat", "8").ends(0).says("is not like the others:", "so it was in 4 of 4 other runs")
 	})
 }
 

@@ -54,19 +54,8 @@ func doubted(c history.Cell, metric string) bool {
 
 // sessionsLike are the saved runs of the same suite, machine and place as a run, but for those that are compared.
 func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run {
-	s, err := p.openStore()
-	if err != nil || !s.Has(id) {
-		return nil
-	}
-	rows, _ := s.List()
-	at := slices.IndexFunc(rows, func(r store.Row) bool { return r.ID == id })
-	if at < 0 || suiteOf(rows[at]) == "" {
-		return nil
-	}
-	bundles, _ := measuredRuns(s, suiteOf(rows[at]))
-	slices.SortFunc(bundles, func(a, b *store.Bundle) int { return b.Run.Created.Compare(a.Run.Created) })
-	mine, err := s.Find(id)
-	if err != nil {
+	mine, others := p.runsOfSuite(id)
+	if mine == nil {
 		return nil
 	}
 	this, err := historyRun(mine)
@@ -74,9 +63,8 @@ func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run 
 		return nil
 	}
 	var found []history.Run
-	for _, b := range bundles {
-		among := slices.ContainsFunc(compared, func(r compare.Run) bool { return r.ID == b.Run.ID })
-		if among || b.Run.Status != lab.Complete || b.Run.Pair != "" {
+	for _, b := range others {
+		if slices.ContainsFunc(compared, func(r compare.Run) bool { return r.ID == b.Run.ID }) || b.Run.Pair != "" {
 			continue
 		}
 		if r, err := historyRun(b); err == nil && r.Where() == this.Where() {
@@ -86,4 +74,23 @@ func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run 
 		}
 	}
 	return found
+}
+
+// runsOfSuite are a saved run and the other whole runs of its suite, the newest first; nil where it is not in the store.
+func (p *program) runsOfSuite(id string) (mine *store.Bundle, others []*store.Bundle) {
+	s, err := p.openStore()
+	if err != nil || !s.Has(id) {
+		return nil, nil
+	}
+	rows, _ := s.List()
+	at := slices.IndexFunc(rows, func(r store.Row) bool { return r.ID == id })
+	if at < 0 || suiteOf(rows[at]) == "" {
+		return nil, nil
+	}
+	if mine, err = s.Find(id); err != nil {
+		return nil, nil
+	}
+	bundles, _ := measuredRuns(s, suiteOf(rows[at]))
+	slices.SortFunc(bundles, func(a, b *store.Bundle) int { return b.Run.Created.Compare(a.Run.Created) })
+	return mine, slices.DeleteFunc(bundles, func(b *store.Bundle) bool { return b.Run.ID == id || b.Run.Status != lab.Complete })
 }

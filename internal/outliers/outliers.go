@@ -72,6 +72,8 @@ type Outlier struct {
 	Confidence float64 `json:"confidence"`
 	N          int     `json:"n"`
 	Worse      bool    `json:"worse"`
+	// OtherRuns say whether it is so at other times, too.
+	OtherRuns OtherRuns `json:"other_runs"`
 	// Typical is the target that is nearest to the median of all, and Differences are by what its machine differs, the likeliest to matter first.
 	Typical     string       `json:"typical"`
 	Differences []Difference `json:"differences,omitempty"`
@@ -261,9 +263,17 @@ func (d *Document) answer() string {
 		return fmt.Sprintf("Of %d targets none is sure to be more than %s from the median of the others (%d decisions share an error of %s).%s",
 			d.Targets, unit.Percent(d.Margin), d.Claims, unit.Percent(d.Alpha), d.dependence())
 	case len(names) == 1:
-		return fmt.Sprintf("1 of %d targets is not like the others:", d.Targets)
+		return fmt.Sprintf("1 of %d targets %s", d.Targets, d.when("is", "was"))
 	}
-	return fmt.Sprintf("%d of %d targets are not like the others:", len(names), d.Targets)
+	return fmt.Sprintf("%d of %d targets %s", len(names), d.Targets, d.when("are", "were"))
+}
+
+// when says whether the outliers are always so, or were in this run, as far as is known.
+func (d *Document) when(is, was string) string {
+	if !slices.ContainsFunc(d.Found, func(o Outlier) bool { return !o.OtherRuns.Lasting }) {
+		return is + " not like the others:"
+	}
+	return was + " not like the others while they were measured. Whether that lasts one run can't tell: run it again at other times, until three runs are alike:"
 }
 
 // muchWider is how many times wider intervals must be for it to be mentioned.

@@ -49,6 +49,33 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// What a run found is said of that run alone, until two others and three quarters of all agree.
+func TestOtherRuns(t *testing.T) {
+	alike, unlike, otherSide := samples(12, 4, 0.9), samples(12, 4, 1), samples(12, 4, 1.2)
+	for name, c := range map[string]struct {
+		others  [][]Sample
+		expect  OtherRuns
+		heading string
+	}{
+		"none":              {nil, OtherRuns{}, "was not like the others while they were measured"},
+		"one":               {[][]Sample{alike}, OtherRuns{Runs: 1, Alike: 1}, "was not like"},
+		"two":               {[][]Sample{alike, alike}, OtherRuns{Runs: 2, Alike: 2, Lasting: true}, "is not like the others:"},
+		"two of three":      {[][]Sample{alike, unlike, alike}, OtherRuns{Runs: 3, Alike: 2}, "was not like"},
+		"three of four":     {[][]Sample{alike, unlike, alike, alike}, OtherRuns{Runs: 4, Alike: 3, Lasting: true}, "is not like"},
+		"on the other side": {[][]Sample{otherSide, otherSide}, OtherRuns{Runs: 2}, "was not like"},
+		"without it":        {[][]Sample{alike[2:], alike[:2], nil}, OtherRuns{}, "was not like"},
+	} {
+		d := Find(samples(12, 4, 0.82))
+		d.Recall(c.others)
+		if got := d.Found[0].OtherRuns; got != c.expect || !strings.Contains(d.Text, c.heading) {
+			t.Errorf("%s: %+v, %s", name, got, d.Text)
+		}
+		if said := strings.Contains(d.Found[0].Text, fmt.Sprintf("so it was in %d of %d other run", c.expect.Alike, c.expect.Runs)); said != (c.expect.Runs > 0) {
+			t.Errorf("%s: %s", name, d.Found[0].Text)
+		}
+	}
+}
+
 func TestTooFew(t *testing.T) {
 	if d := Find(samples(2, 9, 0.5)); d != nil {
 		t.Errorf("of two: %+v", d)
