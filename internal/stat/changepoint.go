@@ -18,7 +18,7 @@ type ChangePoint struct {
 	Change Change
 	// P is how often a family of series of these lengths without any change would show as much anywhere, at most.
 	P float64
-	// Likely is set where it is found only if neighbouring values are taken as independent, of which the series leaves some doubt: it is not proved.
+	// Likely is set where it is found only if neighbouring values are taken to be less alike than they may be: it is not proved.
 	Likely bool
 }
 
@@ -65,9 +65,10 @@ func NewChangeSearch(alpha float64, series int) *ChangeSearch {
 // ChangePoints of one series, in the order of time; none where a value is not positive.
 //
 // Where neighbours are alike, steps come out of chance, and hide the correlation in turn, since levels between them are fitted to it. So the correlation
-// is estimated around the levels found, corrected for their number, and taken out (each value less its share of the one before): what is found again in
-// what is left is a change. As long as that leaves fewer changes, there is more correlation to take out. What is not found again is dropped where the correlation is
-// clear, and Likely where it may be chance itself: of 24 independent values, every other series shows some.
+// is estimated around the levels found, corrected for their number, and taken out (each value less its share of the one before). What is found again in
+// what is left is a change, as long as that leaves fewer changes there is more correlation to take out, and what is not found again is dropped where the
+// correlation is clear. A change is proved when it is found again after as much correlation was taken out as one standard error above the estimate, and Likely
+// else: values that are alike show less than they have as often as more.
 //
 // Source: prewhitening, as X. L. Wang, "Accounting for autocorrelation in detecting mean shifts in climate data series", Journal of Applied Meteorology and
 // Climatology 47 (2008), uses it for steps.
@@ -76,29 +77,38 @@ func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 		return nil
 	}
 	found := s.search(values)
-	phi := StepCorrelation(values, found)
-	if len(found) == 0 || !(phi > 0) {
+	if len(found) == 0 {
 		return found
 	}
-	proved := s.foundAgain(values, found)
-	if phi > ClearCorrelation(len(values), len(found)) {
-		return proved
+	if phi := StepCorrelation(values, found); phi > ClearCorrelation(len(values), len(found)) {
+		found = s.foundAgain(values, found, 0)
 	}
+	proved := s.foundAgain(values, found, limitOfStepCorrelation)
 	for i := range found {
 		again := slices.IndexFunc(proved, func(p ChangePoint) bool { return max(p.Index-found[i].Index, found[i].Index-p.Index) < FewestBesides })
 		if found[i].Likely = again < 0; again >= 0 {
-			found[i].P = proved[again].P
+			found[i].P = max(found[i].P, proved[again].P)
 		}
 	}
 	return found
 }
 
-// foundAgain are the changes that remain when the correlation around them is taken out.
-func (s *ChangeSearch) foundAgain(values []float64, points []ChangePoint) []ChangePoint {
+// limitOfStepCorrelation is how many standard errors above its estimate the correlation is taken to be for a proof. From unprovableCorrelation on nothing is
+// proved: what is left of a level that wanders so far looks like steps.
+const (
+	limitOfStepCorrelation = 1
+	unprovableCorrelation  = 0.8
+)
+
+// foundAgain are the changes that remain when the correlation around them is taken out, so many standard errors more than is estimated.
+func (s *ChangeSearch) foundAgain(values []float64, points []ChangePoint, errors float64) []ChangePoint {
 	for len(points) > 0 {
-		phi := StepCorrelation(values, points)
+		phi := StepCorrelation(values, points) + errors*errorOfCorrelation(len(values), len(points))
 		if !(phi > 0) {
 			break
+		}
+		if errors > 0 && phi >= unprovableCorrelation {
+			return nil
 		}
 		again := s.search(whitened(values, phi))
 		for i := range again {
@@ -131,8 +141,11 @@ func whitened(values []float64, phi float64) []float64 {
 
 // ClearCorrelation is what StepCorrelation of n independent values with so many change points exceeds about once in forty times: two standard errors, scaled as the
 // estimate is by its correction.
-func ClearCorrelation(n, points int) float64 {
-	return 2 / math.Sqrt(float64(n)) / leftByLevels(n, points)
+func ClearCorrelation(n, points int) float64 { return 2 * errorOfCorrelation(n, points) }
+
+// errorOfCorrelation is the standard error of StepCorrelation of n independent values.
+func errorOfCorrelation(n, points int) float64 {
+	return 1 / math.Sqrt(float64(n)) / leftByLevels(n, points)
 }
 
 // leftByLevels is the part of a correlation that fitting the levels leaves, 1 - 3·levels/n.
