@@ -261,6 +261,43 @@ func TestScriptedLiveFailing(t *testing.T) {
 	})
 }
 
+// A side that does nothing in some of its runs, or fails in some, is not called the same because of those in which it works. One that failed once is.
+func TestScriptedLiveStandsStill(t *testing.T) {
+	for name, still := range map[string]struct {
+		every   int
+		io      scripted.IO
+		verdict compare.Verdict
+	}{
+		"no I/O in every second":  {2, scripted.IO{}, compare.Incomparable},
+		"fails in every second":   {2, scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error", Takes: time.Second}, compare.Incomparable},
+		"fails in one of three":   {3, scripted.IO{Errno: 5, Says: "fio: io_u error on file: Input/output error", Takes: time.Second}, compare.Incomparable},
+		"no I/O in one of eleven": {11, scripted.IO{}, compare.Same},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+				m := l.machine("db1")
+				twoFolders(m)
+				m.Noise = 0.004
+				n := 0
+				m.Fio = func(load *scripted.Load) scripted.IO {
+					if load.Params["name"] == "reads" && strings.HasPrefix(load.Params["filename"], "/srv/b/") {
+						if n++; n%still.every == 0 {
+							return still.io
+						}
+					}
+					return scripted.Drive(load)
+				}
+				o := l.run("compare", "--live", l.file("suite.yaml", scriptedSuite), "/srv/a", "/srv/b", "scripted://db1", "--seed", "3", "--confirm", "8", "--json")
+				if got := verdicts(compared(o)); got["writes"] != compare.Same || got["reads"] != still.verdict {
+					t.Errorf("the verdicts are %v\n%s", got, o.stderr)
+				}
+				m.Remove("/srv/a")
+				m.Remove("/srv/b")
+			})
+		})
+	}
+}
+
 // A budget ends a comparison before a pair that would go beyond it.
 func TestScriptedLiveBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {

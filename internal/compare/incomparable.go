@@ -130,7 +130,33 @@ func reasonsFor(base, next Run, m match, ofCell []Reason, metric string) []Reaso
 	if r, found := zeroReason(m, metric); found {
 		reasons = append(reasons, r)
 	}
+	if r, found := failedReason(m); found {
+		reasons = append(reasons, r)
+	}
 	return reasons
+}
+
+// Of the loads of a side so many may fail, or this share of them: one that fails by chance says little, and those that work in between say nothing of the others.
+const (
+	mostFailed      = 1
+	mostFailedShare = 0.1
+)
+
+// failedReason says that loads of a side gave no result. What the others measured would make that side look as good as if it always worked.
+func failedReason(m match) (Reason, bool) {
+	a, b := failed(m.base), failed(m.next)
+	many := func(failed, of int) bool { return failed > mostFailed && float64(failed) > mostFailedShare*float64(of) }
+	text := fmt.Sprintf("loads failed, and have no result: %d of %d on the base side, %d of %d on the new side", a, m.base.N, b, m.next.N)
+	return Reason{Code: "failed", Text: text}, many(a, m.base.N) || many(b, m.next.N)
+}
+
+// failed is how many repetitions of a cell have no values at all.
+func failed(c Cell) int {
+	measured := 0
+	for _, values := range c.Values {
+		measured = max(measured, len(values))
+	}
+	return c.N - measured
 }
 
 // zeroReason says that some values have no ratio. Leaving them out would make a side that stood still look as fast as when it
