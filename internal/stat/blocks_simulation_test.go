@@ -49,16 +49,23 @@ func blockOf(r *rand.Rand, block int, runs []float64, loud float64) []stat.Visit
 // A wrong claim is any difference at any look where a setting does nothing, alone or removed. Beside it the pairs of each arm by themselves.
 func TestSimulatedBlocks(t *testing.T) {
 	const claims = 2 * settings
-	for i, c := range []struct {
+	type machine struct {
 		noise.Model
 		// loud is how much noisier one of the settings that cost nothing is.
 		loud, most float64
-	}{
+	}
+	machines := []machine{
 		{noise.Gaussian(0.1), 1, 3.5}, {noise.Gaussian(0.15), 1, 5}, {noise.Gaussian(0.1), 3, 4}, {noise.StudentT3(0.1), 1, 3.5}, {noise.StudentT3(0.1), 3, 4},
 		{noise.TwoMode(0.3, 0.05, 0.02, 0), 1, 3.5}, {noise.TwoMode(0.3, 0.1, 0.02, 0), 1, 4}, {noise.TwoMode(0.5, 0.08, 0.02, 0), 1, mostBlocks},
 		{noise.TwoMode(0.7, 0.05, 0.01, 0), 1, mostBlocks}, {noise.TwoMode(0.3, 0.2, 0.02, 0), 1, 5}, {noise.TwoMode(0.3, 0.2, 0.02, 0.8), 1, 5},
 		{noise.Wandering(0.8, 0.1), 1, 3.5}, {noise.Drift(0.01, 0.05), 1, 3.5},
-	} {
+	}
+	if figure.Whole {
+		for _, m := range recorded(t) {
+			machines = append(machines, machine{m, 1, mostBlocks})
+		}
+	}
+	for i, c := range machines {
 		n := figure.Times(20, 1000)
 		r := rand.New(rand.NewPCG(6, uint64(i)))
 		var wrong, byPairs int

@@ -134,6 +134,10 @@ func trials(t *testing.T) []trial {
 		trial{noise.Rhythm("sff", 0.15, 0.003), noise.ABBA, true},
 		trial{noise.Rhythm("sffs", 0.15, 0.003), noise.ABBA, true},
 		trial{noise.Rhythm("sfff", 0.15, 0.003), noise.ABBA, false},
+		trial{noise.Wandering(0.2, 0.03), noise.ABBA, false},
+		trial{noise.Wandering(0.8, 0.03), noise.ABBA, false},
+		trial{noise.Wandering(0.9, 0.03), noise.ABBA, false},
+		trial{noise.TwoMode(0.15, 0.5, 0.003, 0.9), noise.ABBA, false},
 	)
 }
 
