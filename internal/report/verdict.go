@@ -44,8 +44,10 @@ func bestText(lines []row, direction string, all []mark) string {
 	fastest, rate := highest(lines, direction, func(r row) *Metric { return r.iops })
 	widest, bandwidth := highest(lines, direction, func(r row) *Metric { return r.bandwidth })
 	var words []string
+	of := "" // where the rate comes from
 	if rate != nil {
-		words = append(words, shown(rate)+" IOPS"+from(fastest, lines, lab.IOPS(direction), all))
+		of = from(fastest, lines, lab.IOPS(direction), all)
+		words = append(words, shown(rate)+" IOPS"+of)
 	}
 	if bandwidth != nil {
 		words = append(words, shown(bandwidth)+from(widest, lines, lab.Bandwidth(direction), all))
@@ -53,8 +55,8 @@ func bestText(lines []row, direction string, all []mark) string {
 	if len(words) == 0 {
 		return ""
 	}
-	if source := from(fastest, lines, lab.IOPS(direction), all); len(words) == 2 && strings.HasSuffix(words[1], source) {
-		words[0] = strings.TrimSuffix(words[0], source) // both come from one job, which is named once
+	if len(words) == 2 && strings.HasSuffix(words[1], of) {
+		words[0] = strings.TrimSuffix(words[0], of) // both come from one job, which is named once
 	}
 	return "reach " + sentence(words)
 }

@@ -1,0 +1,130 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"headroom/internal/compare"
+	"headroom/internal/diff"
+	"headroom/internal/ingest"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/stages"
+)
+
+// kept is a sink that keeps the repetitions.
+type kept []lab.Repetition
+
+func (*kept) Raw(string, []byte) error { return nil }
+
+func (k *kept) Repetition(rep lab.Repetition) error {
+	*k = append(*k, rep)
+	return nil
+}
+
+func (k *kept) all() iter.Seq2[lab.Repetition, error] {
+	return func(yield func(lab.Repetition, error) bool) {
+		for _, r := range *k {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// mostToWrite is how large a file is at most: importers are given larger ones by a target of their own.
+const mostToWrite = 16 << 10
+
+// FuzzWriteWhatIsImported has whatever an importer accepts shown, written in each format, compared with itself, and read as stages.
+func FuzzWriteWhatIsImported(f *testing.F) {
+	imports := filepath.Join("..", "ingest", "testdata")
+	added := 0
+	err := filepath.WalkDir(imports, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == "golden" || d.Name() == "fuzz") {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if rel, _ := filepath.Rel(imports, name); len(data) <= mostToWrite {
+			f.Add(filepath.ToSlash(rel), data)
+			added++
+		}
+		return err
+	})
+	if err != nil || added == 0 {
+		f.Fatalf("%d files to import, %v", added, err)
+	}
+	// A rate without operations, and operations without a rate.
+	const job = "test: (g=0): rw=read, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, ioengine=libaio, iodepth=16\nfio-3.33\n" +
+		"test: (groupid=0, jobs=1): err= 0: pid=1234: Tue Jul 22 10:00:00 2025\n"
+	f.Add("bandwidth.txt", []byte(job+"   bw (  MiB/s): min= 2500, max= 2900, per=100.00%, avg=2717.12, stdev=50.11, samples=119\n"))
+	f.Add("iops.txt", []byte(job+"   iops        : min= 2500, max= 2900, avg=2717.12, stdev=50.11, samples=119\n"))
+	knowledge, err := diff.Load()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		if !fs.ValidPath(name) || name == "." || len(data) > mostToWrite {
+			return
+		}
+		var reps kept
+		run, err := ingest.Import(context.Background(), []string{name}, fstest.MapFS{name: {Data: data, Mode: 0o644}}.Open, &reps)
+		if err != nil {
+			return
+		}
+		run.ID = "7KQ4M2X9TD"
+		for i := range run.Cells { // as whoever saves an import warns
+			run.Cells[i].Warnings = append(run.Cells[i].Warnings, lab.Warning{Code: "few-repetitions", Taints: []string{"*"}, Text: "one repetition says nothing of the spread"})
+		}
+		s, err := report.Summarize(run, reps.all())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range report.Formats() {
+			var out bytes.Buffer
+			if err := format.Write(&out, []report.Summary{s, s}, report.Options{}); err != nil || out.Len() == 0 {
+				t.Errorf("%s: %d bytes, %v", format.Name, out.Len(), err)
+			}
+		}
+		side := report.Comparable(s, run, "imported", nil, false)
+		other := side
+		other.ID = "7KQ4M2X9TE"
+		d := compare.Compare(knowledge, side, []compare.Run{other}, compare.Options{})
+		for _, format := range report.CompareFormats() {
+			if err := format.Write(io.Discard, d, report.Options{}); err != nil {
+				t.Errorf("compared, %s: %v", format.Name, err)
+			}
+		}
+		writeAsStages(t, name, data)
+	})
+}
+
+// writeAsStages reads a file as one stage and the same once more as another, where that can be done.
+func writeAsStages(t *testing.T, name string, data []byte) {
+	t.Helper()
+	again := "again/" + name
+	files := fstest.MapFS{name: {Data: data, Mode: 0o644}, again: {Data: append(bytes.Clone(data), '\n'), Mode: 0o644}}
+	var reps kept
+	run, err := ingest.ImportStages(context.Background(), []ingest.Source{{Name: name, Stage: "one"}, {Name: again, Stage: "two"}}, nil, files.Open, &reps)
+	if err != nil {
+		return
+	}
+	run.ID = "7KQ4M2X9TD"
+	d, err := stages.Make(run, reps.all(), stages.Options{})
+	if err == nil {
+		err = report.WriteStages(io.Discard, d, report.Options{})
+	}
+	if _, ofTheUser := errors.AsType[*lab.Error](err); err != nil && !ofTheUser {
+		t.Errorf("as stages: %v", err)
+	}
+}
