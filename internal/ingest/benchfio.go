@@ -22,6 +22,7 @@ func benchFio() Importer {
 	return Importer{
 		Name:  "bench-fio",
 		Title: "bench-fio trees (DEVICE/BLOCKSIZE/MODE-IODEPTH-NUMJOBS.json)",
+		Units: "as in the JSON of fio that they have",
 		Sniff: func(name string, head []byte) bool {
 			// Few names have two hyphens, and to count them takes a hundredth of the time that the expression takes.
 			return strings.Count(path.Base(name), "-") >= 2 && tree.MatchString(name) && bytes.Contains(head, []byte(`"fio version"`))

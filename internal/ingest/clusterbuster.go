@@ -32,6 +32,7 @@ func clusterBuster() Importer {
 	return Importer{
 		Name:  "clusterbuster",
 		Title: "ClusterBuster reports (" + cbReportName + "[.gz], json-summary, CI bundles) of the fio workload",
+		Units: "kbytes are KiB and runtimes ms, as in the JSON of fio that it has",
 		Sniff: func(name string, head []byte) bool {
 			switch path.Base(name) {
 			case cbReportName, cbReportName + ".gz", cbIndexName:

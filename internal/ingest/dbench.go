@@ -24,6 +24,7 @@ func dbench() Importer {
 	return Importer{
 		Name:  "dbench",
 		Title: "dbench's summary",
+		Units: "MiB/s are binary, and a k of IOPS is 1000; us",
 		Sniff: func(_ string, head []byte) bool {
 			return bytes.Contains(head, []byte("Dbench Summary")) && !bytes.Contains(head, []byte("(groupid="))
 		},

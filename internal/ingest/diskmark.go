@@ -21,6 +21,7 @@ func crystalDiskMark() Importer {
 	return Importer{
 		Name:  "crystaldiskmark",
 		Title: "CrystalDiskMark text (7 and later)",
+		Units: "MB/s are 1,000,000 bytes a second; KiB and MiB of blocks are binary; us",
 		Sniff: func(_ string, head []byte) bool { return topHas(head, "CrystalDiskMark ") },
 		read:  func(f file, d *draft) error { return readDiskMark(f, "diskspd", d) },
 	}
@@ -35,6 +36,7 @@ func kDiskMark() Importer {
 	return Importer{
 		Name:  "kdiskmark",
 		Title: "KDiskMark text",
+		Units: "MB/s are fio's KiB/s over 1000, and so 2.34% low: the bandwidth is IOPS times the block, whose KiB and MiB are binary; us",
 		Sniff: func(_ string, head []byte) bool { return topHas(head, "KDiskMark (") },
 		read:  func(f file, d *draft) error { return readDiskMark(f, "fio", d) },
 	}

@@ -19,6 +19,7 @@ func fioJSON() Importer {
 	return Importer{
 		Name:  "fio",
 		Title: "fio's JSON and JSON+",
+		Units: "bw_bytes are bytes a second, bw KiB/s; latencies of _ns in ns, those of fio 2 in us",
 		Sniff: func(_ string, head []byte) bool { return bytes.Contains(head, []byte(`"fio version"`)) },
 		read:  func(f file, d *draft) error { return readFio(f, d, func(*measurement) {}) },
 	}

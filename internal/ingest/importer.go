@@ -12,6 +12,8 @@ type Importer struct {
 	Name string
 	// Title is a line for lists and for errors.
 	Title string
+	// Units says in which units the tool prints, and whether its prefixes are of 1000 or of 1024.
+	Units string
 	// Sniff says whether a file is this tool's. Name is the file's path as the user gave it, or below the directory that
 	// the user gave; head is its beginning, in UTF-8, all of it where it is shorter than 64 KiB.
 	Sniff func(name string, head []byte) bool

@@ -22,6 +22,7 @@ func iperf3JSON() Importer {
 	return Importer{
 		Name:  "iperf3",
 		Title: "iperf3's JSON, as its client prints it",
+		Units: "bits_per_second are bits a second; seconds",
 		Sniff: func(_ string, head []byte) bool { return iperf3.Is(head) },
 		read:  readIperf3,
 	}

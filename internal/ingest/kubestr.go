@@ -18,6 +18,7 @@ func kubestr() Importer {
 	return Importer{
 		Name:  "kubestr",
 		Title: "kubestr's JSON",
+		Units: "bw_bytes are bytes a second, bw KiB/s, as in fio's JSON",
 		Sniff: func(_ string, head []byte) bool {
 			return topHas(head, `"storageClass"`) && bytes.Contains(head, []byte(`"fioConfig"`))
 		},

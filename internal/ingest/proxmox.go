@@ -24,6 +24,7 @@ func proxmoxMigration() Importer {
 	return Importer{
 		Name:  "proxmox",
 		Title: "the log of a migration by Proxmox VE",
+		Units: "KiB, MiB and GiB are binary; ms",
 		Sniff: func(_ string, head []byte) bool {
 			return topHas(head, " starting migration of VM ", " to node '")
 		},
@@ -64,12 +65,12 @@ func readProxmoxMigration(f file, d *draft) error {
 			m.facts = append(m.facts, lab.Fact{Key: "migration.network", Value: network, Source: f.name})
 		}
 		if p := migrationActive.FindStringSubmatch(text); p != nil {
-			speed, err := unit.ParseBytes(withoutSpace(p[3]))
+			speed, err := unit.ParseIEC(p[3])
 			if err != nil {
 				return fmt.Errorf("%q is no speed: %w", p[3], err)
 			}
 			m.params["memory"] = withoutSpace(p[2])
-			speeds.add(at, 8*float64(speed))
+			speeds.add(at, 8*speed)
 		}
 		if p := migrationSpeed.FindStringSubmatch(text); p != nil {
 			ms, err := strconv.ParseFloat(p[1], 64)

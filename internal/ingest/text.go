@@ -24,6 +24,7 @@ func fioText() Importer {
 	return Importer{
 		Name:  "fio-text",
 		Title: "fio's output for people, copied from a terminal with its command line",
+		Units: "KiB and MiB are binary, MB in brackets 1,000,000; of fio 2, KB and MB are binary; a k of IOPS is 1000",
 		Sniff: func(_ string, head []byte) bool {
 			return bytes.Contains(head, []byte("(groupid=")) || bytes.Contains(head, []byte(": IOPS=")) || firstCommand(head) > 0
 		},

@@ -123,6 +123,28 @@ func ParseBytes(s string) (int64, error) {
 	return int64(v), nil
 }
 
+// ParseIEC reads an amount of bytes as IEC 80000-13 and SI write it: 4 KiB are 4096 bytes, 4 kB are 4000, and 7 B are 7. It is what most programs print;
+// fio's own options are read by ParseBytes.
+func ParseIEC(s string) (float64, error) {
+	t, isBytes := strings.CutSuffix(strings.TrimSpace(s), "B")
+	t, binary := strings.CutSuffix(t, "i")
+	base, power := 1000.0, 0
+	if binary {
+		base = 1024
+	}
+	if n := len(t); n > 0 {
+		if i := strings.IndexByte("KMGTP", strings.ToUpper(t[n-1:])[0]); i >= 0 {
+			power, t = i+1, t[:n-1]
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(t), 64)
+	v *= math.Pow(base, float64(power))
+	if err != nil || !isBytes || !(v >= 0 && v < math.MaxInt64) || binary && power == 0 {
+		return 0, fmt.Errorf("%q is not an amount of bytes; 4 KiB and 4 kB are", s)
+	}
+	return v, nil
+}
+
 // ParseShare reads a part of a whole, above none and below all of it: 3% or 0.03.
 func ParseShare(s string) (float64, error) {
 	digits, percent := strings.CutSuffix(strings.TrimSpace(s), "%")

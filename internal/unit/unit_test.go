@@ -46,6 +46,19 @@ func TestParseBytes(t *testing.T) {
 	}
 }
 
+func TestParseIEC(t *testing.T) {
+	for in, want := range map[string]float64{"4 KiB": 4096, "4 kB": 4000, "4KB": 4000, "1.0 GiB": 1 << 30, "813.8 MiB": 813.8 * (1 << 20), "1 MB": 1e6, "512 B": 512, "0B": 0} {
+		if got, err := ParseIEC(in); err != nil || got != want {
+			t.Errorf("ParseIEC(%q) = %v, %v; want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "B", "4", "4k", "4 XB", "-1 MiB", "4 iB", "NaN B", "inf B", "9999999 PB"} {
+		if got, err := ParseIEC(in); err == nil {
+			t.Errorf("ParseIEC(%q) = %v, want an error", in, got)
+		}
+	}
+}
+
 func TestParseDuration(t *testing.T) {
 	for in, want := range map[string]time.Duration{"60": time.Minute, "60s": time.Minute, "5m": 5 * time.Minute, "500ms": 500 * time.Millisecond, "20us": 20 * time.Microsecond, "0.5": 500 * time.Millisecond, "1h": time.Hour} {
 		if got, err := ParseDuration(in); err != nil || got != want {
@@ -66,6 +79,9 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		if n, err := ParseBytes(s); err == nil && n < 0 {
 			t.Errorf("ParseBytes(%q) = %d", s, n)
+		}
+		if v, err := ParseIEC(s); err == nil && !(v >= 0) {
+			t.Errorf("ParseIEC(%q) = %v", s, v)
 		}
 		if d, err := ParseDuration(s); err == nil && d < 0 {
 			t.Errorf("ParseDuration(%q) = %v", s, d)

@@ -1,0 +1,58 @@
+package ingest
+
+import (
+	"math"
+	"testing"
+
+	"headroom/internal/lab"
+)
+
+// Each importer reads the prefixes as its tool means them: a number as it is printed in a fixture, and what it is in base units.
+func TestUnitsOfImporters(t *testing.T) {
+	tested := map[string]bool{}
+	for _, c := range []struct {
+		importer, file, cell, metric string
+		// printed is how the fixture has the number.
+		printed string
+		want    float64
+	}{
+		{"clusterbuster", "clusterbuster/summary.json", "randread-4k-q1-j1", lab.IOPS(lab.Read), "26387 I/Os in 2 x 1001 ms", 2 * 26387 / 2.002},
+		{"clusterbuster", "clusterbuster/summary.json", "randread-4k-q1-j1", lab.Bandwidth(lab.Read), "105548 kbytes in 2 x 1001 ms", 2 * 105548 * 1024 / 2.002},
+		{"crystaldiskmark", "crystaldiskmark/8.0.4.txt", "seq1m-q8t1-read", lab.Bandwidth(lab.Read), "7427.749 MB/s", 7427.749e6},
+		{"crystaldiskmark", "crystaldiskmark/8.0.4.txt", "rnd4k-q1t1-read", lab.Latency(lab.Read, "mean"), "48.38 us", 48.38e-6},
+		{"kdiskmark", "kdiskmark/3.2.0.txt", "rnd4k-q1t1-read", lab.Bandwidth(lab.Read), "75.9 IOPS of 4 KiB, said to be 0.303 MB/s", 75.9 * 4096},
+		{"kubestr", "kubestr/fio.json", "read-iops-randread-4k-q64", lab.Bandwidth(lab.Read), "bw_bytes 28279176, bw 27616", 28279176},
+		{"bench-fio", "bench-fio/results", "fiojob-randread-4k-q4-j2", lab.IOPS(lab.Read), "67052.947053", 67052.947053},
+		{"fio", "fio/fio-2.21-randrw-fsync.json", "randrw-fsync-4k-q4", lab.IOPS(lab.Read), "30661.669165", 30661.669165},
+		{"fio", "fio/fio-2.21-randrw-fsync.json", "randrw-fsync-4k-q4", lab.Bandwidth(lab.Read), "bw 122646", 122646 * 1024},
+		{"iperf3", "iperf3/iperf3-3.12-tcp-P2.json", "tcp-p2", lab.Bitrate(lab.Send), "17142772137.1567 bits_per_second", 17142772137.1567},
+		{"proxmox", "proxmox/dedicated.txt", "migration", lab.Bitrate(lab.Send), "800.0 MiB/s, 810.5 MiB/s, 1.0 GiB/s, and 790.0 MiB/s for 2 s",
+			8 * (800 + 810.5 + 1024 + 2*790) / 5 * (1 << 20)},
+		{"dbench", "dbench/summaries.txt", "read-bw", lab.Bandwidth(lab.Read), "364MiB/s", 364 << 20},
+		{"dbench", "dbench/summaries.txt", "read-iops", lab.IOPS(lab.Read), "79.9k", 79900},
+		{"dbench", "dbench/summaries.txt", "read-latency", lab.Latency(lab.Read, "mean"), "228.64 usec", 228.64e-6},
+		{"fio-text", "text/fio-3.42-write-normal.txt", "seq-write-1m-q4", lab.Bandwidth(lab.Write), "4921MiB/s (5160MB/s)", 4921 << 20},
+		{"fio-text", "text/fio-2.2.10-write-normal.txt", "seq-write-1m-q4", lab.Bandwidth(lab.Write), "4465.3MB/s of fio 2", 4465.3 * (1 << 20)},
+	} {
+		tested[c.importer] = true
+		run, sink := importFiles(t, c.file)
+		if run.Format != c.importer {
+			t.Errorf("%s is read as %s, not as %s", c.file, run.Format, c.importer)
+		}
+		got := math.NaN()
+		for _, r := range sink.repetitions {
+			if v, measured := r.Values[c.metric]; r.Cell == c.cell && measured {
+				got = v
+				break
+			}
+		}
+		if !(math.Abs(got/c.want-1) < 1e-4) { // what is printed is rounded
+			t.Errorf("%s: %s of %s is %v, where %s is %v", c.file, c.metric, c.cell, got, c.printed, c.want)
+		}
+	}
+	for _, i := range Importers() {
+		if !tested[i.Name] || i.Units == "" {
+			t.Errorf("%s: its units are %q, and tested %v", i.Name, i.Units, tested[i.Name])
+		}
+	}
+}
