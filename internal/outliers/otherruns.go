@@ -12,14 +12,14 @@ import (
 type OtherRuns struct {
 	// Runs are those in which the target was measured beside others of this table.
 	Runs int `json:"runs"`
-	// Alike are those of them in which it was beyond the margin on the same side, by its ratio to the median of the others then.
+	// Alike are those of them in which it would have been named, too, with the same confidence and on the same side.
 	Alike int `json:"alike"`
 	// Lasting is set where enough of them are alike: the target is so, and not only was.
 	Lasting bool `json:"lasting"`
 }
 
 // A lasting difference was seen in two other runs at least, and in three quarters of all. Where a target has a level of its own in each run, slow in one of five,
-// two others agree by chance in one of 25, and three of four in one of 37.
+// two others agree by chance in one of 25 at most, and three of four in one of 37.
 const (
 	fewestAlike = 2
 	alikeShare  = 0.75
@@ -27,28 +27,31 @@ const (
 
 // Recall asks other saved runs of the suite, each with its samples of the same targets in the same places, about the outliers that were found.
 func (d *Document) Recall(others [][]Sample) {
+	tables := make([]map[[2]string]map[string]stat.Change, len(others)) // of each run, by cell and metric: the changes by role
+	for k := range tables {
+		tables[k] = map[[2]string]map[string]stat.Change{}
+	}
 	for i := range d.Found {
-		d.Found[i].recall(others)
+		o := &d.Found[i]
+		at := [2]string{o.Cell, o.Metric}
+		for k, samples := range others {
+			if _, compared := tables[k][at]; !compared {
+				tables[k][at] = changesOf(samples, o)
+			}
+			if c, measured := tables[k][at][o.Role]; measured {
+				o.OtherRuns.Runs++
+				if c.Known() && (o.Ratio < 1 && c.Hi < 1/(1+Margin) || o.Ratio > 1 && c.Lo > 1+Margin) {
+					o.OtherRuns.Alike++
+				}
+			}
+		}
+		r := &o.OtherRuns
+		r.Lasting = r.Alike >= fewestAlike && float64(r.Alike) >= alikeShare*float64(r.Runs)
+		if r.Runs > 0 {
+			o.Text += fmt.Sprintf("; so it was in %d of %s", r.Alike, otherRuns(r.Runs))
+		}
 	}
 	d.Text = d.answer()
-}
-
-func (o *Outlier) recall(others [][]Sample) {
-	for _, samples := range others {
-		ratio := o.ratioIn(samples)
-		if math.IsNaN(ratio) {
-			continue
-		}
-		o.OtherRuns.Runs++
-		if o.Ratio < 1 && ratio < 1/(1+Margin) || o.Ratio > 1 && ratio > 1+Margin {
-			o.OtherRuns.Alike++
-		}
-	}
-	r := &o.OtherRuns
-	r.Lasting = r.Alike >= fewestAlike && float64(r.Alike) >= alikeShare*float64(r.Runs)
-	if r.Runs > 0 {
-		o.Text += fmt.Sprintf("; so it was in %d of %s", r.Alike, otherRuns(r.Runs))
-	}
 }
 
 func otherRuns(n int) string {
@@ -58,21 +61,22 @@ func otherRuns(n int) string {
 	return fmt.Sprintf("%d other runs", n)
 }
 
-// ratioIn is what the same target had of the others' median in another run; NaN where it was not measured beside enough others.
-func (o *Outlier) ratioIn(samples []Sample) float64 {
+// changesOf are how targets stood to the others in the metric of an outlier, by role; none where too few were measured.
+func changesOf(samples []Sample, o *Outlier) map[string]stat.Change {
 	var table []Sample
-	at := -1
 	for _, s := range samples {
-		if s.Cell != o.Cell || s.Metric != o.Metric {
-			continue
+		if s.Cell == o.Cell && s.Metric == o.Metric {
+			table = append(table, s)
 		}
-		if s.Role == o.Role {
-			at = len(table)
+	}
+	if len(table) < Fewest {
+		return nil
+	}
+	byRole := map[string]stat.Change{}
+	for i, c := range stat.FromOthers(aligned(table), o.Confidence).Changes {
+		if !math.IsNaN(c.Ratio) {
+			byRole[table[i].Role] = c
 		}
-		table = append(table, s)
 	}
-	if at < 0 || len(table) < Fewest {
-		return math.NaN()
-	}
-	return stat.FromOthers(aligned(table), 1-Alpha).Changes[at].Ratio
+	return byRole
 }

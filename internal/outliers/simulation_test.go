@@ -35,9 +35,9 @@ func TestSimulatedLevelsThatLast(t *testing.T) {
 		repetitions = []int{2, 3, 5, 10, 20}
 	}
 	const targets = 20
-	trials := figure.Times(100, 1000)
 	for k, m := range models {
 		for _, n := range repetitions {
+			trials := figure.Times(100, 2000/n) // ranks of many values take long
 			r := rand.New(rand.NewPCG(26, uint64(100*k+n)))
 			inOne, lasting := 0, 0
 			for range trials {
