@@ -126,9 +126,9 @@ func TestTwoSessionsAreNoMoreThanTwo(t *testing.T) {
 		why     string
 	}{
 		{"nothing else is known", Options{}, Differs, "slower by 19% at least in these two sessions"},
-		{"too little else is known", others(100, 100.5), Differs, "slower by 19% at least in these two sessions"},
+		{"too little else is known", others(100, 100.5, 99.5, 100.2), Differs, "slower by 19% at least in these two sessions"},
 		{"others hardly differ", steady(), Slower, "by 19% at least"},
-		{"others differ as far", others(100, 80, 120, 95), Undecided, "20% slower in these two sessions; 4 others of this load spread so far that it may be chance"},
+		{"others differ as far", others(100, 80, 120, 95, 105), Undecided, "20% slower in these two sessions; 5 others of this load spread so far that it may be chance"},
 	} {
 		if got := only(t, Compare(know, base, []Run{next}, c.options)); got.Verdict != c.verdict || got.Why != c.why {
 			t.Errorf("%s: %s, %s; want %s, %s", c.name, got.Verdict, got.Why, c.verdict, c.why)

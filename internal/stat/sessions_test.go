@@ -8,27 +8,26 @@ import (
 
 func TestOverSessionsAddsWhatSessionsDifferBy(t *testing.T) {
 	c := Change{Ratio: 1.1, Lo: 1.1 / 1.02, Hi: 1.1 * 1.02, Confidence: 0.95, Estimator: "Hodges-Lehmann"}
-	for _, levels := range [][]float64{nil, {100, 101}, {100, 101, 0, math.NaN()}} {
+	for _, levels := range [][]float64{nil, {100, 101, 102, 103}, {100, 101, 102, 103, 0, math.NaN()}} {
 		if wide, known := c.OverSessions(levels); known || wide != c {
 			t.Errorf("%v: %+v, %v", levels, wide, known)
 		}
 	}
-	wide, known := c.OverSessions([]float64{100, 100, 100, 100})
+	wide, known := c.OverSessions([]float64{100, 100, 100, 100, 100})
 	if !known || math.Abs(wide.Lo-c.Lo) > 1e-12 || math.Abs(wide.Hi-c.Hi) > 1e-12 {
 		t.Errorf("sessions that agree change the interval: %+v", wide)
 	}
-	// Levels of 0.98, 1 and 1.02: a standard deviation of 2%, and Student's t of two degrees, 4.30.
-	wide, _ = c.OverSessions([]float64{math.Exp(-0.02), 1, math.Exp(0.02)})
+	// A standard deviation of 2%, and Student's t of two degrees, 4.30.
+	wide, _ = c.OverSessions([]float64{math.Exp(-0.02), math.Exp(0.02), 1, math.Exp(-0.02), math.Exp(0.02)})
 	reach := math.Hypot(math.Log(1.02), 4.302653*0.02*math.Sqrt2)
 	if math.Abs(math.Log(wide.Hi/1.1)-reach) > 1e-6 || math.Abs(math.Log(1.1/wide.Lo)-reach) > 1e-6 {
 		t.Errorf("[%v, %v], want %v on both sides", wide.Lo, wide.Hi, reach)
 	}
 }
 
-// sessionsApart is how often two sessions of one system are called different: each has so many repetitions, whose spread is 1%, and differs from
-// others by this standard deviation; so many others are known.
-func sessionsApart(repetitions, others int, between float64, trials int, r *rand.Rand) (alone, wide int) {
-	session := func() []float64 {
+// sessionsThatDiffer have so many repetitions, whose spread is 1%, and differ from one another by this standard deviation.
+func sessionsThatDiffer(repetitions int, between float64, r *rand.Rand) func() []float64 {
+	return func() []float64 {
 		level := between * r.NormFloat64()
 		values := make([]float64, repetitions)
 		for i := range values {
@@ -36,6 +35,10 @@ func sessionsApart(repetitions, others int, between float64, trials int, r *rand
 		}
 		return values
 	}
+}
+
+// sessionsApart is how often two sessions of one system are called different, by themselves and where so many others are known.
+func sessionsApart(session func() []float64, others, trials int) (alone, wide int) {
 	for range trials {
 		c := UnpairedChange(session(), session(), 0.95)
 		if d := c.Decide(0.03); d == Above || d == Below {
@@ -54,7 +57,7 @@ func sessionsApart(repetitions, others int, between float64, trials int, r *rand
 }
 
 func TestSessionsThatDifferAreNotCalledDifferent(t *testing.T) {
-	alone, wide := sessionsApart(10, 6, 0.02, 400, rand.New(rand.NewPCG(1, 1)))
+	alone, wide := sessionsApart(sessionsThatDiffer(10, 0.02, rand.New(rand.NewPCG(1, 1))), 6, 400)
 	if alone < 160 || wide > 24 {
 		t.Errorf("of 400 comparisons of a system with itself, %d are called different by two sessions alone, and %d by what others tell", alone, wide)
 	}
