@@ -65,10 +65,9 @@ func NewChangeSearch(alpha float64, series int) *ChangeSearch {
 // ChangePoints of one series, in the order of time; none where a value is not positive.
 //
 // Where neighbours are alike, steps come out of chance, and hide the correlation in turn, since levels between them are fitted to it. So the correlation
-// is estimated around the levels found, corrected for their number, and taken out (each value less its share of the one before). What is found again in
-// what is left is a change, as long as that leaves fewer changes there is more correlation to take out, and what is not found again is dropped where the
-// correlation is clear. A change is proved when it is found again after as much correlation was taken out as one standard error above the estimate, and Likely
-// else: values that are alike show less than they have as often as more.
+// is estimated around the levels found, corrected for their number, and taken out (each value less its share of the one before). As long as that leaves fewer
+// changes, there is more correlation to take out. What is not found again is dropped where the correlation is clear. A change is proved when it is found again after
+// one standard error more was taken out than the estimate, and Likely else: values that are alike show less than they have as often as more.
 //
 // Source: prewhitening, as X. L. Wang, "Accounting for autocorrelation in detecting mean shifts in climate data series", Journal of Applied Meteorology and
 // Climatology 47 (2008), uses it for steps.

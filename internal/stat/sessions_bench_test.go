@@ -17,7 +17,10 @@ func TestSimulatedSessions(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	for _, between := range []float64{0, 0.005, 0.01, 0.02} {
 		for _, repetitions := range []int{5, 10} {
-			recordSessions(t, figure.Name("decisions/sessions", fmt.Sprintf("%gpct", 100*between), fmt.Sprintf("%d repetitions", repetitions)), sessionsThatDiffer(repetitions, between, r))
+			name := figure.Name("decisions/sessions", fmt.Sprintf("%gpct", 100*between), fmt.Sprintf("%d repetitions", repetitions))
+			if most := recordSessions(t, name, sessionsThatDiffer(repetitions, between, r)); most > 0.06 {
+				t.Errorf("%s: %.1f%% are called different", name, 100*most)
+			}
 		}
 	}
 }
@@ -44,7 +47,8 @@ func TestSimulatedSessionsOfDependentRuns(t *testing.T) {
 	}
 }
 
-func recordSessions(t *testing.T, name string, session func() []float64) {
+// recordSessions gives the largest share of comparisons that are called different, going by other sessions.
+func recordSessions(t *testing.T, name string, session func() []float64) (most float64) {
 	t.Helper()
 	const trials = 3000
 	for _, others := range []int{5, 8, 20} {
@@ -54,5 +58,7 @@ func recordSessions(t *testing.T, name string, session func() []float64) {
 		}
 		figure.Record(t, figure.Share(fmt.Sprintf("%s/%d-others", name, others), wide, trials, figure.Lower).
 			Saying("comparisons of a system with itself that are called different, going by other sessions"))
+		most = max(most, float64(wide)/trials)
 	}
+	return most
 }
