@@ -40,7 +40,7 @@ func (d *Document) Recall(others [][]Sample) {
 			}
 			if c, measured := tables[k][at][o.Role]; measured {
 				o.OtherRuns.Runs++
-				if c.Known() && (o.Ratio < 1 && c.Hi < 1/(1+Margin) || o.Ratio > 1 && c.Lo > 1+Margin) {
+				if side := beyond(c); side < 0 && o.Ratio < 1 || side > 0 && o.Ratio > 1 {
 					o.OtherRuns.Alike++
 				}
 			}

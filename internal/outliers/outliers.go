@@ -128,7 +128,7 @@ func Find(samples []Sample) *Document {
 		nearest := typical(table, compared.Changes)
 		for i, c := range compared.Changes {
 			known = known || c.Known()
-			if c.Known() && (c.Hi < 1/(1+Margin) || c.Lo > 1+Margin) {
+			if beyond(c) != 0 {
 				d.Found = append(d.Found, found(table[i], c, nearest, measured(compared.Changes)))
 			}
 		}
@@ -140,6 +140,19 @@ func Find(samples []Sample) *Document {
 	})
 	d.Text = d.answer()
 	return d
+}
+
+// beyond says on which side the whole interval lies beyond the margin: -1 below, 1 above, 0 on neither.
+func beyond(c stat.Change) int {
+	switch {
+	case !c.Known():
+		return 0
+	case c.Hi < 1/(1+Margin):
+		return -1
+	case c.Lo > 1+Margin:
+		return 1
+	}
+	return 0
 }
 
 // aligned are the values of the targets by repetition, in the order in which they were measured; NaN where one has none. Repetitions that too few targets have are left out.
