@@ -422,12 +422,12 @@ func (x *experiment) carryOut(ctx context.Context) error {
 		return errors.Join(err, x.putBack(ctx))
 	}
 	x.writer = w
-	open := sessions{}
+	var open sessions
 	if err = errors.Join(x.openBuilds(ctx), x.openKernels(ctx)); err == nil {
 		err = open.open(ctx, x, w, show.tell)
 	}
 	if err == nil {
-		err = x.follow(ctx, open)
+		err = x.follow(ctx, &open)
 	}
 	err = errors.Join(err, x.bootBack(ctx)) // first, because what is left on the host can only be removed when it is there
 	show.end()
@@ -458,9 +458,9 @@ func (x *experiment) schedule() schedule {
 }
 
 // follow the plan, or the search, to its end.
-func (x *experiment) follow(ctx context.Context, open sessions) error {
+func (x *experiment) follow(ctx context.Context, open *sessions) error {
 	if x.kind == bisecting {
-		return x.hunt(ctx, open[x.under()])
+		return x.hunt(ctx, open.underTest)
 	}
 	for {
 		next, more := x.visits.Next(open.done())
@@ -471,7 +471,7 @@ func (x *experiment) follow(ctx context.Context, open sessions) error {
 			}
 			continue
 		}
-		if _, err := open[x.arm(next.Arm).Role].Repeat(ctx, next); err != nil {
+		if _, err := open.of(x.arm(next.Arm)).Repeat(ctx, next); err != nil {
 			return err
 		}
 	}

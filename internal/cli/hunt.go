@@ -114,7 +114,7 @@ func (x *experiment) ask(session *runner.Session, q search.Question) error {
 		return err
 	}
 	if before < len(x.run.Cells) {
-		session.Add(x.measurement.experiment().Cells[before:])
+		session.Add(x.measurement.experiment())
 	}
 	return nil
 }

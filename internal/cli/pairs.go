@@ -14,7 +14,7 @@ import (
 
 // addPairs goes on with an ablation that has come to its end and whose effects do not add up: the pairs of settings that are the likeliest
 // reason are measured together, beside the baseline and each of the two alone, in blocks of their own. It says whether there are any.
-func (x *experiment) addPairs(open sessions) (bool, error) {
+func (x *experiment) addPairs(open *sessions) (bool, error) {
 	e := x.run.Experiment
 	if x.kind != ablating || e.MostPairs == 0 || len(e.Pairs) > 0 {
 		return false, nil
@@ -46,10 +46,10 @@ func (x *experiment) addPairs(open sessions) (bool, error) {
 	if err := x.writer.Update(func(r *lab.Run) { r.Experiment, r.Arms, r.Cells = x.run.Experiment, x.run.Arms, x.run.Cells }); err != nil {
 		return false, err
 	}
-	cells := x.measurement.experiment().Cells[before:]
-	open[x.under()].Add(cells)
+	more := x.measurement.experiment()
+	open.underTest.Add(more)
 	x.visits = plan
-	x.clock.follow(plan, cells)
+	x.clock.follow(plan, more.Cells[before:])
 	x.tell(runner.Event{Doing: "effects do not add up; " + plural(len(suspects), "pair") + " of settings in further blocks", Begins: true})
 	return true, nil
 }

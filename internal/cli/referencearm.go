@@ -152,11 +152,15 @@ func (x *experiment) untouched(arm lab.Arm) bool {
 	return arm.Role == referenceArm && x.reference.target != x.target
 }
 
-// sessions are the open sessions of the sides, by role.
-type sessions map[string]*runner.Session
+// sessions are the open sessions of the sides.
+type sessions struct {
+	underTest *runner.Session
+	// reference is nil where the experiment has none.
+	reference *runner.Session
+}
 
 // open begins the sessions of all sides. Those that were opened before an error are in it, to be closed.
-func (s sessions) open(ctx context.Context, x *experiment, w *store.Writer, progress func(runner.Event)) error {
+func (s *sessions) open(ctx context.Context, x *experiment, w *store.Writer, progress func(runner.Event)) error {
 	var saver runner.Saver = w
 	for _, side := range x.sides() {
 		e := side.experiment()
@@ -168,31 +172,42 @@ func (s sessions) open(ctx context.Context, x *experiment, w *store.Writer, prog
 		if err != nil {
 			return err
 		}
-		s[side.targetRole()] = session
+		if side == x.reference {
+			s.reference = session
+		} else {
+			s.underTest = session
+		}
 	}
 	return nil
 }
 
+// of is the session that an arm is measured in.
+func (s *sessions) of(arm lab.Arm) *runner.Session {
+	if arm.Role == referenceArm {
+		return s.reference
+	}
+	return s.underTest
+}
+
+// each are those that are open.
+func (s *sessions) each() []*runner.Session {
+	return slices.DeleteFunc([]*runner.Session{s.underTest, s.reference}, func(o *runner.Session) bool { return o == nil })
+}
+
 // done are the repetitions of all sides.
-func (s sessions) done() []plan.Done {
+func (s *sessions) done() []plan.Done {
 	var all []plan.Done
-	for _, role := range []string{storageRole, clientRole, referenceArm} {
-		if session := s[role]; session != nil {
-			all = append(all, session.Done()...)
-		}
+	for _, session := range s.each() {
+		all = append(all, session.Done()...)
 	}
 	return all
 }
 
 // close ends all sessions, and joins how they went.
-func (s sessions) close() (runner.Outcome, error) {
+func (s *sessions) close() (runner.Outcome, error) {
 	var all runner.Outcome
 	var errs []error
-	for _, role := range []string{storageRole, clientRole, referenceArm} {
-		session := s[role]
-		if session == nil {
-			continue
-		}
+	for _, session := range s.each() {
 		o, err := session.Close()
 		errs = append(errs, err)
 		all.Measured, all.Failed, all.Stuck = all.Measured+o.Measured, all.Failed+o.Failed, all.Stuck || o.Stuck

@@ -178,8 +178,13 @@ func Done(cell lab.Cell, r lab.Repetition) plan.Done {
 	return d
 }
 
-// Add adds cells to those that can be repeated.
-func (s *Session) Add(cells []Cell) { s.Cells = append(slices.Clone(s.Cells), cells...) }
+// Add has the cells repeated, too, that were added to an experiment since it was opened, and to its mates.
+func (s *Session) Add(e Experiment) {
+	s.Cells = e.Cells
+	for i, m := range s.mates {
+		m.Add(e.Mates[i])
+	}
+}
 
 func (s *Session) rest(ctx context.Context) {
 	s.tell(Event{Doing: "pausing"})
