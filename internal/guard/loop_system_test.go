@@ -217,8 +217,24 @@ func (d *disk) mount(node string, options ...string) string {
 func (d *disk) addPartition(number, start, length int64) string {
 	d.t.Helper()
 	d.run("util-linux", "addpart", d.node, fmt.Sprint(number), fmt.Sprint(start*2048), fmt.Sprint(length*2048))
-	d.t.Cleanup(func() { d.run("util-linux", "delpart", d.node, fmt.Sprint(number)) })
+	d.t.Cleanup(func() { d.deletePartition(number) })
 	return fmt.Sprintf("%sp%d", d.node, number)
+}
+
+// deletePartition waits as long as the partition is in use: whoever makes a mount namespace meanwhile has a copy of each mount, and one that was unmounted here goes
+// on there until its last process has ended (mount_namespaces(7)). A partition that is left is one of whatever the loop device is given next.
+func (d *disk) deletePartition(number int64) {
+	d.t.Helper()
+	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		out, err := exec.Command("delpart", d.node, fmt.Sprint(number)).CombinedOutput()
+		if err == nil {
+			return
+		}
+		if !strings.Contains(string(out), "busy") || time.Since(begun) > time.Minute {
+			d.t.Errorf("delpart %s %d: %v\n%s", d.node, number, err, out)
+			return
+		}
+	}
 }
 
 // fingerprint of the image: what it holds and where, when it was written, how much of it is allocated. Holes are passed
