@@ -14,7 +14,7 @@ func FromRun(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Document, error
 	visits := plan.RecordVisits(run)
 	design, measured, warnings, err := Read(run, func(yield func(lab.Repetition) bool) {
 		for r := range repetitions {
-			visits.Add(r, failed(r))
+			visits.Add(r, r.Failed())
 			if !yield(r) {
 				return
 			}

@@ -40,7 +40,7 @@ func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured
 		for _, w := range r.Warnings {
 			warnings.add(w, suiteCell(c), c.Arm, true)
 		}
-		if failed(r) {
+		if r.Failed() {
 			continue
 		}
 		id := suiteCell(c)
@@ -148,9 +148,4 @@ func titleOf(c lab.Cell) string {
 
 func (d Design) cell(id string) Cell {
 	return d.Cells[slices.IndexFunc(d.Cells, func(c Cell) bool { return c.ID == id })]
-}
-
-// failed says that a repetition measured nothing that counts.
-func failed(r lab.Repetition) bool {
-	return len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
 }

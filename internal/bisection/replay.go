@@ -265,7 +265,7 @@ func (p *Progress) value(arm string, repetitions []lab.Repetition) (value float6
 		p.several = p.several || cells > 1
 		found := false
 		for _, r := range repetitions {
-			if r.Cell != c.ID || Failed(r) {
+			if r.Cell != c.ID || r.Failed() {
 				continue
 			}
 			for _, name := range p.metricsOf(c, r) {
@@ -305,11 +305,6 @@ func (p *Progress) metricsOf(c lab.Cell, r lab.Repetition) []string {
 		}
 	}
 	return p.deciding[id]
-}
-
-// Failed says that a repetition measured nothing that counts.
-func Failed(r lab.Repetition) bool {
-	return len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
 }
 
 // Warning is a reason to distrust the numbers; Repetitions of all N measured have it, or the whole run where they are 0.

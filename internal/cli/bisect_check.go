@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	gonum "gonum.org/v1/gonum/stat"
 
-	"headroom/internal/bisection"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
@@ -208,7 +207,7 @@ func (x *check) pass(repetitions []lab.Repetition) (log float64, whole bool) {
 	sum, n := 0.0, 0
 	for _, c := range x.run.Cells {
 		i := slices.IndexFunc(repetitions, func(r lab.Repetition) bool { return r.Cell == c.ID })
-		if i < 0 || bisection.Failed(repetitions[i]) {
+		if i < 0 || repetitions[i].Failed() {
 			return 0, false
 		}
 		values := repetitions[i].Values
@@ -235,7 +234,7 @@ func (x *check) logs(measured []lab.Repetition) (logs []float64, failed bool) {
 		}
 		logs = append(logs, log)
 	}
-	return logs, slices.ContainsFunc(measured, bisection.Failed)
+	return logs, slices.ContainsFunc(measured, lab.Repetition.Failed)
 }
 
 // side is what is known so far.

@@ -306,7 +306,7 @@ func (c *contest) setPlan() {
 func (c *contest) doneOf(arm string, r lab.Repetition) plan.Done {
 	d := plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number, Block: r.Block,
 		Position: r.Position, Confirms: r.Confirms}}
-	if failed(r) {
+	if r.Failed() {
 		return d
 	}
 	d.Values = map[string]float64{}
@@ -315,10 +315,6 @@ func (c *contest) doneOf(arm string, r lab.Repetition) plan.Done {
 		d.Values[name] = r.Values[name]
 	}
 	return d
-}
-
-func failed(r lab.Repetition) bool {
-	return len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
 }
 
 func cellOf(run lab.Run, cell string) lab.Cell {

@@ -420,7 +420,7 @@ func (s *ascent) report() error {
 			if err != nil {
 				return err
 			}
-			if !failed(r) {
+			if !r.Failed() {
 				measured = append(measured, ladder.Measured{Rung: i, Cell: r.Cell, Block: r.Block, Values: r.Values})
 			}
 		}

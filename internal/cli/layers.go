@@ -272,7 +272,7 @@ func (s *survey) report() error {
 			if err != nil {
 				return err
 			}
-			if !failed(r) {
+			if !r.Failed() {
 				measured = append(measured, layers.Measured{Layer: i, Cell: r.Cell, Block: r.Block, Values: r.Values})
 			}
 		}

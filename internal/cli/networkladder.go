@@ -501,7 +501,7 @@ func networkLadderOf(b *store.Bundle) (ladder.Document, error) {
 			return ladder.Document{}, err
 		}
 		id, everybody := strings.CutSuffix(rep.Cell, runner.CellOf("", runner.Everybody))
-		if !everybody || failed(rep) {
+		if !everybody || rep.Failed() {
 			continue
 		}
 		for _, direction := range visits[id].directions {

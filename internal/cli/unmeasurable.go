@@ -41,11 +41,11 @@ func unmeasurable(r lab.Repetition, err error) string {
 		}
 		return text
 	}
-	if err != nil || r.Cell == "" || !bisection.Failed(r) {
+	if err != nil || r.Cell == "" || !r.Failed() {
 		return ""
 	}
 	i := slices.IndexFunc(r.Warnings, func(w lab.Warning) bool {
-		return slices.Contains([]string{"command-failed", "no-result", "errors"}, w.Code)
+		return slices.Contains([]string{"command-failed", "no-result", "errors", "no-sum"}, w.Code)
 	})
 	if i < 0 {
 		return "its load has no result"

@@ -28,11 +28,12 @@ const (
 // How the loads of several targets that were started together kept together, in seconds: how far apart the first and the last of them
 // started and how far that may be wrong, when the first and the last was done after the first start, and how long all were running.
 const (
-	TogetherApart     = "together.apart"
-	TogetherUnsure    = "together.unsure"
-	TogetherFirstDone = "together.first_done"
-	TogetherLastDone  = "together.last_done"
-	TogetherSeconds   = "together.seconds"
+	togetherPrefix    = "together."
+	TogetherApart     = togetherPrefix + "apart"
+	TogetherUnsure    = togetherPrefix + "unsure"
+	TogetherFirstDone = togetherPrefix + "first_done"
+	TogetherLastDone  = togetherPrefix + "last_done"
+	TogetherSeconds   = togetherPrefix + "seconds"
 )
 
 // What an event did to the load that it came upon: the longest time without anything, the time until the rate was back, both in seconds, and by what
@@ -142,7 +143,7 @@ func Metric(name string) MetricInfo {
 		return MetricInfo{Unit: JoulesPerOp, Better: Lower}
 	case name == UpsetDip:
 		return MetricInfo{Unit: Share, Better: Lower}
-	case strings.HasPrefix(name, "together."), strings.HasPrefix(name, "event."):
+	case strings.HasPrefix(name, togetherPrefix), strings.HasPrefix(name, "event."):
 		return MetricInfo{Unit: Seconds, Better: Lower}
 	case strings.HasPrefix(name, "cpu."):
 		return MetricInfo{Unit: Share, Better: Lower}

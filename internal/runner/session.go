@@ -151,7 +151,7 @@ func (s *Session) keep(kept []lab.Repetition) error {
 	s.outcome.Repetitions = slices.Clone(kept)
 	s.outcome.Measured, s.jobs, s.servers, s.upsets = len(kept), len(kept), len(kept), len(kept)*len(s.Upsets)
 	for _, r := range kept {
-		if len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" }) {
+		if r.Failed() {
 			s.outcome.Failed++
 		}
 		if id, err := strconv.Atoi(r.Layout.ID); err == nil {

@@ -50,9 +50,9 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 			return Input{}, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID, r.Number, r.Cell)}
 		}
 		counts.add(place, r.Warnings)
-		visits.Add(r, failed(r))
+		visits.Add(r, r.Failed())
 		switch {
-		case failed(r):
+		case r.Failed():
 			failures++
 		case r.Block < 1:
 			blockless++
@@ -182,11 +182,6 @@ func (c *CellInput) lower(ceilings []ceiling.Ceiling) {
 			c.Ceilings[one.Metric] = Ceiling{Value: tightest.Value, Limiter: tightest.Limiter}
 		}
 	}
-}
-
-// failed says whether a repetition measured nothing that counts.
-func failed(r lab.Repetition) bool {
-	return len(r.Values) == 0 || slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
 }
 
 // warningCounts are the warnings of repetitions by cell and code, the first text of each.
