@@ -39,6 +39,8 @@ type factorRow struct {
 	Level    *string  `json:"level,omitempty"`
 	Possible []string `json:"possible,omitempty"`
 	Places   []string `json:"places,omitempty"`
+	// Lacks are the parts of it that the target does not have, or does not let be set.
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 func (p *program) factorsCommand() *cobra.Command {
@@ -164,7 +166,7 @@ func (p *program) readFactor(ctx context.Context, on, name string, places []stri
 	if err != nil {
 		return row, err
 	}
-	row.Factor, row.Target, row.Level, row.Possible, row.Places = name, t.Name(), &level, setting.Possible(), setting.Spots()
+	row.Factor, row.Target, row.Level, row.Possible, row.Places, row.Lacks = name, t.Name(), &level, setting.Possible(), setting.Spots(), setting.Lacks()
 	return row, nil
 }
 
@@ -186,8 +188,10 @@ func (p *program) printFactor(row factorRow) {
 		line("possible", row.Levels)
 	}
 	line("needs", row.Needs)
+	line("lacking", strings.Join(row.Lacks, ", "))
 	line("read from", strings.Join(row.Places, ", "))
 	if row.Level == nil {
+		line("lacking", strings.Join(row.Lacks, ", "))
 		line("read from", row.Verified)
 		for _, e := range row.Examples {
 			line("example", lab.ShellQuote([]string{e}))

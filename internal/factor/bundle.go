@@ -2,7 +2,9 @@ package factor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -58,19 +60,37 @@ func checkBundle(name, level string) error {
 	return fmt.Errorf("bundle:%s is one of %s, not %s", name, strings.Join(b.levels, ", "), quoted(level))
 }
 
-// bindBundle is a set of sysctls that are set together. One that the target does not have is an error: part of a set is another set.
+// bindBundle is a set of sysctls that are set together. Those that the target does not have, as an older kernel, or does not let be set, as a container, are left out,
+// and the setting says which: the rest is what can be had of the recommendation there.
 func bindBundle(ctx context.Context, w Where, name string) (Setting, error) {
 	b, err := findBundle(name)
 	if err != nil {
 		return Setting{}, &lab.Error{Kind: lab.Usage, What: err.Error()}
 	}
 	var s Setting
+	var had []bundled
+	var why error
 	for _, o := range b.sysctls {
-		s.spots = append(s.spots, Spot{Kind: inFile, Path: sysctlPath(o.name)})
+		path := sysctlPath(o.name)
+		err := settableFile(w.Target, path)
+		switch {
+		case ctx.Err() != nil:
+			return Setting{}, ctx.Err()
+		case err == nil:
+			had, s.spots = append(had, o), append(s.spots, Spot{Kind: inFile, Path: path})
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errReadOnly):
+			s.lacks, why = append(s.lacks, "sysctl:"+o.name), err
+		default:
+			return Setting{}, &lab.Error{What: "can't look at " + path, Target: elsewhere(w.Target), Err: err}
+		}
+	}
+	if len(had) == 0 {
+		return Setting{}, &lab.Error{What: "nothing of bundle:" + name + " can be set", Target: elsewhere(w.Target), Err: why,
+			Hints: []string{"a container or network namespace shows few of the kernel's settings: measure on the host itself"}}
 	}
 	at := func(i int) []string {
 		var values []string
-		for _, o := range b.sysctls {
+		for _, o := range had {
 			values = append(values, o.values[i])
 		}
 		return values

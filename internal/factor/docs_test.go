@@ -136,7 +136,7 @@ func moreAbout(scheme string) string {
 			}
 		}
 		return "esnet is what [ESnet](https://fasterdata.es.net/host-tuning/linux/test-measurement-host-tuning/) recommends for hosts that measure, by the speed of their adapter, as one of its authors\n" +
-			"[has coded it](https://github.com/bltierney/fasterdata-tuning). A target that lacks one of them, as a container does, is refused. Its `net.core.default_qdisc` is not among them: that holds for adapters\n" +
+			"[has coded it](https://github.com/bltierney/fasterdata-tuning). What a target does not have of them, as an older kernel, or does not let be set, as a container, is left out and named ([`bundle-incomplete`](warnings.md#bundle-incomplete)). Its `net.core.default_qdisc` is not among them: that holds for adapters\n" +
 			"that come up later; `qdisc:under-test=fq` is that of the one that is there.\n\n" + strings.Join(lines, "\n")
 	case "module":
 		return "A parameter that is read only when the module is loaded is refused; as `cmdline:MODULE.PARAMETER` it is a factor of the boot. headroom unloads no\nmodules."

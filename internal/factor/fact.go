@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/target"
 )
 
 // OfFact is the factor that sets what a fact of a machine tells: of sysctl.vm.swappiness sysctl:vm.swappiness. Kernel arguments are not among
@@ -105,13 +106,18 @@ func (s Setting) Settable(level string) error {
 		if spot.Kind != inFile {
 			continue
 		}
-		info, err := fs.Stat(s.target.FS(), strings.TrimPrefix(spot.Path, "/"))
-		if err != nil {
+		if err := settableFile(s.target, spot.Path); err != nil {
 			return err
-		}
-		if info.Mode()&0o222 == 0 {
-			return errReadOnly
 		}
 	}
 	return nil
+}
+
+// settableFile says why a file can't be written; nil where nothing speaks against it.
+func settableFile(t target.Target, path string) error {
+	info, err := fs.Stat(t.FS(), strings.TrimPrefix(path, "/"))
+	if err == nil && info.Mode()&0o222 == 0 {
+		err = errReadOnly
+	}
+	return err
 }

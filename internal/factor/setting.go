@@ -18,6 +18,8 @@ type Setting struct {
 	spots []Spot
 	// along are spots that the kernel changes along with these; those that can be read are put back after them.
 	along []Spot
+	// lacks are parts of the setting that the target does not have or does not let be set, by their own names as factors.
+	lacks []string
 	// values are what the spots are set to for a level; nil where each is set to the level itself.
 	values func(level string) ([]string, error)
 	// level is what the values of the spots amount to; nil where all must be alike.
@@ -33,6 +35,9 @@ type Setting struct {
 
 // Factor is the whole name, as typed.
 func (s Setting) Factor() string { return s.factor }
+
+// Lacks are parts of the setting that the target does not have, or does not let be set, and that are left out: "sysctl:net.core.rmem_max".
+func (s Setting) Lacks() []string { return slices.Clone(s.lacks) }
 
 // Possible are the levels that the target says it takes; nil where it does not tell.
 func (s Setting) Possible() []string { return slices.Clone(s.possible) }

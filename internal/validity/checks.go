@@ -818,10 +818,10 @@ func Checks() []Check {
 		{
 			Code:   "sum-of-targets",
 			Title:  "The numbers are of several targets together",
-			By:     "sweep",
+			By:     "run",
 			Taints: "nothing by itself",
-			When:   "a sweep has several --on, which carry out each load at the same moment",
-			Do:     "hold it against other runs of as many targets; what each of them did is in its own output, headroom show RUN --raw",
+			When:   "a sweep has several --on, which carry out each load at the same moment; or an experiment on a network is measured between several pairs",
+			Do:     "hold it against other runs of as many targets or pairs; what each of them did is in its own output, headroom show RUN --raw",
 			Source: "headroom's sums of several targets: the seconds in which all were running",
 		},
 		{
@@ -840,6 +840,15 @@ func Checks() []Check {
 			Taints: "nothing by itself",
 			When:   "headroom bisect facts leaves settings out that differ between the two machines, since the target has no such setting, can't write it, or does not take the value",
 			Do:     "if no culprit is found, compare these by other means: one of them may be it",
+			Source: "headroom's own",
+		},
+		{
+			Code:   "bundle-incomplete",
+			Title:  "A set of settings was made without some of them",
+			By:     "run",
+			Taints: "nothing by itself",
+			When:   "a bundle: factor has settings that the target does not have, as an older kernel, or that can only be read there, as in a container or network namespace",
+			Do:     "read the result as that of the rest; set what is missing on the host itself, or measure where the kernel has all of it",
 			Source: "headroom's own",
 		},
 		{

@@ -62,6 +62,12 @@ func NotSettable(settings []string) lab.Warning {
 		Text: "not searched, since the target does not let them be set: " + strings.Join(settings, "; ")}
 }
 
+// BundleIncomplete is the warning that a set of settings was made without some of them; of which, and where, what says: "bundle:esnet without
+// sysctl:net.core.rmem_max at the client".
+func BundleIncomplete(what string) lab.Warning {
+	return lab.Warning{Code: "bundle-incomplete", Taints: []string{}, Text: what + ", which can't be set there: the kernel does not have them, or has them to be read only; what was measured is the rest of the set"}
+}
+
 // PathUnused is the warning that a way to a server carried nothing, or that several ways are one; what says which.
 func PathUnused(what string) lab.Warning {
 	return lab.Warning{Code: "path-unused", Taints: everything(), Text: what + "; look at addresses, routes and links: the numbers are those of the ways that were used"}
