@@ -18,15 +18,16 @@ import (
 // fine are comparisons that are found and depend on no machine: the function, and why.
 func fine() map[string]string {
 	return map[string]string{
-		"internal/cli/commands_system_test.go TestSuitePgbench":                              "no transaction takes longer than all of them",
-		"internal/cli/netrdma_guest_test.go TestNetMeasuresRDMA":                             "two accounts of one run, and the order of its own parts",
-		"internal/cli/netrequests_system_test.go TestNetAddsUpAnswers":                       "no machine gets more answers than the link carries requests",
-		"internal/cli/netrequests_system_test.go TestNetTimesAnswersOverALinkOfAKnownDelay":  "no more answers than the link carries requests, and one at a time they take no longer than the test",
-		"internal/cli/netfactors_system_test.go TestAnAblationOfANetworkIsPutBackOnBothEnds": "no machine sends more than the window lets through",
-		"internal/cli/scriptedlive_test.go TestScriptedLiveBudget":                           "the clock of a bubble, by which loads are exact",
-		"internal/cli/scriptedlost_test.go TestScriptedLoadBySizeHangs":                      "the clock of a bubble, by which loads are exact",
-		"internal/cli/severaltargets_system_test.go TestSeveralTargetsAreMeasuredTogether":   "a rate and its own values by the second",
-		"internal/load/fio/fio_system_test.go TestArgvOnRealFio":                             "a limit of rate that fio keeps to, and two accounts of one run",
+		"internal/cli/ablationpairs_system_test.go TestAnAblationOverEightPairsAndTwoAddresses": "no machine sends more than its links let through",
+		"internal/cli/commands_system_test.go TestSuitePgbench":                                 "no transaction takes longer than all of them",
+		"internal/cli/netrdma_guest_test.go TestNetMeasuresRDMA":                                "two accounts of one run, and the order of its own parts",
+		"internal/cli/netrequests_system_test.go TestNetAddsUpAnswers":                          "no machine gets more answers than the link carries requests",
+		"internal/cli/netrequests_system_test.go TestNetTimesAnswersOverALinkOfAKnownDelay":     "no more answers than the link carries requests, and one at a time they take no longer than the test",
+		"internal/cli/netfactors_system_test.go TestAnAblationOfANetworkIsPutBackOnBothEnds":    "no machine sends more than the window lets through",
+		"internal/cli/scriptedlive_test.go TestScriptedLiveBudget":                              "the clock of a bubble, by which loads are exact",
+		"internal/cli/scriptedlost_test.go TestScriptedLoadBySizeHangs":                         "the clock of a bubble, by which loads are exact",
+		"internal/cli/severaltargets_system_test.go TestSeveralTargetsAreMeasuredTogether":      "a rate and its own values by the second",
+		"internal/load/fio/fio_system_test.go TestArgvOnRealFio":                                "a limit of rate that fio keeps to, and two accounts of one run",
 	}
 }
 

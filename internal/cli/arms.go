@@ -106,7 +106,7 @@ func (x *experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 				c.Params = factor.LoadParams(c.Params, a.Levels)
 			}
 			c.ID, c.Arm = c.ID+"@"+a.ID, a.ID
-			c.Environment, c.Placement = factor.LoadEnvironment(a.Levels), x.placement(a.Levels)
+			c.Environment, c.Placement = factor.LoadEnvironment(a.Levels), x.placement(0, a.Levels)
 			c.Repetitions = x.options.perVisit()
 			all = append(all, c)
 		}
@@ -125,9 +125,10 @@ func (x *experiment) addArm(arm lab.Arm, like string) {
 		if c.Command == nil {
 			c.Params = factor.LoadParams(c.Params, arm.Levels)
 		}
-		c.Environment, c.Placement = factor.LoadEnvironment(arm.Levels), x.placement(arm.Levels)
+		c.Environment, c.Placement = factor.LoadEnvironment(arm.Levels), x.placement(0, arm.Levels)
 		x.run.Cells = append(x.run.Cells, c)
 	}
+	x.shareCells()
 }
 
 // cellsAt are the cells of the suite with levels of the load, which are refused where no load generator takes them.

@@ -7,21 +7,27 @@ import (
 	"strings"
 
 	"headroom/internal/factor"
+	"headroom/internal/lab"
+	"headroom/internal/validity"
 )
 
 // changedMachine is one whose settings an experiment varies: the one under test, or an end of a network.
 type changedMachine struct {
-	// role is that of an end of a network; empty for the machine of a storage.
-	role  string
-	where factor.Where
-	// settings are its live factors, by name, and journal what was changed of them.
-	settings map[string]factor.Setting
+	// role is that of an end of a network, of which there may be several of a kind: client-2, a client. Both are empty for the machine of a storage.
+	role, kind string
+	// where its settings are found: once for each adapter under test.
+	where []factor.Where
+	// settings are its live factors, by name: one that is about the adapter under test is found on each of them.
+	settings map[string][]factor.Setting
 	journal  *factor.Journal
 }
 
+// foundLevel is a level as it was found somewhere.
+type foundLevel struct{ at, level string }
+
 // bind finds the live settings on the machines that they are of, and takes down their levels as they are found.
 func (x *experiment) bind(ctx context.Context) error {
-	if err := x.machines(ctx); err != nil {
+	if err := x.findMachines(ctx); err != nil {
 		return err
 	}
 	for i, v := range x.run.Experiment.Factors {
@@ -29,54 +35,98 @@ func (x *experiment) bind(ctx context.Context) error {
 		if c.Scheme.Class != factor.Live {
 			continue
 		}
-		var found []string
+		var found []foundLevel
 		for _, m := range x.changed {
-			if c.Role != "" && c.Role != m.role {
-				continue
-			}
-			s, err := factor.Bind(ctx, m.where, v.Factor)
+			settings, err := m.find(ctx, c)
 			if err != nil {
 				return err
 			}
-			level, err := s.Read(ctx)
-			if err != nil {
-				return err
+			for j, s := range settings {
+				level, err := s.Read(ctx)
+				if err != nil {
+					return err
+				}
+				at := m.role
+				if len(settings) > 1 {
+					at += " " + m.where[j].Adapter
+				}
+				found = append(found, foundLevel{at, level})
+				x.warnOfLacks(s, at)
 			}
-			m.settings[v.Factor] = s
-			found = append(found, m.role+" "+level)
+			if len(settings) > 0 {
+				m.settings[v.Factor] = settings
+			}
 		}
 		x.run.Experiment.Factors[i].Found = foundAt(found)
 	}
 	return nil
 }
 
+// warnOfLacks says once which parts of a setting a machine does not have.
+func (x *experiment) warnOfLacks(s factor.Setting, at string) {
+	if len(s.Lacks()) == 0 {
+		return
+	}
+	what := s.Factor() + " without " + strings.Join(s.Lacks(), ", ")
+	if at != "" {
+		what += " at the " + at
+	}
+	w := validity.BundleIncomplete(what)
+	if !slices.ContainsFunc(x.run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) { // a run that is resumed has said it
+		x.run.Warnings = append(x.run.Warnings, w)
+	}
+}
+
+// find the settings of a machine that a choice is about; none where it is about another.
+func (m *changedMachine) find(ctx context.Context, c factor.Choice) ([]factor.Setting, error) {
+	if c.Role != "" && c.Role != m.kind {
+		return nil, nil
+	}
+	places := m.where
+	if !strings.Contains(c.Factor(), factor.UnderTest) {
+		places = places[:1]
+	}
+	var settings []factor.Setting
+	for _, w := range places {
+		s, err := factor.Bind(ctx, w, c.Factor())
+		if err != nil {
+			return nil, err
+		}
+		settings = append(settings, s)
+	}
+	return settings, nil
+}
+
 // foundAt is a level as it was found, and where the ends of a network differ, that of each: "client 1500, server 9000".
-func foundAt(found []string) string {
-	var levels []string
+func foundAt(found []foundLevel) string {
+	var levels, each []string
 	for _, f := range found {
-		_, level, _ := strings.Cut(f, " ")
-		levels = append(levels, level)
+		levels, each = append(levels, f.level), append(each, f.at+" "+f.level)
 	}
 	if len(slices.Compact(slices.Clone(levels))) == 1 {
 		return levels[0]
 	}
-	return strings.Join(found, ", ")
+	return strings.Join(each, ", ")
 }
 
-// machines are those whose settings are varied.
-func (x *experiment) machines(ctx context.Context) error {
+// findMachines finds those whose settings are varied.
+func (x *experiment) findMachines(ctx context.Context) (err error) {
+	x.changed = []*changedMachine{{where: []factor.Where{{Target: x.target, Place: x.place()}}}}
+	if x.network != nil {
+		if x.changed, err = x.network.machines(ctx); err != nil {
+			return err
+		}
+	}
 	commands := map[string]factor.Commands{}
 	for name, c := range x.run.Experiment.Commands {
 		commands[name] = factor.Commands(c)
 	}
-	add := func(role string, w factor.Where) {
-		w.Commands = commands
-		x.changed = append(x.changed, &changedMachine{role: role, where: w, settings: map[string]factor.Setting{}})
+	for _, m := range x.changed {
+		m.settings = map[string][]factor.Setting{}
+		for i := range m.where {
+			m.where[i].Commands = commands
+		}
 	}
-	if x.network != nil {
-		return x.network.machines(ctx, add)
-	}
-	add("", factor.Where{Target: x.target, Place: x.place()})
 	return nil
 }
 
@@ -88,11 +138,13 @@ func (x *experiment) openJournals(ctx context.Context) error {
 			id += "-" + m.role
 		}
 		var err error
-		if m.journal, err = factor.Create(x.store.Changes(), id, m.where.Target); err != nil {
+		if m.journal, err = factor.Create(x.store.Changes(), id, m.where[0].Target); err != nil {
 			return errors.Join(err, x.putBack(ctx))
 		}
-		if err := m.journal.Keep(ctx, m.where.Named(factor.KeptAt(x.run.Experiment.Keep, m.role))); err != nil {
-			return errors.Join(err, x.putBack(ctx))
+		for _, w := range m.where {
+			if err := m.journal.Keep(ctx, w.Named(factor.KeptAt(x.run.Experiment.Keep, m.kind))); err != nil {
+				return errors.Join(err, x.putBack(ctx))
+			}
 		}
 		if x.AtStep != nil {
 			m.journal.AtStep(x.AtStep)
@@ -104,7 +156,7 @@ func (x *experiment) openJournals(ctx context.Context) error {
 // change makes a level effective on all machines that the factor is of.
 func (x *experiment) change(ctx context.Context, name, level string) error {
 	for _, m := range x.changed {
-		if s, ok := m.settings[name]; ok {
+		for _, s := range m.settings[name] {
 			if err := m.journal.Change(ctx, s, level); err != nil {
 				return err
 			}
@@ -136,7 +188,7 @@ func (x *experiment) holds(ctx context.Context) error {
 // possible are the levels that a factor can have, as far as the machine says whose it is.
 func (x *experiment) possible(name string) []string {
 	for _, m := range x.changed {
-		if s, ok := m.settings[name]; ok {
+		for _, s := range m.settings[name] {
 			return s.Possible()
 		}
 	}

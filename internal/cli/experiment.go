@@ -39,8 +39,8 @@ type experiment struct {
 	changed []*changedMachine
 	// network is where its tests run; nil for an experiment on storage.
 	network *network
-	// localities are where the adapters of its ends hang, by role; nil where nothing depends on it.
-	localities map[string]factor.Locality
+	// localities are where the adapters of each pair hang, of its client and its server; nil where nothing depends on it.
+	localities []map[string]factor.Locality
 	visits     *plan.Visits
 	// entered are the levels of the arm that was entered last; nil at first.
 	entered map[string]string
@@ -116,7 +116,7 @@ func (x *experiment) draw(ctx context.Context, args []string) error {
 		return err
 	}
 	if su != nil {
-		err = x.reachEnds(ctx)
+		err = x.reachEnds(ctx, *su)
 	} else if err = x.ofStorage(); err == nil {
 		err = x.reach(ctx, append([]string{x.options.on}, x.options.mates...), x.options.reference, x.options.referenceOn)
 	}
@@ -185,7 +185,7 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 	}
 	x.run.Order, x.run.Repetitions, x.run.Budget = "visits", 0, x.options.budget.Seconds()
 	if network != nil {
-		x.takeEnds()
+		x.drawPairs()
 	} else if err := x.ready(ctx); err != nil {
 		return err
 	}
@@ -367,10 +367,7 @@ func (x *experiment) preface() {
 		x.huntPreface()
 		return
 	}
-	x.say("", x.where())
-	for _, m := range x.mates {
-		x.say("at the same time: ", m.where())
-	}
+	x.sayWhere()
 	if x.reference != nil {
 		x.say("reference: ", x.reference.where())
 	}
@@ -395,6 +392,18 @@ func (x *experiment) preface() {
 			line += "; needs a " + v.Needs
 		}
 		x.say("  ", line)
+	}
+}
+
+// sayWhere says what is measured: one place, several at the same time, or the pairs of a network.
+func (x *experiment) sayWhere() {
+	if x.network != nil {
+		x.network.sayPairs(x.run.Suite)
+		return
+	}
+	x.say("", x.where())
+	for _, m := range x.mates {
+		x.say("at the same time: ", m.where())
 	}
 }
 
@@ -435,7 +444,7 @@ func (x *experiment) carryOut(ctx context.Context) error {
 	outcome, closing := open.close()
 	err = errors.Join(err, closing, x.putBack(ctx))
 	err = errors.Join(err, x.closeBuilds(ctx, err))
-	if err = errors.Join(err, x.endMates(ctx), x.endReference(ctx, err), x.end(ctx, w, outcome, err)); err != nil {
+	if err = errors.Join(err, x.endMates(ctx), x.endPairs(ctx, err), x.endReference(ctx, err), x.end(ctx, w, outcome, err)); err != nil {
 		if len(outcome.Repetitions) > 0 {
 			fmt.Fprintf(x.Stderr, "kept: %s; go on with: %s\n", plural(len(outcome.Repetitions), "repetition"),
 				resumeCommand(x.run, x.store.ShortID(x.run.ID)))
@@ -539,7 +548,9 @@ func (x *experiment) takeUp(ctx context.Context, args []string) error {
 		return err
 	}
 	if x.network != nil {
-		x.run.Targets = append(x.run.Targets, x.network.end(serverRole).recorded)
+		if err := x.goOnWithPairs(ctx, b); err != nil {
+			return err
+		}
 	} else {
 		if err := x.takeUpMates(ctx, b, x.measurement, storageRole); err != nil {
 			return err
@@ -577,13 +588,11 @@ func (x *experiment) release() {
 		}
 	}
 	x.releaseHost()
-	if x.network == nil {
-		targets = append(targets, x.target)
-	}
-	x.closeAtOnce(targets)
-	if x.network != nil {
+	if x.network != nil { // the targets are its own
 		x.network.close()
+		return
 	}
+	x.closeAtOnce(append(targets, x.target))
 }
 
 // read folds an experiment's file into the flags, which come first, and returns the suite and the place.

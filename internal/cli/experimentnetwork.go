@@ -16,10 +16,13 @@ import (
 	"headroom/internal/target"
 )
 
-// under is the role of the machine that loads run on.
+// An experiment on a network is measured between as many pairs of clients and servers as headroom net would: the first of them is the measurement, the others are
+// its mates, so that what is kept of a test is what all pairs carried together.
+
+// under is the role of the machine that loads run on, of several clients the first.
 func (x *experiment) under() string {
 	if x.network != nil {
-		return clientRole
+		return x.network.pairs[0].Client
 	}
 	return storageRole
 }
@@ -36,8 +39,6 @@ func (x *experiment) networkSuite(args []string) (*suite.Suite, error) {
 	switch {
 	case len(args) > 1:
 		return nil, usage("the suite "+su.Name+" measures a network, and no "+args[1], "name its ends with --on client=TARGET and --on server=TARGET")
-	case x.kind == bisecting:
-		return nil, usage("a search measures no network yet", "headroom ablate "+args[0]+" prices each setting")
 	case x.options.destroy != "" || x.options.sampled != "" || x.options.writes != "" || x.options.size != "":
 		return nil, usage("--destroy, --sampled, --max-writes and --size are for storage", "leave them out")
 	}
@@ -54,18 +55,18 @@ func (x *experiment) ofStorage() error {
 			return usage(c.Factor()+" is about an end of a network, and the suite measures none", "leave out "+c.Role+":")
 		}
 	}
-	if len(x.options.addresses) > 0 || x.options.port != 0 {
-		return usage("--address and --port are for a suite that measures a network", "headroom "+x.kind+" network --on server=ssh://db1 …")
+	if len(x.options.addresses) > 0 || x.options.port != 0 || x.options.networkPairs != 0 {
+		return usage("--address, --port and --net-pairs are for a suite that measures a network", "headroom "+x.kind+" network --on server=ssh://db1 …")
 	}
 	return nil
 }
 
-// reachEnds opens the client and the server, and makes the measurement between them.
-func (x *experiment) reachEnds(ctx context.Context) error {
+// reachEnds opens the clients and the servers, and makes the measurements between them.
+func (x *experiment) reachEnds(ctx context.Context, su suite.Suite) error {
 	if x.boots() {
 		return usage("a setting of the boot is varied for storage only", "measure before and after the boot with headroom net, and compare the runs")
 	}
-	o := netOptions{runOptions: x.options.runOptions(), addresses: x.options.addresses, port: x.options.port, pairs: 1}
+	o := netOptions{runOptions: x.options.runOptions(), addresses: x.options.addresses, port: x.options.port, pairs: x.options.networkPairs}
 	o.on = x.options.ends
 	if o.port == 0 {
 		o.port = iperf3.Port
@@ -75,8 +76,8 @@ func (x *experiment) reachEnds(ctx context.Context) error {
 	if err := n.name(); err != nil {
 		return err
 	}
-	if len(n.ends) > 2 {
-		return usage(fmt.Sprintf("%d ends are named, and an experiment measures between one client and one server", len(n.ends)), "more streams between them: --set parallel=8")
+	if err := n.needsOf(su); err != nil {
+		return err
 	}
 	if err := n.open(ctx); err != nil {
 		return err
@@ -84,46 +85,84 @@ func (x *experiment) reachEnds(ctx context.Context) error {
 	if err := n.pair(ctx); err != nil {
 		return err
 	}
+	if err := x.canAddUp(su); err != nil {
+		return err
+	}
 	if err := n.lookAtEnds(ctx); err != nil {
 		return err
 	}
-	x.measurement = n.part(0)
+	x.joinPairs()
 	return x.locate(ctx)
 }
 
-// locate finds out where the adapters of both ends hang, where something is varied that depends on it, and tries each placement there.
+// canAddUp refuses several pairs of what has no rates by the second, of which there is no sum.
+func (x *experiment) canAddUp(su suite.Suite) error {
+	i := slices.IndexFunc(su.Jobs, func(j suite.Job) bool { return j.Network != nil && j.Network.Engine == lab.EnginePerftest })
+	if i < 0 || len(x.network.pairs) == 1 {
+		return nil
+	}
+	return usage(fmt.Sprintf("%s measures RDMA, of which %s have no sum: perftest tells no rates by the second", su.Jobs[i].Name, plural(len(x.network.pairs), "pair")),
+		"take one client, one server and one address")
+}
+
+// joinPairs makes the measurements of all pairs.
+func (x *experiment) joinPairs() {
+	x.measurement = x.network.part(0)
+	for i := range x.network.pairs[1:] {
+		x.measurement.mates = append(x.measurement.mates, x.network.part(i+1))
+	}
+}
+
+// locate finds out where the adapters of both ends of each pair hang, where something is varied that depends on it, and tries each placement there.
 func (x *experiment) locate(ctx context.Context) error {
 	pins := slices.DeleteFunc(slices.Clone(x.choices), func(c factor.Choice) bool { return c.Scheme.Name != pinScheme })
 	if len(pins) == 0 {
 		return nil
 	}
-	x.localities = map[string]factor.Locality{}
-	for _, role := range []string{clientRole, serverRole} {
-		end := x.network.end(role)
-		ports, err := facts.FindPorts(ctx, end.target, x.network.pairs[0].Address, role == serverRole)
-		if err != nil {
-			return err
-		}
-		const online = "/sys/devices/system/node/online"
-		node := "/sys/class/net/" + ports.Meant + "/device/numa_node"
-		files, err := end.target.ReadFiles(ctx, online, node)
-		if err != nil {
-			return err
-		}
-		at := factor.Locality{Node: -1, Nodes: factor.ParseNodes(string(files[online].Data))}
-		if n, err := strconv.Atoi(strings.TrimSpace(string(files[node].Data))); err == nil {
-			at.Node = n
-		}
-		x.localities[role] = at
-		for _, c := range pins {
-			for _, level := range c.Levels {
-				if err := tryPlacement(ctx, end.target, c.Factor(), level, at); err != nil {
+	known := map[string]factor.Locality{} // of ends by their role and the address
+	for _, pair := range x.network.pairs {
+		ends := map[string]factor.Locality{}
+		for kind, role := range map[string]string{clientRole: pair.Client, serverRole: pair.Server} {
+			end := x.network.end(role)
+			at, ok := known[role+" "+pair.Address]
+			if !ok {
+				var err error
+				if at, err = localityOf(ctx, end.target, pair.Address, kind == serverRole); err != nil {
 					return err
 				}
+				known[role+" "+pair.Address] = at
+				for _, c := range pins {
+					for _, level := range c.Levels {
+						if err := tryPlacement(ctx, end.target, c.Factor(), level, at); err != nil {
+							return err
+						}
+					}
+				}
 			}
+			ends[kind] = at
 		}
+		x.localities = append(x.localities, ends)
 	}
 	return nil
+}
+
+// localityOf is where the adapter of an end hangs that leads to an address, or has it.
+func localityOf(ctx context.Context, t target.Target, address string, own bool) (factor.Locality, error) {
+	ports, err := facts.FindPorts(ctx, t, address, own)
+	if err != nil {
+		return factor.Locality{}, err
+	}
+	const online = "/sys/devices/system/node/online"
+	node := "/sys/class/net/" + ports.Meant + "/device/numa_node"
+	files, err := t.ReadFiles(ctx, online, node)
+	if err != nil {
+		return factor.Locality{}, err
+	}
+	at := factor.Locality{Node: -1, Nodes: factor.ParseNodes(string(files[online].Data))}
+	if n, err := strconv.Atoi(strings.TrimSpace(string(files[node].Data))); err == nil {
+		at.Node = n
+	}
+	return at, nil
 }
 
 const pinScheme = "pin"
@@ -143,12 +182,15 @@ func tryPlacement(ctx context.Context, t target.Target, name, level string, at f
 		Hints: []string{"taskset is in util-linux, numactl in the package of its name; lscpu shows the CPUs and nodes"}}
 }
 
-// placement is the commands that put the load generators of both ends where an arm's levels say; nil where they say nothing.
-func (x *experiment) placement(levels map[string]string) map[string][]string {
+// placement is the commands that put the load generators of both ends of a pair where an arm's levels say; nil where they say nothing.
+func (x *experiment) placement(pair int, levels map[string]string) map[string][]string {
+	if x.localities == nil {
+		return nil
+	}
 	placed := map[string][]string{}
-	for role, at := range x.localities {
+	for kind, at := range x.localities[pair] {
 		if argv, err := factor.Placement(levels, at); err == nil && len(argv) > 0 { // each was tried
-			placed[role] = argv
+			placed[kind] = argv
 		}
 	}
 	if len(placed) == 0 {
@@ -157,11 +199,35 @@ func (x *experiment) placement(levels map[string]string) map[string][]string {
 	return placed
 }
 
-// takeEnds gives the run the targets of the two ends.
-func (x *experiment) takeEnds() {
-	n := x.network
-	x.run.Network = n.pairs
-	x.run.Targets = []lab.RunTarget{n.end(clientRole).recorded, n.end(serverRole).recorded}
+// drawPairs gives the run the targets of all ends, and each further pair the loads of the first.
+func (x *experiment) drawPairs() {
+	x.run.Network, x.run.Targets = x.network.pairs, nil
+	for _, e := range x.network.ends {
+		x.run.Targets = append(x.run.Targets, e.recorded)
+	}
+	for i, m := range x.mates {
+		m.run = x.run
+		m.run.Targets, m.run.Warnings = []lab.RunTarget{x.network.end(x.network.pairs[i+1].Client).recorded}, nil
+	}
+	if n := len(x.network.pairs); n > 1 {
+		x.run.Warnings = append(x.run.Warnings, lab.Warning{Code: "sum-of-targets",
+			Text: fmt.Sprintf("each test was carried out by %d pairs at the same moment; its numbers are what they did together, in the seconds in which all were running", n)})
+	}
+	x.shareCells()
+}
+
+// shareCells gives the mates the cells of the run; a pair of a network has load generators of its own, where settings place them.
+func (x *experiment) shareCells() {
+	for i, m := range x.mates {
+		m.run.Cells = slices.Clone(x.run.Cells)
+		if x.network == nil {
+			continue
+		}
+		for j := range m.run.Cells {
+			c := &m.run.Cells[j]
+			c.Placement = x.placement(i+1, x.arm(c.Arm).Levels)
+		}
+	}
 }
 
 // reachEndsAgain opens the ends of a run that was interrupted.
@@ -171,24 +237,81 @@ func (x *experiment) reachEndsAgain(ctx context.Context, b *store.Bundle) error 
 	if err := n.again(b); err != nil {
 		return err
 	}
+	for _, c := range b.Run.Cells {
+		n.needs(c.Engine, c.Params)
+	}
 	if err := n.open(ctx); err != nil {
 		return err
 	}
-	x.measurement = n.part(0)
+	x.joinPairs()
 	return x.locate(ctx)
 }
 
-// machines are the ends of the network, the client first, each with the adapter that the tests take. Both may be one target: what the
-// journal of the first has changed there is in effect for the second already.
-func (n *network) machines(ctx context.Context, add func(role string, w factor.Where)) error {
-	address := n.pairs[0].Address
-	for _, role := range []string{clientRole, serverRole} {
-		end := n.end(role)
-		ports, err := facts.FindPorts(ctx, end.target, address, role == serverRole)
-		if err != nil {
+// goOnWithPairs takes up what the pairs of an interrupted run have measured, after the first of them was.
+func (x *experiment) goOnWithPairs(ctx context.Context, b *store.Bundle) error {
+	x.run.Targets = b.Run.Targets
+	for i, m := range x.mates {
+		part := x.run
+		part.Targets, part.Warnings = []lab.RunTarget{x.network.end(x.network.pairs[i+1].Client).recorded}, nil
+		if err := m.goOn(ctx, b, part); err != nil {
 			return err
 		}
-		add(role, factor.Where{Target: end.target, Adapter: ports.Meant})
+		x.takeWarnings(m)
+	}
+	x.shareCells()
+	return nil
+}
+
+// takeWarnings gives the run what was found on the client of a mate.
+func (x *experiment) takeWarnings(m *measurement) {
+	for _, w := range m.run.Warnings {
+		w.Text = m.client + ": " + w.Text
+		x.run.Warnings = append(x.run.Warnings, w)
+	}
+	m.run.Warnings = nil
+}
+
+// endPairs says what changed on the clients of mates, after a run that ended with runErr.
+func (x *experiment) endPairs(ctx context.Context, runErr error) error {
+	if x.network == nil || runErr != nil {
+		return nil
+	}
+	for _, m := range x.mates {
+		if err := m.compareAfterwards(ctx, x.writer); err != nil {
+			return err
+		}
+		x.takeWarnings(m)
 	}
 	return nil
+}
+
+// machines are the ends of the network, the clients first, each with the adapters that the tests take, those of several pairs once. A client and a server may be one
+// target: what the journal of the first has changed there is in effect for the second already.
+func (n *network) machines(ctx context.Context) ([]*changedMachine, error) {
+	var all []*changedMachine
+	for _, kind := range []string{clientRole, serverRole} {
+		known := map[target.Target]*changedMachine{}
+		looked := map[string]bool{} // at which ends, and where to
+		for _, pair := range n.pairs {
+			role := map[string]string{clientRole: pair.Client, serverRole: pair.Server}[kind]
+			if looked[role+" "+pair.Address] {
+				continue
+			}
+			looked[role+" "+pair.Address] = true
+			t := n.end(role).target
+			ports, err := facts.FindPorts(ctx, t, pair.Address, kind == serverRole)
+			if err != nil {
+				return nil, err
+			}
+			m := known[t]
+			if m == nil {
+				m = &changedMachine{role: role, kind: kind}
+				known[t], all = m, append(all, m)
+			}
+			if !slices.ContainsFunc(m.where, func(w factor.Where) bool { return w.Adapter == ports.Meant }) {
+				m.where = append(m.where, factor.Where{Target: t, Adapter: ports.Meant})
+			}
+		}
+	}
+	return all, nil
 }

@@ -27,21 +27,23 @@ type experimentOptions struct {
 	mates     []string
 	addresses []string
 	port      int
-	set       []string
-	size      string
-	label     string
-	seed      uint64
-	destroy   string
-	sampled   string
-	writes    string
-	blocks    int
-	repeat    int
-	budget    time.Duration
-	margin    string
-	alpha     string
-	share     string
-	limit     string
-	alone     bool
+	// networkPairs are how many pairs of clients and servers measure at the same time; 0 for as many as there are of either, or addresses.
+	networkPairs int
+	set          []string
+	size         string
+	label        string
+	seed         uint64
+	destroy      string
+	sampled      string
+	writes       string
+	blocks       int
+	repeat       int
+	budget       time.Duration
+	margin       string
+	alpha        string
+	share        string
+	limit        string
+	alone        bool
 	// noPriors takes all candidates of a search for equally likely at first.
 	noPriors bool
 	// unsearched is what differs and is left out of a search.
@@ -107,8 +109,6 @@ func (o *experimentOptions) flags(p *program, c *cobra.Command) {
 	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished")
 	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
 	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
-	f.StringArrayVar(&o.addresses, "address", nil, "of the server of a network, the one under test")
-	f.IntVar(&o.port, "port", 0, "that the server of a network listens on (default 5201)")
 	o.commonFlags(p, c)
 }
 
@@ -130,6 +130,9 @@ func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay as it is, like cmdline:numa; may be repeated")
 	f.StringArrayVar(&o.ends, "on", nil, "where to measure: local, ssh://user@host, qemu:FILE; of a network client=TARGET and server=TARGET (default local)")
+	f.StringArrayVar(&o.addresses, "address", nil, "of the server of a network, the one under test; once for each server, or several of one, which pairs take in turn")
+	f.IntVar(&o.port, "port", 0, "that the first server of a network listens on (default 5201); each further pair takes the next")
+	f.IntVar(&o.networkPairs, "net-pairs", 0, "how many pairs of a network measure at the same time (default: one for each client, server or address)")
 	f.StringVar(&o.reboot, "reboot", "", "the machine that may be started anew at every visit, like ssh://root@host; what runs there ends")
 	f.StringVar(&o.bootOn, "boot-on", "", "vary the boot of another machine than the one that loads run on: ssh://root@host, talos://NODE")
 	f.StringVar(&o.bootWay, "boot-way", "", "how a real machine is booted: "+strings.Join(bootloader.Ways(), ", ")+" (default: the first that is possible)")
@@ -156,7 +159,7 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	if o.bootLimit <= 0 {
 		return usage("--boot-limit "+o.bootLimit.String()+" is no length of time", "write something like 10m")
 	}
-	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "address", "port", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"},
+	settled, why := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on", "address", "port", "net-pairs", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat", "margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"},
 		"is settled when a run is resumed"
 	switch {
 	case o.show != "":
@@ -198,8 +201,11 @@ func (o *experimentOptions) fold(e suite.Experiment) {
 	if len(o.ends) == 0 {
 		o.ends = e.On
 	}
-	if len(o.addresses) == 0 && e.Address != "" {
-		o.addresses = []string{e.Address}
+	if len(o.addresses) == 0 {
+		o.addresses = e.Addresses
+	}
+	if o.networkPairs == 0 {
+		o.networkPairs = e.NetworkPairs
 	}
 	if o.blocks == 0 {
 		o.blocks = e.Blocks

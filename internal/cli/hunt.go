@@ -194,7 +194,7 @@ func (x *experiment) candidate(s bisection.Suspect) string {
 
 func (x *experiment) huntPreface() {
 	e := x.run.Experiment
-	x.say("", x.where())
+	x.sayWhere()
 	if x.host != nil {
 		x.say("  ", x.host.text())
 	}

@@ -150,8 +150,8 @@ func (x *experiment) companions() []*measurement {
 // beginMates keeps what mates are like before the first load, and has others see which run all companions belong to.
 func (x *experiment) beginMates(ctx context.Context, w *store.Writer) error {
 	for _, m := range x.companions() {
-		if t, ok := m.target.(target.Labelled); ok && m.target != x.target {
-			if err := t.Label(ctx, x.run.ID); err != nil {
+		if m.target != x.target || m.server != nil {
+			if err := m.label(ctx, x.run.ID); err != nil {
 				return err
 			}
 		}

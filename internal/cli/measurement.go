@@ -262,7 +262,7 @@ func (m *measurement) experiment() runner.Experiment {
 
 func (m *measurement) cellToRun(c lab.Cell) runner.Cell {
 	title := suiteCell(c).Title()
-	if m.role != "" {
+	if m.role != "" && len(m.mates) == 0 { // what several do at the same moment is shown as one
 		title += " on " + m.role
 	}
 	return runner.Cell{Cell: c, Title: title, Expected: expectedTime(c)}

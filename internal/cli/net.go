@@ -37,9 +37,6 @@ type netOptions struct {
 	pairs     int
 }
 
-// mostPairs are those that one command starts at the same time.
-const mostPairs = 256
-
 func (p *program) netCommand() *cobra.Command {
 	var o netOptions
 	c := &cobra.Command{
@@ -52,7 +49,8 @@ built-in suite requests; or RDMA, with perftest and the built-in suite rdma; or 
 --on client=TARGET and --on server=TARGET say where; either is this machine where it is not given, so that
 without any it is the way through this machine's own loopback. Given more than once, the first client
 measures with the first server and so on, all at the same time; beside the numbers of each pair stand
-those of all together. --pairs N makes N pairs of them, each with a port of its own.
+those of all together. --pairs N makes N pairs of them, each with a port of its own. Several --address of
+one server are taken in turn.
 
 A server listens on the address under test and nowhere else, for one test, and ends with it. Which
 address that is says --address; without it, it is the one by which the server was reached over ssh.
@@ -87,9 +85,9 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.on, "on", nil, "where: client=TARGET or server=TARGET, a target is "+p.kinds().forms()+" (default local)")
-	f.StringArrayVar(&o.addresses, "address", nil, "of the server, the one under test; once for each server")
+	f.StringArrayVar(&o.addresses, "address", nil, "of the server, the one under test; once for each server, or several of one, which pairs take in turn")
 	f.IntVar(&o.port, "port", served.Port, "that the first server listens on; each further pair takes the next")
-	f.IntVar(&o.pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client or server)")
+	f.IntVar(&o.pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client, server or address)")
 	f.StringVar(&o.label, "label", "", "text to find the run by")
 	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
@@ -212,8 +210,8 @@ func (n *network) name() error {
 			n.ends = append(n.ends, &networkEnd{role: as, name: name})
 		}
 	}
-	if len(n.options.addresses) > 1 && len(n.options.addresses) != len(n.of(serverRole)) {
-		return usage(fmt.Sprintf("%d addresses are named for %s", len(n.options.addresses), plural(len(n.of(serverRole)), "server")), "name one for each server, in the order of --on")
+	if servers := len(n.of(serverRole)); len(n.options.addresses) > 1 && servers > 1 && len(n.options.addresses) != servers {
+		return usage(fmt.Sprintf("%d addresses are named for %s", len(n.options.addresses), plural(servers, "server")), "name one for each server, in the order of --on")
 	}
 	return nil
 }
@@ -325,15 +323,15 @@ func (n *network) require(ctx context.Context, t target.Target) error {
 	return nil
 }
 
-// pair the clients with the servers, in turn, each pair with a port of its own.
+// pair the clients with the servers and their addresses, each in turn, each pair with a port of its own.
 func (n *network) pair(ctx context.Context) error {
 	clients, servers := n.of(clientRole), n.of(serverRole)
-	count := max(len(clients), len(servers))
+	count := max(len(clients), len(servers), len(n.options.addresses))
 	switch {
-	case n.options.pairs < 0 || n.options.pairs > mostPairs:
-		return usage(fmt.Sprintf("--pairs %d is not from 1 to %d", n.options.pairs, mostPairs))
+	case n.options.pairs < 0 || n.options.pairs > suite.MostPairs:
+		return usage(fmt.Sprintf("a number of pairs of %d is not from 1 to %d", n.options.pairs, suite.MostPairs))
 	case n.options.pairs > 0 && n.options.pairs < count:
-		return usage(fmt.Sprintf("--pairs %d leaves some of %s and %s without a partner", n.options.pairs, plural(len(clients), "client"), plural(len(servers), "server")))
+		return usage(fmt.Sprintf("%s leave some of %s and %s without a partner, or of their addresses", plural(n.options.pairs, "pair"), plural(len(clients), "client"), plural(len(servers), "server")))
 	case n.options.pairs > 0:
 		count = n.options.pairs
 	}
@@ -344,7 +342,7 @@ func (n *network) pair(ctx context.Context) error {
 		pair := lab.NetworkPair{Client: clients[i%len(clients)].role, Server: servers[i%len(servers)].role, Port: n.options.port + i}
 		pair.Assigned = n.assigned(n.end(pair.Server))
 		var err error
-		if pair.Address, err = n.address(ctx, i%len(servers), n.end(pair.Client), n.end(pair.Server)); err != nil {
+		if pair.Address, err = n.address(ctx, i, n.end(pair.Client), n.end(pair.Server)); err != nil {
 			return err
 		}
 		n.pairs = append(n.pairs, pair)
@@ -352,17 +350,11 @@ func (n *network) pair(ctx context.Context) error {
 	return nil
 }
 
-// address that a server is to listen on: what the command line says, the one that it was given, or the one by which it was reached.
-func (n *network) address(ctx context.Context, server int, from, to *networkEnd) (string, error) {
-	typed := ""
-	switch len(n.options.addresses) {
-	case 0:
-	case 1:
-		typed = n.options.addresses[0]
-	default:
-		typed = n.options.addresses[server]
-	}
-	if typed != "" {
+// address that the server of a pair is to listen on: what the command line says, the one that it was given, or the one by which it was reached. There are as many
+// on the command line as servers, or all are of the only one.
+func (n *network) address(ctx context.Context, pair int, from, to *networkEnd) (string, error) {
+	if all := n.options.addresses; len(all) > 0 {
+		typed := all[pair%len(all)]
 		if _, err := netip.ParseAddr(typed); err != nil {
 			return "", usage("--address "+typed+" is no address", "write one of the server's own, which ip address shows: 10.0.0.7")
 		}
@@ -490,7 +482,7 @@ func (n *network) part(i int) *measurement {
 		return !slices.ContainsFunc(n.pairs[:i], func(o lab.NetworkPair) bool { return o.Client == role || o.Server == role })
 	}
 	m := &measurement{program: n.program, options: n.options.runOptions, store: n.store, target: client.target, before: client.facts, client: client.role,
-		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port, Assigned: pair.Assigned}, role: server.role, before: server.facts}}
+		server: &serverEnd{Server: runner.Server{Target: server.target, Address: pair.Address, Port: pair.Port, Assigned: pair.Assigned, Role: server.role, ClientRole: client.role}, role: server.role, before: server.facts}}
 	m.watched, m.bystander = !first(pair.Client), i > 0
 	m.server.watched = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
 	if len(n.pairs) > 1 {
@@ -566,9 +558,8 @@ func (n *network) again(b *store.Bundle) error {
 	return nil
 }
 
-// preface says on standard error what is about to happen.
-func (n *network) preface() {
-	m := n.parts[0]
+// sayPairs names the pairs that measure with a suite, the first of many.
+func (n *network) sayPairs(suiteName string) {
 	where := func(e *networkEnd) string {
 		if e.name == here {
 			return "this machine"
@@ -580,8 +571,14 @@ func (n *network) preface() {
 			n.say("", fmt.Sprintf("and %d pairs more", len(n.pairs)-i))
 			break
 		}
-		n.say("", fmt.Sprintf("%s from %s to %s at %s, port %d", m.run.Suite, where(n.end(pair.Client)), where(n.end(pair.Server)), pair.Address, pair.Port))
+		n.say("", fmt.Sprintf("%s from %s to %s at %s, port %d", suiteName, where(n.end(pair.Client)), where(n.end(pair.Server)), pair.Address, pair.Port))
 	}
+}
+
+// preface says on standard error what is about to happen.
+func (n *network) preface() {
+	m := n.parts[0]
+	n.sayPairs(m.run.Suite)
 	loads := m.planned() - len(m.kept)
 	text := plural(len(m.run.Cells), "cell") + "; " + plural(loads, "test")
 	if len(n.pairs) > 1 {

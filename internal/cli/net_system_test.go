@@ -94,6 +94,16 @@ func (h twoHosts) must(argv ...string) {
 	}
 }
 
+// prints is what a command prints.
+func (h twoHosts) prints(argv ...string) string {
+	h.t.Helper()
+	out, err := exec.Command(argv[0], argv[1:]...).Output()
+	if err != nil {
+		h.t.Fatalf("%v: %v", argv, err)
+	}
+	return string(out)
+}
+
 // net is a command on the two hosts, with a suite that says what is measured.
 func (h twoHosts) net(jobs string, args ...string) *exec.Cmd {
 	h.t.Helper()
@@ -130,7 +140,9 @@ type netDocument struct {
 	ID      string
 	Network []lab.NetworkPair
 	Targets []struct{ Role, Target string }
-	Cells   []struct {
+	// Warnings of the run as a whole.
+	Warnings []lab.Warning
+	Cells    []struct {
 		Job, Role string
 		Levels    map[string]string
 		Metrics   map[string]netMetric

@@ -293,9 +293,52 @@ func TestDisciplinesAndBundlesArePutBack(t *testing.T) {
 	if out, err := h.experiment("sweep", args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "has the discipline tbf with options of somebody's") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	// A namespace has not all of a bundle, and part of it is another one.
-	if out, err := h.experiment("ablate", "--setting", "bundle:esnet=10g", "--alone").CombinedOutput(); err == nil || !strings.Contains(string(out), "/proc/sys/net/core/") {
+	h.nothingLeft()
+}
+
+// A namespace has not all of a bundle: the rest is set and put back, and what is missing is named.
+func TestABundleLeavesOutWhatTheKernelHasNot(t *testing.T) {
+	t.Parallel()
+	h := twoNamespaces(t)
+	sysctls := func() (all string) {
+		t.Helper()
+		for _, ns := range []string{h.client, h.server} {
+			out, err := exec.Command("ip", "netns", "exec", ns, "sh", "-c", "cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/tcp_wmem /proc/sys/net/ipv4/tcp_mtu_probing").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(out)
+		}
+		return all
+	}
+	before := sysctls()
+	killed := h.experiment("sweep", "--factor", "bundle:esnet=found,10g", "--blocks", "1", "--set", "bitrate=20m")
+	h.begun(killed, `(?m)^set bundle:esnet`)
+	h.stopped(killed, syscall.SIGKILL)
+	if now := sysctls(); !strings.Contains(now, "134217728") {
+		t.Errorf("nothing was set: %s", now)
+	}
+	if out, err := h.command("restore").CombinedOutput(); err != nil {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+	if now := sysctls(); now != before {
+		t.Errorf("before\n%s\nafter\n%s", before, now)
+	}
+	if out, err := h.command("sweep", "--resume", "last").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+	d := documentOf[netDocument](h, h.command("show", "last", "--json"))
+	var said []string
+	for _, w := range d.Warnings {
+		if w.Code == "bundle-incomplete" {
+			said = append(said, w.Text)
+		}
+	}
+	if len(said) != 2 || !strings.Contains(said[0], "bundle:esnet without sysctl:net.core.") || !strings.Contains(said[0], "at the client") || strings.Contains(said[0], "tcp_rmem") {
+		t.Errorf("%q", said)
+	}
+	if now := sysctls(); now != before {
+		t.Errorf("before\n%s\nafter\n%s", before, now)
 	}
 	h.nothingLeft()
 }

@@ -166,8 +166,8 @@ func ofStorage(g lab.StudyGroup) bool { return strings.HasPrefix(g.Over[0], "/")
 
 // pairUp makes the pairs of all groups of a network: the clients take turns.
 func (s *interferenceStudy) pairUp() error {
-	if s.options.pairs < 1 || s.options.pairs > mostPairs {
-		return usage(fmt.Sprintf("--pairs %d is not from 1 to %d", s.options.pairs, mostPairs))
+	if s.options.pairs < 1 || s.options.pairs > suite.MostPairs {
+		return usage(fmt.Sprintf("--pairs %d is not from 1 to %d", s.options.pairs, suite.MostPairs))
 	}
 	for _, g := range s.study.Groups {
 		if ofStorage(g) {
@@ -184,7 +184,7 @@ func (s *interferenceStudy) pairUp() error {
 			}
 		}
 	}
-	if n := len(s.pairs); n > mostPairs || s.options.port+n > 65536 {
+	if n := len(s.pairs); n > suite.MostPairs || s.options.port+n > 65536 {
 		return usage(fmt.Sprintf("%s are too many", plural(n, "pair")), "take fewer with --pairs, or fewer addresses")
 	}
 	return nil

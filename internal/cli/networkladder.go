@@ -17,6 +17,7 @@ import (
 	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/store"
+	"headroom/internal/suite"
 )
 
 // climbing is the kind of study that goes up from the loopback of a machine to all its ports, both ways.
@@ -201,7 +202,7 @@ func (l *networkLadder) addLoopbacks(ctx context.Context, each int) error {
 		}
 		l.loopbacks = append(l.loopbacks, loopback)
 	}
-	if between > mostPairs || l.options.port+len(l.pairs) > 65536 {
+	if between > suite.MostPairs || l.options.port+len(l.pairs) > 65536 {
 		return usage(fmt.Sprintf("%s are too many", plural(between, "pair")), "take fewer with --pairs, or fewer addresses")
 	}
 	return nil

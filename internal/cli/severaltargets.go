@@ -436,7 +436,7 @@ func (t *together) goOn(ctx context.Context, b *store.Bundle) error {
 		return err
 	}
 	err := t.visits(ctx, func(ctx context.Context, _ int, m *measurement) error {
-		if err := m.findAgain(ctx); err != nil || m.watched {
+		if err := m.findAgain(ctx); err != nil {
 			return err
 		}
 		return m.compareWithFirstPart(ctx)

@@ -26,6 +26,8 @@ type Server struct {
 	Port    int
 	// Assigned says that the address is what the target was given where it was made, and not what somebody has named: another one in its place has another.
 	Assigned bool
+	// Role is that of the server in its run, and ClientRole that of the other end.
+	Role, ClientRole string
 }
 
 // find looks for the address that the target has now.

@@ -54,7 +54,7 @@ func (j *joint) attempt(ctx context.Context, keep func() error) (kept bool, err 
 	if err != nil {
 		return false, err
 	}
-	if failed := errors.Join(errs...); failed != nil && (ctx.Err() != nil || j.lost(ctx)) {
+	if failed := joined(errs); failed != nil && (ctx.Err() != nil || j.lost(ctx)) {
 		return false, j.sessions[0].stoppedOr(ctx, failed)
 	}
 	for i, err := range errs {
@@ -64,6 +64,17 @@ func (j *joint) attempt(ctx context.Context, keep func() error) (kept bool, err 
 	}
 	j.heedUpsets(ctx)
 	return true, errors.Join(append(errs, keep())...)
+}
+
+// joined are several errors as one, what all say alike once.
+func joined(errs []error) error {
+	var all []error
+	for _, err := range errs {
+		if err != nil && !slices.ContainsFunc(all, func(o error) bool { return o.Error() == err.Error() }) {
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
 }
 
 // lost says whether a target is gone of which another is to be had.

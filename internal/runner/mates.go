@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 
 	"headroom/internal/lab"
@@ -54,27 +56,61 @@ func (s *Session) repeatTogether(ctx context.Context, next plan.Repetition) (lab
 	return rep, err
 }
 
+// warningsOfAll are those that are not said of the whole already. What several say alike, but for the figures in it, is said once, with the figures of the first and
+// who says it; where all do, it is about the whole.
+func warningsOfAll(j *joint, whole []lab.Warning) []lab.Warning {
+	var all []lab.Warning
+	var by [][]string // who says it
+	for i, m := range j.sessions {
+		for _, w := range j.attempts[i].rep.Warnings {
+			if says(whole, w) >= 0 {
+				continue
+			}
+			at := says(all, w)
+			if at < 0 {
+				at, all, by = len(all), append(all, w), append(by, nil)
+			}
+			if !slices.Contains(by[at], m.Role) {
+				by[at] = append(by[at], m.Role)
+			}
+		}
+	}
+	for i, roles := range by {
+		switch {
+		case len(roles) == len(j.sessions) || roles[0] == "":
+		case len(roles) == 1:
+			all[i].Text = roles[0] + ": " + all[i].Text
+		default:
+			all[i].Text = fmt.Sprintf("%s and %d more: %s", roles[0], len(roles)-1, all[i].Text)
+		}
+	}
+	return all
+}
+
+// figures are what warnings differ by that say the same.
+var figures = regexp.MustCompile(`[0-9][0-9.]*`)
+
+// says is where a warning is among some, whatever its figures are; below 0 where it is not.
+func says(warnings []lab.Warning, w lab.Warning) int {
+	text := figures.ReplaceAllString(w.Text, "")
+	return slices.IndexFunc(warnings, func(o lab.Warning) bool { return o.Code == w.Code && figures.ReplaceAllString(o.Text, "") == text })
+}
+
 // keepTogether saves what all of them did as one repetition.
 func (s *Session) keepTogether(next plan.Repetition, cell Cell, j *joint) (lab.Repetition, error) {
+	ofPorts := checkPorts(j.attempts)
 	rep := (&together{}).sum(next, &cell, j)
+	rep.Ports, rep.Warnings = portsOfAll(j.sessions, j.attempts), append(rep.Warnings, ofPorts...)
 	first := j.attempts[0]
 	rep.After, rep.Layout, rep.Did, rep.Command = first.rep.After, first.rep.Layout, first.rep.Did, first.rep.Command
 	var errs []error
 	for i, m := range j.sessions {
 		errs = append(errs, m.keepPrinted(j.attempts[i], m.Role))
 		rep.Raw = append(rep.Raw, j.attempts[i].rep.Raw...)
-		for _, w := range j.attempts[i].rep.Warnings {
-			if slices.ContainsFunc(rep.Warnings, func(o lab.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
-				continue
-			}
-			if m.Role != "" {
-				w.Text = m.Role + ": " + w.Text
-			}
-			rep.Warnings = append(rep.Warnings, w)
-		}
 	}
+	rep.Warnings = append(rep.Warnings, warningsOfAll(j, rep.Warnings)...)
 	errs = append(errs, s.saver.Repetition(rep), s.saver.Commit())
-	whole := &attempt{cell: cell, rep: rep, failed: slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.failed })}
+	whole := &attempt{cell: cell, rep: rep, failed: rep.Failed() || slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.failed })}
 	if err := s.saved(whole, errors.Join(errs...)); err != nil {
 		return lab.Repetition{}, err
 	}

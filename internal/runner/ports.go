@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -87,6 +88,39 @@ func checkPorts(attempts []*attempt) []lab.Warning {
 		}
 	}
 	return said
+}
+
+// portsOfAll is what went through the ports of all ends while tests went on at the same time: each port once, by the role of its machine.
+func portsOfAll(sessions []*Session, attempts []*attempt) []lab.PortTraffic {
+	var all []lab.PortTraffic
+	for i, a := range attempts {
+		for _, p := range a.rep.Ports {
+			if p.End == ServerEnd {
+				p.End = sessions[i].Server.Role
+			} else {
+				p.End = sessions[i].Server.ClientRole
+			}
+			known := slices.IndexFunc(all, func(o lab.PortTraffic) bool { return o.End == p.End && o.Port == p.Port })
+			switch {
+			case known < 0:
+				all = append(all, p)
+			case p.Meant && !all[known].Meant: // another pair takes it on purpose
+				all[known] = p
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b lab.PortTraffic) int {
+		return cmp.Or(cmp.Compare(a.End, b.End), -cmp.Compare(weight(a), weight(b)), cmp.Compare(a.Port, b.Port))
+	})
+	return all
+}
+
+// weight has ports that were meant stand before others.
+func weight(p lab.PortTraffic) int {
+	if p.Meant {
+		return 1
+	}
+	return 0
 }
 
 // through is all that is claimed of one port, with the counters around it.

@@ -214,7 +214,7 @@ func (t *together) save(next plan.Repetition, cell *Cell, j *joint) error {
 	ports := checkPorts(j.attempts)
 	if cell != nil {
 		sum := t.sum(next, cell, j)
-		sum.Warnings = append(sum.Warnings, ports...)
+		sum.Warnings, sum.Ports = append(sum.Warnings, ports...), portsOfAll(j.sessions, j.attempts)
 		sums = append(t.ofGroups(next, j), sum)
 	}
 	for i, s := range j.sessions {

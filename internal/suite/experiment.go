@@ -11,6 +11,9 @@ import (
 	"headroom/internal/yamlfile"
 )
 
+// MostPairs of clients and servers are measured at the same time.
+const MostPairs = 256
+
 // Experiment is a file that says what to vary, over which suite, and how long. A zero value leaves the choice to the command line or to
 // the command's default.
 type Experiment struct {
@@ -20,9 +23,11 @@ type Experiment struct {
 	Suite string
 	// Place under test.
 	Place string
-	// On is the target that it is on, or the ends of a network as after --on, and Address that of the network's server.
-	On      []string
-	Address string
+	// On is the target that it is on, or the ends of a network as after --on, and Addresses those of the network's server, or of each of its servers.
+	On        []string
+	Addresses []string
+	// NetworkPairs are how many pairs of a network measure at the same time.
+	NetworkPairs int
 	// Factors of a sweep as they stand after --factor, settings of an ablation as after --setting.
 	Factors []string
 	// Baseline level of a sweep.
@@ -77,7 +82,7 @@ func DecodeExperiment(name string, data []byte, check func(text string) (complai
 
 func (r *reporter) experiment(root *yaml.Node, check func(string) (string, string)) Experiment {
 	var e Experiment
-	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "address", "factors", "settings", "baseline", "reference", "reference_on", "keep",
+	entries := r.Mapping(root, "an experiment", []string{"version", "experiment", "suite", "place", "on", "address", "net_pairs", "factors", "settings", "baseline", "reference", "reference_on", "keep",
 		"set", "blocks", "repetitions", "budget", "share", "margin", "alpha", "limit", "commands"})
 	if !r.Version(root, entries, formatVersion) {
 		return e
@@ -92,13 +97,11 @@ func (r *reporter) experiment(root *yaml.Node, check func(string) (string, strin
 		case "place":
 			e.Place, _ = r.Scalar(en.Value, en.Key)
 		case "on":
-			if en.Value.Kind == yaml.SequenceNode {
-				e.On = r.words(en.Value, en.Key)
-			} else if on, ok := r.Scalar(en.Value, en.Key); ok {
-				e.On = []string{on}
-			}
+			e.On = r.oneOrSeveral(en.Value, en.Key)
 		case "address":
-			e.Address, _ = r.Scalar(en.Value, en.Key)
+			e.Addresses = r.oneOrSeveral(en.Value, en.Key)
+		case "net_pairs":
+			e.NetworkPairs = r.Count(en.Value, en.Key, 1, MostPairs)
 		case "factors":
 			factors, e.Factors = en.Value, r.factors(en.Value, check)
 		case "settings":
@@ -142,6 +145,17 @@ func (r *reporter) experiment(root *yaml.Node, check func(string) (string, strin
 		r.At(root, "add factors: [\"queue:scheduler=none,mq-deadline\"], or settings: of an ablation", "the experiment varies nothing")
 	}
 	return e
+}
+
+// oneOrSeveral reads a word, or a list of them.
+func (r *reporter) oneOrSeveral(n *yaml.Node, what string) []string {
+	if n.Kind == yaml.SequenceNode {
+		return r.words(n, what)
+	}
+	if word, ok := r.Scalar(n, what); ok {
+		return []string{word}
+	}
+	return nil
 }
 
 func (r *reporter) factors(n *yaml.Node, check func(string) (string, string)) []string {
