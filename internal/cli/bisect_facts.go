@@ -60,7 +60,7 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 		return nil, nil, err
 	}
 	choices := factor.FactsApart(lasting(a.Facts), lasting(b.Facts))
-	if o.reboot != "" || o.bootOn != "" || fleeting(o.on) {
+	if o.reboot != "" || o.bootOn != "" || slices.ContainsFunc(o.ends, fleeting) {
 		// Where the lines do not differ, or can't be taken apart, their arguments are among the rest.
 		if arguments, err := factor.ArgumentsApart(valueOf(a.Facts, "kernel.cmdline"), valueOf(b.Facts, "kernel.cmdline")); err == nil {
 			choices = append(choices, arguments...)
@@ -115,19 +115,25 @@ func valueOf(all []lab.Fact, key string) string {
 
 // leaveOut takes settings out of a search between machines that this target does not have, or does not let be written.
 func (x *experiment) leaveOut(ctx context.Context) error {
-	where := factor.Where{Target: x.target, Place: x.place()}
+	if err := x.findMachines(ctx); err != nil {
+		return err
+	}
 	var left []string
 	refuse := func(c factor.Choice) error {
 		if c.Scheme.Class != factor.Live {
 			return nil
 		}
-		s, err := factor.Bind(ctx, where, c.Factor())
-		if err != nil {
-			return err
-		}
-		for _, level := range c.Levels {
-			if err := s.Settable(level); err != nil {
+		for _, m := range x.changed {
+			settings, err := m.find(ctx, c)
+			if err != nil {
 				return err
+			}
+			for _, s := range settings {
+				for _, level := range c.Levels {
+					if err := s.Settable(level); err != nil {
+						return err
+					}
+				}
 			}
 		}
 		return nil
