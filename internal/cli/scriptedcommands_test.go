@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/compare"
 	"headroom/internal/lab"
 	"headroom/internal/target/scripted"
 )
@@ -275,5 +276,28 @@ func TestScriptedImportedRunIsTrusted(t *testing.T) {
 			t.Error("no load was started")
 		}
 		l.asFound("db1")
+	})
+}
+
+// What CrystalDiskMark printed elsewhere stands beside a run of its suite, load by load; that another tool made it is told.
+func TestScriptedCompareWithCrystalDiskMark(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.run("run", "cdm", "/srv", "--on", "scripted://db1", "--repeat", "3", "--label", "mine").ends(0)
+		file := filepath.Join("..", "ingest", "testdata", "crystaldiskmark", "8.0.4.txt")
+		l.run("import", file, "--label", "theirs").ends(0)
+		o := l.run("compare", "mine", "theirs", "--json")
+		d := document[compare.Document](o)
+		paired := map[string]bool{}
+		for _, c := range d.Cells {
+			paired[c.Job] = true
+			if c.NewJob != "" || c.Verdict != compare.Incomparable || !strings.Contains(c.Why, "engine fio -> diskspd") {
+				t.Errorf("%s with %s: %s, %s", c.Job, c.NewJob, c.Verdict, c.Why)
+			}
+		}
+		for _, job := range []string{"SEQ1M-Q8T1", "SEQ128K-Q32T1", "RND4K-Q32T16", "RND4K-Q1T1"} {
+			if !paired[job+"-read"] || !paired[job+"-write"] {
+				t.Errorf("%s is not held against anything: %v", job, paired)
+			}
+		}
 	})
 }

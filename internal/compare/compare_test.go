@@ -360,6 +360,43 @@ func TestMatching(t *testing.T) {
 	}
 }
 
+// Loads that do the same work are one load, whichever tool generated them and however they went to the storage; what differs is told.
+func TestMatchingByWork(t *testing.T) {
+	v := []float64{100, 101, 99}
+	other := func(job, params string) Cell {
+		c := cell(job, params, v...)
+		c.Engine = "diskspd"
+		return c
+	}
+	base := Run{Run: lab.Run{ID: "BASE"}, Name: "base", Cells: []Cell{
+		cell("RND4K-Q32T16-read", "rw=randread bs=4k iodepth=32 numjobs=16 direct=1 ioengine=libaio", v...),
+		cell("RND4K-Q32T1-read", "rw=randread bs=4k iodepth=32 direct=1 ioengine=libaio", v...),
+		cell("RND4K-Q1T1-read", "rw=randread bs=4k direct=1 ioengine=libaio", v...),
+		cell("mix", "rw=randrw bs=4k iodepth=8 rwmixread=70 direct=1", v...),
+		cell("even", "rw=randrw bs=4k iodepth=8 direct=1", v...),
+	}}
+	next := Run{Run: lab.Run{ID: "NEXT"}, Name: "next", Cells: []Cell{
+		other("4K Q1", "rw=randread bs=4096 iodepth=1 numjobs=1"),
+		other("RND4K-Q32T1-read", "rw=randread bs=4k iodepth=32 numjobs=1"),
+		other("RND4K-Q32T16-read", "rw=randread bs=4k iodepth=32 numjobs=16"),
+		other("5050", "rw=randrw bs=4k iodepth=8 rwmixread=50"),
+		other("7030", "rw=randrw bs=4k iodepth=8 rwmixread=70"),
+	}}
+	next.Source, next.Format = lab.Imported, "crystaldiskmark"
+	d := Compare(knowledge(t), base, []Run{next}, Options{})
+	var got []string
+	for _, c := range d.Cells {
+		got = append(got, fmt.Sprintf("%s = %s %s", c.Job, c.NewJob, c.Verdict))
+		if len(c.Reasons) != 1 || !strings.Contains(c.Reasons[0].Text, "engine fio -> diskspd") {
+			t.Errorf("%s: %+v", c.Job, c.Reasons)
+		}
+	}
+	want := []string{"RND4K-Q32T16-read =  incomparable", "RND4K-Q32T1-read =  incomparable", "RND4K-Q1T1-read = 4K Q1 incomparable", "mix = 7030 incomparable", "even = 5050 incomparable"}
+	if !slices.Equal(got, want) || len(d.Unmatched) > 0 {
+		t.Errorf("%q, want %q; %+v", got, want, d.Unmatched)
+	}
+}
+
 // A pair that has no number in common has nothing to compare, and is listed.
 func TestNoNumberInCommon(t *testing.T) {
 	base, next := run("BASE", reads, 100, 101), run("NEXT", reads, 100, 101)

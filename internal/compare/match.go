@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -30,12 +31,20 @@ func pairings() []pairing {
 		return strings.Join(append(parts, c.Role), "\x00")
 	}
 	join := func(parts ...string) string { return strings.Join(parts, "\x01") }
+	whole := func(first, second string) string { // nothing where the first part says nothing
+		if first == "" {
+			return ""
+		}
+		return join(first, second)
+	}
 	return []pairing{
 		{func(c Cell) string { return join(c.Job, key(c), levels(c)) }, nil},
 		{func(c Cell) string { return join(key(c), levels(c)) }, renamed},
 		{func(c Cell) string { return join(c.Job, key(c)) }, otherLevels},
 		{func(c Cell) string { return join(c.Job, c.Engine, levels(c)) }, nil},
 		{func(c Cell) string { return key(c) }, both(renamed, otherLevels)},
+		{func(c Cell) string { return whole(work(c), levels(c)) }, renamed},
+		{func(c Cell) string { return work(c) }, both(renamed, otherLevels)},
 		{func(c Cell) string { return join(c.Job, c.Engine) }, otherLevels},
 		{func(c Cell) string { return kind(c) }, both(renamed, otherLevels)},
 	}
@@ -48,6 +57,23 @@ func kind(c Cell) string {
 		return ""
 	}
 	return normal(p["rw"]) + "\x00" + normal(p["bs"])
+}
+
+// work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool generates it and however it goes to the storage.
+// Where nothing else is said that is one, of one process.
+func work(c Cell) string {
+	does := kind(c)
+	if does == "" {
+		return ""
+	}
+	parts, p := []string{does}, load(c)
+	for _, name := range []string{"iodepth", "numjobs"} {
+		parts = append(parts, normal(cmp.Or(p[name], "1")))
+	}
+	if strings.HasSuffix(normal(p["rw"]), "rw") { // reads and writes
+		parts = append(parts, normal(cmp.Or(p["rwmixread"], "50")))
+	}
+	return strings.Join(parts, "\x00")
 }
 
 func renamed(base, next Cell) string {

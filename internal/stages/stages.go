@@ -306,8 +306,13 @@ func (r *Row) kind() string {
 	return strings.Join([]string{r.Direction, reference.Parameter(r.Params, "rw"), reference.Plain(reference.Parameter(r.Params, "bs"))}, " ")
 }
 
-// group puts the rows of one load together: those that are alike in everything, and then those of one kind where it is clear which
-// belongs to which, because no stage has both and there is no third.
+// work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool generates it and however it goes to the storage.
+func (r *Row) work() string {
+	return strings.Join([]string{r.kind(), reference.Parameter(r.Params, "iodepth"), reference.Parameter(r.Params, "numjobs")}, " ")
+}
+
+// group puts the rows of one load together: those that are alike in everything, then those that do the same work, where no stage has two of them, and then those of one
+// kind where it is clear which belongs to which, because no stage has both and there is no third.
 func (d *Document) group() {
 	var groups [][]int
 	for i := range d.Rows {
@@ -322,6 +327,7 @@ func (d *Document) group() {
 		}
 		groups[at] = append(groups[at], i)
 	}
+	groups = d.joinWork(groups)
 	for d.join(&groups) {
 	}
 	rank := func(g []int) int { return slices.Index(lab.Directions(), d.Rows[g[0]].Direction) }
@@ -336,6 +342,49 @@ func (d *Document) group() {
 		}
 	}
 	d.Rows = append([]Row{}, sorted...)
+}
+
+// joinWork puts groups together that do the same work, unless a stage has rows of two of them.
+func (d *Document) joinWork(groups [][]int) [][]int {
+	var joined [][]int
+	done := map[string]bool{}
+	for _, g := range groups {
+		work := d.Rows[g[0]].work()
+		var same [][]int
+		for _, o := range groups {
+			if d.Rows[o[0]].work() == work {
+				same = append(same, o)
+			}
+		}
+		all := slices.Concat(same...)
+		stages := map[string]bool{}
+		for _, o := range same {
+			for _, stage := range d.stagesOf(o) {
+				if stages[stage] {
+					all = nil // it is not clear which of them belongs to which
+				}
+				stages[stage] = true
+			}
+		}
+		switch {
+		case all == nil:
+			joined = append(joined, g)
+		case !done[work]:
+			joined, done[work] = append(joined, all), true
+		}
+	}
+	return joined
+}
+
+// stagesOf are the stages that have rows of a group, each once.
+func (d *Document) stagesOf(group []int) []string {
+	var names []string
+	for _, i := range group {
+		if !slices.Contains(names, d.Rows[i].Stage) {
+			names = append(names, d.Rows[i].Stage)
+		}
+	}
+	return names
 }
 
 // join puts two groups of a kind together, where each is the only one that the other can be put to, and says whether it did.

@@ -97,6 +97,48 @@ func TestWhatGoesTogether(t *testing.T) {
 	}
 }
 
+// Loads of one kind, depth and number of jobs go together over all stages, whatever else differs, which is told; where a stage has two of them it is not clear which.
+func TestWhatDoesTheSameWorkGoesTogether(t *testing.T) {
+	with := func(params map[string]string, more ...string) map[string]string {
+		for i := 0; i < len(more); i += 2 {
+			params[more[i]] = more[i+1]
+		}
+		return params
+	}
+	run, reps := measured(1, map[string][]map[string]string{
+		"memory": {with(load("randread", "4k", "1"), "direct", "0"), with(load("randread", "4k", "32"), "direct", "0"), load("write", "1m", "1")},
+		"nfs":    {with(load("randread", "4k", "1"), "ioengine", "libaio"), with(load("randread", "4k", "32"), "ioengine", "libaio"), with(load("write", "1m", "1"), "size", "1g"), with(load("write", "1m", "1"), "size", "2g")},
+		"guest":  {with(load("randread", "4k", "1"), "ioengine", "io_uring"), with(load("randread", "4k", "32"), "ioengine", "io_uring")},
+	}, "memory", "nfs", "guest")
+	d, err := Make(run, sequence(reps, nil), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range d.Rows {
+		for _, e := range r.Efficiency {
+			words := r.Stage + ": " + r.Title + " of " + d.Rows[e.Row].Stage
+			for _, u := range e.Unlike {
+				words += ", " + u.Param
+			}
+			got = append(got, words)
+		}
+	}
+	want := []string{"nfs: randread 4k q1 of memory, direct, ioengine", "guest: randread 4k q1 of nfs, ioengine", "nfs: randread 4k q32 of memory, direct, ioengine", "guest: randread 4k q32 of nfs, ioengine"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	titles := map[string]int{}
+	for i, r := range d.Rows {
+		if r.Direction == "read" && (i == 0 || d.Rows[i-1].Group != r.Group) {
+			titles[r.Title]++
+		}
+	}
+	if titles["randread 4k q1"] != 1 || titles["randread 4k q32"] != 1 {
+		t.Errorf("headings: %v", titles)
+	}
+}
+
 // Samples second by second are looked at, and what the run was known to have goes along where it taints a number.
 func TestWarningsGoAlong(t *testing.T) {
 	run, reps := measured(2, map[string][]map[string]string{"a": {{"rw": "write", "bs": "1M"}}}, "a")
