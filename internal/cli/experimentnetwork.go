@@ -119,51 +119,73 @@ func (x *experiment) locate(ctx context.Context) error {
 	if len(pins) == 0 {
 		return nil
 	}
-	known := map[string]factor.Locality{} // of ends by their role and the address
+	known := map[string]map[string]factor.Locality{} // of pairs that differ in their port only
 	for _, pair := range x.network.pairs {
-		ends := map[string]factor.Locality{}
-		for kind, role := range map[string]string{clientRole: pair.Client, serverRole: pair.Server} {
-			end := x.network.end(role)
-			at, ok := known[role+" "+pair.Address]
-			if !ok {
-				var err error
-				if at, err = localityOf(ctx, end.target, pair.Address, kind == serverRole); err != nil {
-					return err
-				}
-				known[role+" "+pair.Address] = at
-				for _, c := range pins {
-					for _, level := range c.Levels {
-						if err := tryPlacement(ctx, end.target, c.Factor(), level, at); err != nil {
-							return err
-						}
-					}
-				}
+		key := pair.Client + " " + pair.Server + " " + pair.Address
+		if known[key] == nil {
+			ends, err := x.localitiesOf(ctx, pair, pins)
+			if err != nil {
+				return err
 			}
-			ends[kind] = at
+			known[key] = ends
 		}
-		x.localities = append(x.localities, ends)
+		x.localities = append(x.localities, known[key])
 	}
 	return nil
 }
 
-// localityOf is where the adapter of an end hangs that leads to an address, or has it.
-func localityOf(ctx context.Context, t target.Target, address string, own bool) (factor.Locality, error) {
-	ports, err := facts.FindPorts(ctx, t, address, own)
+// localitiesOf are where the adapters of a client and a server hang.
+func (x *experiment) localitiesOf(ctx context.Context, pair lab.NetworkPair, pins []factor.Choice) (map[string]factor.Locality, error) {
+	client, server := x.network.end(pair.Client).target, x.network.end(pair.Server).target
+	at, there, err := facts.FindPorts(ctx, client, server, pair.Address)
 	if err != nil {
-		return factor.Locality{}, err
+		return nil, err
 	}
+	ends := map[string]factor.Locality{}
+	for _, e := range []struct {
+		kind   string
+		target target.Target
+		ports  []string
+	}{{clientRole, client, at.Meant}, {serverRole, server, there.Meant}} {
+		if ends[e.kind], err = localityOf(ctx, e.target, e.ports); err != nil {
+			return nil, err
+		}
+		for _, c := range pins {
+			for _, level := range c.Levels {
+				if err := tryPlacement(ctx, e.target, c.Factor(), level, ends[e.kind]); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return ends, nil
+}
+
+// localityOf is where some adapters hang; nowhere where they hang on several nodes.
+func localityOf(ctx context.Context, t target.Target, adapters []string) (factor.Locality, error) {
 	const online = "/sys/devices/system/node/online"
-	node := "/sys/class/net/" + ports.Meant + "/device/numa_node"
-	files, err := t.ReadFiles(ctx, online, node)
+	paths := []string{online}
+	for _, name := range adapters {
+		paths = append(paths, numaNodeOf(name))
+	}
+	files, err := t.ReadFiles(ctx, paths...)
 	if err != nil {
 		return factor.Locality{}, err
 	}
 	at := factor.Locality{Node: -1, Nodes: factor.ParseNodes(string(files[online].Data))}
-	if n, err := strconv.Atoi(strings.TrimSpace(string(files[node].Data))); err == nil {
+	for i, name := range adapters {
+		n, err := strconv.Atoi(strings.TrimSpace(string(files[numaNodeOf(name)].Data)))
+		if err != nil || i > 0 && n != at.Node {
+			at.Node = -1
+			break
+		}
 		at.Node = n
 	}
 	return at, nil
 }
+
+// numaNodeOf is the file with the NUMA node of an adapter.
+func numaNodeOf(adapter string) string { return "/sys/class/net/" + adapter + "/device/numa_node" }
 
 const pinScheme = "pin"
 
@@ -289,29 +311,36 @@ func (x *experiment) endPairs(ctx context.Context, runErr error) error {
 // target: what the journal of the first has changed there is in effect for the second already.
 func (n *network) machines(ctx context.Context) ([]*changedMachine, error) {
 	var all []*changedMachine
-	for _, kind := range []string{clientRole, serverRole} {
-		known := map[target.Target]*changedMachine{}
-		looked := map[string]bool{} // at which ends, and where to
-		for _, pair := range n.pairs {
-			role := map[string]string{clientRole: pair.Client, serverRole: pair.Server}[kind]
-			if looked[role+" "+pair.Address] {
-				continue
-			}
-			looked[role+" "+pair.Address] = true
-			t := n.end(role).target
-			ports, err := facts.FindPorts(ctx, t, pair.Address, kind == serverRole)
-			if err != nil {
-				return nil, err
-			}
-			m := known[t]
-			if m == nil {
-				m = &changedMachine{role: role, kind: kind}
-				known[t], all = m, append(all, m)
-			}
-			if !slices.ContainsFunc(m.where, func(w factor.Where) bool { return w.Adapter == ports.Meant }) {
-				m.where = append(m.where, factor.Where{Target: t, Adapter: ports.Meant})
+	add := func(kind, role string, adapters []string) {
+		t := n.end(role).target
+		i := slices.IndexFunc(all, func(m *changedMachine) bool { return m.kind == kind && m.where[0].Target == t })
+		if i < 0 {
+			i, all = len(all), append(all, &changedMachine{role: role, kind: kind, where: []factor.Where{{Target: t}}})
+		}
+		m := all[i]
+		for _, adapter := range adapters {
+			switch {
+			case m.where[0].Adapter == "":
+				m.where[0].Adapter = adapter
+			case !slices.ContainsFunc(m.where, func(w factor.Where) bool { return w.Adapter == adapter }):
+				m.where = append(m.where, factor.Where{Target: t, Adapter: adapter})
 			}
 		}
 	}
+	looked := map[string]bool{}
+	for _, pair := range n.pairs {
+		key := pair.Client + " " + pair.Server + " " + pair.Address
+		if looked[key] {
+			continue
+		}
+		looked[key] = true
+		at, there, err := facts.FindPorts(ctx, n.end(pair.Client).target, n.end(pair.Server).target, pair.Address)
+		if err != nil {
+			return nil, err
+		}
+		add(clientRole, pair.Client, at.Meant)
+		add(serverRole, pair.Server, there.Meant)
+	}
+	slices.SortStableFunc(all, func(a, b *changedMachine) int { return strings.Compare(a.kind, b.kind) })
 	return all, nil
 }

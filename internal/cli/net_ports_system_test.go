@@ -15,7 +15,7 @@ import (
 )
 
 // portsChecked are the warnings that come of holding ports against claims.
-var portsChecked = []string{"another-way", "shared-port", "port-errors"}
+var portsChecked = []string{"another-way", "shared-port", "port-errors", "unused-hop"}
 
 // ported is a cell with those of its warnings, by code.
 func (h twoHosts) ported(cmd *exec.Cmd) (report.Summary, map[string]string) {
@@ -200,4 +200,39 @@ while True:
 	if text := said["port-errors"]; len(said) != 1 || !strings.Contains(text, fmt.Sprintf("headroom0 of the server received: dropped %d", dropped)) || dropped < 10 {
 		t.Errorf("%d dropped, %v", dropped, said)
 	}
+}
+
+// Flows that a route spreads over two next hops go where they are meant to; of one that is not used it is said which.
+func TestPortsOfSeveralNextHops(t *testing.T) {
+	t.Parallel()
+	h := newTwoHosts(t, 80)
+	h.second()
+	const service = "198.18.77.1"
+	h.must("ip", "-n", h.server, "address", "add", service+"/32", "dev", "lo")
+	h.must("ip", "-n", h.client, "route", "add", service+"/32", "nexthop", "via", serverAddress, "dev", "headroom0", "nexthop", "via", "198.18.9.2", "dev", "headroom1")
+	h.must("ip", "netns", "exec", h.client, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/fib_multipath_hash_policy")
+	many := func() (report.Summary, map[string]string) {
+		cmd := h.net("  - {name: send, iperf3: {time: 2s, bitrate: 1m, parallel: 32}}\n", "--json")
+		cmd.Args[slices.Index(cmd.Args, serverAddress)] = service
+		return h.ported(cmd)
+	}
+	d, said := many()
+	if len(said) > 0 {
+		t.Errorf("%v", said)
+	}
+	for _, end := range []string{"client", "server"} {
+		for _, port := range []string{"headroom0", "headroom1"} {
+			if p := through(t, d.Cells[0], end, port); !p.Meant || max(p.Sent.Bytes, p.Received.Bytes) < 1<<16 {
+				t.Errorf("%s: %+v", end, p)
+			}
+		}
+	}
+	// By addresses alone all flows of two hosts are one.
+	h.must("ip", "netns", "exec", h.client, "sh", "-c", "echo 0 >/proc/sys/net/ipv4/fib_multipath_hash_policy")
+	_, said = many()
+	t.Log(strings.TrimSpace(said["unused-hop"]))
+	if text := said["unused-hop"]; len(said) != 1 || !strings.Contains(text, "of 32 flows headroom0 sent ") || !strings.Contains(text, "at the client") || !strings.Contains(text, "(0%)") {
+		t.Errorf("%v", said)
+	}
+	h.nothingLeft()
 }

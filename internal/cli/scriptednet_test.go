@@ -254,6 +254,63 @@ func TestScriptedNetTakesAnotherWay(t *testing.T) {
 	})
 }
 
+// What a route spreads over several next hops goes the way that it is meant to; a hop that carries nothing of many flows is told, and of a few it is not.
+func TestScriptedNetOverSeveralNextHops(t *testing.T) {
+	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
+		l.wired(2, "client", "server")
+		suite := l.file("send.yaml", sendSuite)
+		client := l.machine("client")
+		client.NextHops = map[string][]scripted.NextHop{"198.18.0.2": {{Gateway: "198.18.1.2", Port: "eth1"}, {Gateway: "198.18.2.2", Port: "eth2"}}}
+		second := "eth2"
+		client.Stream = func(load *scripted.Load) scripted.Stream {
+			s := scripted.Wire(load)
+			s.Rate = gigabyte / 8
+			if s.Over, s.At = "eth1", "eth1"; strings.HasSuffix(load.Params["port"], "2") || strings.HasSuffix(load.Params["port"], "4") {
+				s.Over, s.At = second, second
+			}
+			return s
+		}
+		for _, c := range []struct {
+			second, parallel string
+			want             []string
+		}{{"eth2", "2", nil}, {"eth1", "2", []string{"unused-hop"}}, {"eth1", "1", nil}} {
+			second = c.second
+			l.run(l.ends("net", suite, "--pairs", "4", "--set", "parallel="+c.parallel)...).ends(0)
+			var got []string
+			for _, code := range codes(l.saved("last")) {
+				if slices.Contains([]string{"another-way", "shared-port", "unused-hop"}, code) && !slices.Contains(got, code) {
+					got = append(got, code)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%+v: %v", c, got)
+			}
+		}
+		meant := map[string]bool{}
+		for _, r := range l.repetitions("last") {
+			for _, p := range r.Ports {
+				if p.Meant {
+					meant[p.End+" "+p.Port] = true
+				}
+			}
+		}
+		if want := map[string]bool{"client eth1": true, "client eth2": true, "server eth1": true, "server eth2": true}; fmt.Sprint(meant) != fmt.Sprint(want) {
+			t.Errorf("%v", meant)
+		}
+		// What is set on the adapter under test is set on both.
+		l.run(l.ends("sweep", suite, "--factor", "nic:under-test/mtu=1500,9000", "--blocks", "2", "--dry-run")...).ends(0)
+		client.Stream = func(load *scripted.Load) scripted.Stream {
+			s := scripted.Wire(load)
+			s.Over = "eth0"
+			return s
+		}
+		l.run(l.ends("net", suite)...).ends(0)
+		if got := codes(l.saved("last")); !slices.Contains(got, "another-way") {
+			t.Errorf("another way: %v", got)
+		}
+	})
+}
+
 func TestScriptedNetRefusals(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		storage := l.file("storage.yaml", scriptedSuite)

@@ -29,9 +29,9 @@ type Gauges struct {
 	quotas []string
 	// mount is a point of NFS whose traffic is counted; empty for none.
 	mount string
-	// ports says that those of the machine are counted, meant is the one that a network's tests should take, and pauseless says that it counts no pause frames.
+	// ports says that those of the machine are counted, meant are those that a network's tests should take, and pauseless says that they count no pause frames.
 	ports     bool
-	meant     string
+	meant     []string
 	pauseless bool
 }
 

@@ -17,48 +17,120 @@ import (
 
 // Ports are those of one end of a network's tests.
 type Ports struct {
-	// Meant is the port that the tests should take, and Address the address of it or the one that it leads to; empty where that can't be told.
-	Meant, Address string
+	// Meant are the ports that the tests should take: one, or of a route with several next hops one for each; none where that can't be told. Address is the address of
+	// them or the one that they lead to.
+	Meant   []string
+	Address string
 	// Over are ports by those that lie on them, directly or not.
 	Over map[string][]string
 	// Network names the machine's network: two ends with the same share all ports and counters. Containers have their own.
 	Network string
 }
 
-// FindPorts looks for the port that tests between this end and an address of the other should take: where the address is this end's own, the port that has it;
-// else the one whose subnet it lies in, and where there is none or several, the one that the routes name. What a target does not tell is empty.
-func FindPorts(ctx context.Context, t target.Target, address string, own bool) (Ports, error) {
-	p := Ports{Address: address, Over: map[string][]string{}}
+// FindPorts looks for the ports that tests between a client and an address of a server should take. At the client it is the port in whose subnet the address lies, and
+// where there is none or several, the one that the routes name; at the server the port that has the address. Where the client's route has several next hops (ECMP), it is
+// the ports of all of them, and at the server those that have the addresses of these hops. What a target does not tell is empty.
+func FindPorts(ctx context.Context, client, server target.Target, address string) (at, there Ports, err error) {
 	of, err := netip.ParseAddr(address)
 	if err != nil {
-		return p, nil // a name, which no port has
+		return Ports{Address: address}, Ports{Address: address}, nil // a name, which no port has
 	}
+	at, links, err := portsOf(ctx, client, of)
+	if err != nil {
+		return at, there, err
+	}
+	there, others, err := portsOf(ctx, server, of)
+	if err != nil {
+		return at, there, err
+	}
+	hops, err := hopsTo(ctx, client, address)
+	if err != nil {
+		return at, there, err
+	}
+	if len(hops) > 1 {
+		at.Meant, there.Meant = overHops(links, others, hops)
+		return at, there, nil
+	}
+	meant := near(links, of, false)
+	if len(meant) != 1 {
+		routed, err := portTo(ctx, client, address)
+		if err != nil {
+			return at, there, err
+		}
+		if len(meant) == 0 || slices.Contains(meant, routed) {
+			meant = []string{routed}
+		}
+	}
+	at.Meant, there.Meant = only(meant, of), only(near(others, of, true), of)
+	return at, there, nil
+}
+
+// portsOf is what is known of the ports of an end, and their links; no links where the target does not tell.
+func portsOf(ctx context.Context, t target.Target, of netip.Addr) (Ports, map[string]link, error) {
+	p := Ports{Address: of.String(), Over: map[string][]string{}}
 	said, err := t.Run(ctx, addressCommand()...)
 	if err != nil || said.ExitCode != 0 {
-		return p, ctx.Err() // without ip nothing is known
+		return p, nil, ctx.Err() // without ip nothing is known
 	}
 	links, err := parseAddresses(Printed{Stdout: string(said.Stdout)})
 	if err != nil {
-		return p, nil
-	}
-	if p.Network, err = networkOf(ctx, t); err != nil {
-		return p, err
+		return p, nil, nil
 	}
 	p.Over = portsOver(t)
-	near := near(links, of, own)
-	if !own && len(near) != 1 {
-		routed, err := portTo(ctx, t, address)
+	p.Network, err = networkOf(ctx, t)
+	return p, links, err
+}
+
+// only is a port where it is known which; an address that is kept on the loopback says nothing of its way there.
+func only(ports []string, of netip.Addr) []string {
+	if len(ports) == 1 && ports[0] != "" && (ports[0] != loopbackPort || of.IsLoopback()) {
+		return ports
+	}
+	return nil
+}
+
+// overHops are the client's ports to several next hops, and the server's ports that have their addresses; none of the server's where a hop is another machine's.
+func overHops(links, others map[string]link, hops []hop) (at, there []string) {
+	for _, h := range hops {
+		if _, known := links[h.Dev]; known && !slices.Contains(at, h.Dev) {
+			at = append(at, h.Dev)
+		}
+		gateway, err := netip.ParseAddr(h.Gateway)
 		if err != nil {
-			return p, err
+			continue
 		}
-		if len(near) == 0 || slices.Contains(near, routed) {
-			near = []string{routed}
+		for _, port := range near(others, gateway, true) {
+			if !slices.Contains(there, port) {
+				there = append(there, port)
+			}
 		}
 	}
-	if len(near) == 1 && (near[0] != loopbackPort || of.IsLoopback()) { // an address that is kept on the loopback says nothing of its way there
-		p.Meant = near[0]
+	if len(there) < len(at) {
+		there = nil
 	}
-	return p, nil
+	return at, there
+}
+
+// hop is one of the next hops of a route.
+type hop struct{ Gateway, Dev string }
+
+// hopsTo are the next hops of the route to an address, where it has several.
+//
+//	[{"dst":"192.0.2.7","flags":[],"nexthops":[{"gateway":"10.1.0.2","dev":"a0","weight":1,"flags":[]},{"gateway":"10.2.0.2","dev":"a1","weight":1,"flags":[]}]}]
+//	[{"dst":"10.1.0.0/24","dev":"a0","protocol":"kernel","scope":"link","prefsrc":"10.1.0.1","flags":[]}]
+//	[{"type":"local","dst":"10.1.0.1","dev":"a0","protocol":"kernel","scope":"host","prefsrc":"10.1.0.1","flags":[]}]
+func hopsTo(ctx context.Context, t target.Target, address string) ([]hop, error) {
+	out, err := t.Run(ctx, "ip", "-json", "route", "get", "fibmatch", address)
+	if err != nil || out.ExitCode != 0 {
+		return nil, ctx.Err() // an ip that does not know fibmatch, as BusyBox's
+	}
+	var list []struct {
+		Hops []hop `json:"nexthops"`
+	}
+	if json.Unmarshal(out.Stdout, &list) != nil || len(list) == 0 {
+		return nil, nil
+	}
+	return list[0].Hops, nil
 }
 
 // loopbackPort never leaves the machine.
@@ -149,13 +221,12 @@ func portsOver(t target.Target) map[string][]string {
 
 const netDevPath = "/proc/net/dev"
 
-// CountPorts adds the counters of all ports, and what is known of one of them in more detail.
-func (g *Gauges) CountPorts(meant string) {
-	g.ports = true
+// CountPorts adds the counters of all ports, and what is known of some of them in more detail.
+func (g *Gauges) CountPorts(meant []string) {
+	g.ports, g.meant = true, meant
 	g.all = append(g.all, netDevPath)
-	if meant != "" {
-		g.meant = meant
-		g.all = append(g.all, g.mtuOf(meant))
+	for _, port := range meant {
+		g.all = append(g.all, g.mtuOf(port))
 	}
 }
 
@@ -167,16 +238,23 @@ func (g *Gauges) readPorts(ctx context.Context, files map[string]target.File, c 
 		return nil
 	}
 	c.Ports = parseNetDev(files[netDevPath].Data)
-	if g.meant == "" {
-		return nil
+	for _, port := range g.meant {
+		if n, ok := numberIn(files[g.mtuOf(port)]); ok && (c.MTU == 0 || int(n) < c.MTU) {
+			c.MTU = int(n)
+		}
+		if err := g.readPauses(ctx, port, c); err != nil {
+			return err
+		}
 	}
-	if n, ok := numberIn(files[g.mtuOf(g.meant)]); ok {
-		c.MTU = int(n)
-	}
+	return nil
+}
+
+// readPauses asks for the pause frames of a port.
+func (g *Gauges) readPauses(ctx context.Context, port string, c *validity.Counters) error {
 	if g.pauseless {
 		return nil
 	}
-	out, err := g.target.Run(ctx, "ethtool", "--include-statistics", "--show-pause", g.meant)
+	out, err := g.target.Run(ctx, "ethtool", "--include-statistics", "--show-pause", port)
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
@@ -184,9 +262,9 @@ func (g *Gauges) readPorts(ctx context.Context, files map[string]target.File, c 
 	if g.pauseless = err != nil || !ok; g.pauseless {
 		return nil // the driver does not count them, or ethtool is older than 5.10, and asking again would say the same
 	}
-	p := c.Ports[g.meant]
+	p := c.Ports[port]
 	p.Received.Paused, p.Sent.Paused = received, sent
-	c.Ports[g.meant] = p
+	c.Ports[port] = p
 	return nil
 }
 

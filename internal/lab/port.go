@@ -5,7 +5,7 @@ type PortTraffic struct {
 	// End is the role of the machine, "client" or "server".
 	End  string `json:"end"`
 	Port string `json:"port"`
-	// Meant says that the address under test, or the way to it, is this port's.
+	// Meant says that the address under test, or the way to it, is this port's, or one of the ways of a route with several next hops.
 	Meant    bool     `json:"meant,omitempty"`
 	Received PortFlow `json:"received"`
 	Sent     PortFlow `json:"sent"`
@@ -19,6 +19,11 @@ type PortFlow struct {
 	Dropped int64 `json:"dropped,omitempty"`
 	// Paused are pause frames, where the driver counts them.
 	Paused int64 `json:"paused,omitempty"`
+}
+
+// Plus is what was counted in two places.
+func (f PortFlow) Plus(o PortFlow) PortFlow {
+	return PortFlow{Bytes: f.Bytes + o.Bytes, Packets: f.Packets + o.Packets, Errors: f.Errors + o.Errors, Dropped: f.Dropped + o.Dropped, Paused: f.Paused + o.Paused}
 }
 
 // Less is what was counted since an earlier reading.

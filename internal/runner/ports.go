@@ -14,10 +14,7 @@ import (
 // findPorts looks at the ports that a network's tests should take, once for each boot, and has their counters read from then on.
 func (s *Session) findPorts(ctx context.Context) error {
 	var err error
-	if s.clientPorts, err = facts.FindPorts(ctx, s.Target, s.Server.Address, false); err != nil {
-		return err
-	}
-	if s.serverPorts, err = facts.FindPorts(ctx, s.Server.Target, s.Server.Address, true); err != nil {
+	if s.clientPorts, s.serverPorts, err = facts.FindPorts(ctx, s.Target, s.Server.Target, s.Server.Address); err != nil {
 		return err
 	}
 	s.gauges.CountPorts(s.clientPorts.Meant)
@@ -30,7 +27,7 @@ func claimsOf(r iperf3.Result, params map[string]string) map[string]validity.Cla
 	claims := map[string]validity.Claim{}
 	for direction, f := range map[string]*iperf3.Flow{lab.Send: r.Forward, lab.Receive: r.Reverse} {
 		if f != nil {
-			claims[direction] = validity.Claim{Arrived: f.Arrived, Handed: f.Handed, Payload: iperf3.Payload(params), Again: max(0, f.Retransmits)}
+			claims[direction] = validity.Claim{Arrived: f.Arrived, Handed: f.Handed, Payload: iperf3.Payload(params), Again: max(0, f.Retransmits), Flows: iperf3.Flows(params)}
 		}
 	}
 	return claims
@@ -75,7 +72,7 @@ func checkPorts(attempts []*attempt) []lab.Warning {
 			continue
 		}
 		p := validity.Passage{Client: through(ends, a.passed[0].ports), Server: through(ends, a.passed[1].ports)}
-		p.Same = a.passed[0].ports.Network == a.passed[1].ports.Network && p.Client.Meant == p.Server.Meant
+		p.Same = a.passed[0].ports.Network == a.passed[1].ports.Network && slices.Equal(p.Client.Meant, p.Server.Meant)
 		a.rep.Ports = p.Traffic()
 		if !claimed {
 			continue // what a test that failed has moved is not known
@@ -123,12 +120,12 @@ func weight(p lab.PortTraffic) int {
 	return 0
 }
 
-// through is all that is claimed of one port, with the counters around it.
+// through is all that is claimed of one port, or of those of several next hops, with the counters around it.
 func through(ends []passed, at facts.Ports) validity.PassageEnd {
 	end := validity.PassageEnd{Meant: at.Meant, Address: at.Address, Over: at.Over}
 	var first, last validity.Counters
 	for _, e := range ends {
-		if e.ports.Network != at.Network || e.ports.Meant != at.Meant {
+		if e.ports.Network != at.Network || !slices.Equal(e.ports.Meant, at.Meant) {
 			continue
 		}
 		end.Sent, end.Received = end.Sent.Plus(e.sent), end.Received.Plus(e.received)

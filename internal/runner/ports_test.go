@@ -16,7 +16,7 @@ func TestClaimsOfAPortAddUp(t *testing.T) {
 	counted := func(second int, bytes int64) validity.Counters {
 		return validity.Counters{Time: begin.Add(time.Duration(second) * time.Second), Ports: map[string]validity.PortCounters{"eth0": {Sent: lab.PortFlow{Bytes: bytes}}}}
 	}
-	port := func(network, name string) facts.Ports { return facts.Ports{Network: network, Meant: name} }
+	port := func(network, name string) facts.Ports { return facts.Ports{Network: network, Meant: []string{name}} }
 	ends := []passed{
 		{ports: port("a", "eth0"), before: counted(1, 100), after: counted(9, 800), sent: validity.Claim{Arrived: 300}, received: validity.Claim{Arrived: 5}},
 		{ports: port("b", "eth0"), before: counted(0, 1), after: counted(20, 2), sent: validity.Claim{Arrived: 5}, received: validity.Claim{Arrived: 300}},

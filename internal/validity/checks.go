@@ -661,9 +661,21 @@ func Checks() []Check {
 			OfPorts:    true,
 			Taints:     "the direction concerned",
 			When: fmt.Sprintf("the port that has the server's address, or at the client the one in its subnet (else the one that the route names), counted at least %s "+
-				"less than iperf3 (and %s)", share(portShare), unit.Capacity(portNoise)),
+				"less than iperf3 (and %s); of a route with several next hops (ECMP) their ports together", share(portShare), unit.Capacity(portNoise)),
 			Do:     "look at the routes of both ends, and at arp_ignore and arp_announce where ports share a subnet; use addresses of two machines",
 			Source: "Documentation/networking/ip-sysctl.rst of the kernel (arp_filter, arp_ignore, arp_announce, rp_filter); proc_pid_net(5)",
+		},
+		{
+			Code:       "unused-hop",
+			Title:      "A next hop of the route carried next to nothing",
+			Repetition: unusedHop,
+			AnyLoad:    true,
+			OfPorts:    true,
+			Taints:     "the direction concerned",
+			When: fmt.Sprintf("the client's route to the server has several next hops (ECMP), there are at least %d flows for each of them, and one carried less than %s of an even share", hopFlows,
+				share(hopShare)),
+			Do:     "look at the link and the neighbour of each next hop, and at what flows are told apart by (fib_multipath_hash_policy)",
+			Source: "Documentation/networking/ip-sysctl.rst of the kernel (fib_multipath_hash_policy, fib_multipath_use_neigh); ip-route(8), fibmatch",
 		},
 		{
 			Code:       "shared-port",

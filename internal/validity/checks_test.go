@@ -529,19 +529,28 @@ func cases() map[string][]one {
 				p.Same = true
 			}), "eth0 of the machine (198.51.100.2) sent"},
 			{"as meant", throughPorts(func(*Passage) {}), ""},
+			{"half over each next hop", throughHops(1<<29, 8), ""},
+			{"all over one next hop", throughHops(0, 8), ""},
 			{"below a bond", throughPorts(func(p *Passage) {
 				p.Client.After["eth9"], p.Client.Before["eth9"] = p.Client.After["eth0"], p.Client.Before["eth0"]
 				p.Client.Over = map[string][]string{"eth9": {"eth0"}}
 			}), ""},
 			{"not known which", throughPorts(func(p *Passage) {
 				p.move(1<<30, "eth0", "eth1")
-				p.Client.Meant, p.Server.Meant = "", ""
+				p.Client.Meant, p.Server.Meant = nil, nil
 			}), ""},
 			{"a voice", throughPorts(func(p *Passage) {
 				p.move(1<<30, "eth0", "eth1")
 				p.Client.Sent.Arrived, p.Server.Received.Arrived = 1<<20, 1<<20
 			}), ""},
 			{"no counters", throughPorts(func(p *Passage) { p.Client.Before, p.Server.Before = nil, nil }), ""},
+		},
+		"unused-hop": {
+			{"none of many flows", throughHops(0, 8), "of 8 flows eth0 sent 1.04 GiB (100%), eth1 sent 0 B (0%) at the client; of 8 flows eth0 received"},
+			{"half over each", throughHops(1<<29, 8), ""},
+			{"fewer flows than would take all", throughHops(0, 7), ""},
+			{"one way", throughPorts(func(p *Passage) { p.Client.Sent.Flows = 100 }), ""},
+			{"no counters", throughPorts(func(p *Passage) { p.Client.Before, p.Client.Meant = nil, []string{"eth0", "eth1"} }), ""},
 		},
 		"shared-port": {
 			{"a tenth more", throughPorts(func(p *Passage) { p.count(&p.Client, func(c *PortCounters) { c.Sent.Bytes += 200 << 20 }) }), "eth0 of the client sent 1.23 GiB, and the test accounts for 1.06 GiB at most"},
@@ -625,7 +634,7 @@ func throughNetwork(and func(*Evidence)) Evidence {
 // throughPorts is a test that sends a GiB from eth0 to eth0 in 740000 packets.
 func throughPorts(and func(*Passage)) Evidence {
 	end := func() PassageEnd {
-		return PassageEnd{Meant: "eth0", Address: "198.51.100.2",
+		return PassageEnd{Meant: []string{"eth0"}, Address: "198.51.100.2",
 			Before: map[string]PortCounters{"eth0": {Received: lab.PortFlow{Bytes: 5000}}, "eth1": {}, "lo": {}},
 			After:  map[string]PortCounters{"eth0": {Received: lab.PortFlow{Bytes: 5000}}, "eth1": {}, "lo": {}}}
 	}
@@ -639,6 +648,18 @@ func throughPorts(and func(*Passage)) Evidence {
 	})
 	and(p)
 	return Evidence{Cell: lab.Cell{Engine: lab.EngineIperf3}, Repetition: lab.Repetition{Values: map[string]float64{lab.Bitrate(lab.Send): 1e9}}, Passage: p}
+}
+
+// throughHops is a test of some flows over the two next hops eth0 and eth1, of which the second carried a part.
+func throughHops(second, flows int64) Evidence {
+	return throughPorts(func(p *Passage) {
+		if second > 0 {
+			p.move(second, "eth0", "eth1")
+		}
+		for _, end := range []*PassageEnd{&p.Client, &p.Server} {
+			end.Meant, end.Sent.Flows, end.Received.Flows = []string{"eth0", "eth1"}, flows, flows
+		}
+	})
 }
 
 // count changes what the port under test has counted in the end.

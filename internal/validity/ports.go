@@ -23,13 +23,14 @@ type Passage struct {
 
 // PassageEnd is one end of a passage.
 type PassageEnd struct {
-	// Meant is the port that the traffic should take, and Address why; it is empty where that is not known.
-	Meant, Address string
+	// Meant are the ports that the traffic should take, and Address why: one, or those to several next hops of a route; none where that is not known.
+	Meant   []string
+	Address string
 	// Over are ports by those that lie on them: a bond by its members, a VLAN by its port. What goes through one goes through both.
 	Over map[string][]string
 	// Before and After are the counters by port.
 	Before, After map[string]PortCounters
-	// Sent and Received are what all tests claim that went through the port that was meant.
+	// Sent and Received are what all tests claim that went through the ports that were meant.
 	Sent, Received Claim
 }
 
@@ -40,15 +41,15 @@ type Claim struct {
 	Arrived, Handed int64
 	// Payload is the least that a packet has of it, in bytes, where the load says; 0 where packets are as large as they can be.
 	Payload int64
-	// Again is how many packets were sent more than once.
-	Again int64
+	// Again is how many packets were sent more than once, and Flows how many streams there were.
+	Again, Flows int64
 	// Headers is what they add at most; see WithHeaders.
 	Headers int64
 }
 
 // Plus is what two tests claim together, headers included.
 func (c Claim) Plus(o Claim) Claim {
-	return Claim{Arrived: c.Arrived + o.Arrived, Handed: c.Handed + o.Handed, Again: c.Again + o.Again, Headers: c.Headers + o.Headers}
+	return Claim{Arrived: c.Arrived + o.Arrived, Handed: c.Handed + o.Handed, Again: c.Again + o.Again, Flows: c.Flows + o.Flows, Headers: c.Headers + o.Headers}
 }
 
 // The most that stands around the payload of a packet: Ethernet with a VLAN (18 bytes), IPv6 (40), TCP with time stamps (32). Sources: IEEE 802.1Q, RFC 8200,
@@ -111,7 +112,7 @@ func (p Passage) flows() []flow {
 	if p.Same {
 		all = []flow{{p.Client, "machine", "sent", sent, p.Client.Sent, lab.Send}, {p.Client, "machine", "received", received, p.Client.Received, lab.Send}}
 	}
-	return slices.DeleteFunc(all, func(f flow) bool { return f.claim.Arrived < minClaim || f.end.Meant == "" })
+	return slices.DeleteFunc(all, func(f flow) bool { return f.claim.Arrived < minClaim || len(f.end.Meant) == 0 })
 }
 
 // moved is what a port counted in the flow's direction; false where that is not known.
@@ -122,14 +123,29 @@ func (f flow) moved(port string) (lab.PortFlow, bool) {
 	return moved, ok1 && ok2 && moved.Bytes >= 0 && moved.Packets >= 0
 }
 
-// carriers are the ports besides the one that was meant which carried a good part of the traffic, those that carried most first. Of ports that
+// meant is what the ports that were meant counted together; false where that is not known of one of them.
+func (f flow) meant() (sum lab.PortFlow, known bool) {
+	for _, port := range f.end.Meant {
+		moved, ok := f.moved(port)
+		if !ok {
+			return sum, false
+		}
+		sum = sum.Plus(moved)
+	}
+	return sum, true
+}
+
+// ports are the names of those that were meant.
+func (f flow) ports() string { return strings.Join(f.end.Meant, " and ") }
+
+// carriers are the ports besides those that were meant which carried a good part of the traffic, those that carried most first. Of ports that
 // lie on each other only the uppermost counts.
 func (f flow) carriers() []string {
 	var names []string
 	bytes := map[string]int64{}
 	for port := range f.end.After {
 		moved, ok := f.moved(port)
-		if ok && port != f.end.Meant && !slices.Contains(f.end.Over[port], f.end.Meant) && moved.Bytes >= max(portNoise, f.claim.Arrived/10) {
+		if ok && !f.isMeant(port) && moved.Bytes >= max(portNoise, f.claim.Arrived/10) {
 			names, bytes[port] = append(names, port), moved.Bytes
 		}
 	}
@@ -138,6 +154,11 @@ func (f flow) carriers() []string {
 	})
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(bytes[b], bytes[a]), strings.Compare(a, b)) })
 	return names
+}
+
+// isMeant says whether a port was meant, or lies below one that was.
+func (f flow) isMeant(port string) bool {
+	return slices.ContainsFunc(f.end.Meant, func(meant string) bool { return port == meant || slices.Contains(f.end.Over[port], meant) })
 }
 
 // loopback is the port of traffic that never leaves the machine.
@@ -161,7 +182,7 @@ func (r *remarks) warning(begin, end string) []lab.Warning {
 	return warn(r.taints, "%s%s%s", begin, strings.Join(r.parts, "; "), end)
 }
 
-// wentAnotherWay looks for tests whose bytes the port that was meant did not carry.
+// wentAnotherWay looks for tests whose bytes the ports that were meant did not carry.
 func wentAnotherWay(e *Evidence) []lab.Warning {
 	if e.Passage == nil {
 		return nil
@@ -169,7 +190,7 @@ func wentAnotherWay(e *Evidence) []lab.Warning {
 	var r remarks
 	advice := ""
 	for _, f := range e.Passage.flows() {
-		moved, ok := f.moved(f.end.Meant)
+		moved, ok := f.meant()
 		missing := f.claim.Arrived - moved.Bytes
 		if !ok || missing < portNoise || float64(missing) < portShare*float64(f.claim.Arrived) {
 			continue
@@ -186,7 +207,7 @@ func wentAnotherWay(e *Evidence) []lab.Warning {
 				advice = "; it never left the machine, which has both addresses"
 			}
 		}
-		r.add(f, "%s of the %s (%s) %s %s of the %s that iperf3 counted, %s", f.end.Meant, f.name, f.end.Address, f.verb, unit.Bytes(float64(moved.Bytes)),
+		r.add(f, "%s of the %s (%s) %s %s of the %s that iperf3 counted, %s", f.ports(), f.name, f.end.Address, f.verb, unit.Bytes(float64(moved.Bytes)),
 			unit.Bytes(float64(f.claim.Arrived)), instead)
 	}
 	return r.warning("the traffic went another way: ", advice)
@@ -199,11 +220,11 @@ func sharedPort(e *Evidence) []lab.Warning {
 	}
 	var r remarks
 	for _, f := range e.Passage.flows() {
-		moved, ok := f.moved(f.end.Meant)
+		moved, ok := f.meant()
 		most := max(f.claim.Arrived, f.claim.Handed) + f.claim.Headers
 		if more := moved.Bytes - most; ok && more >= portNoise && float64(more) >= portShare*float64(most) {
 			r.add(f, "%s of the %s %s %s, and the test accounts for %s at most, headers included: %s were others'",
-				f.end.Meant, f.name, f.verb, unit.Bytes(float64(moved.Bytes)), unit.Bytes(float64(most)), unit.Bytes(float64(more)))
+				f.ports(), f.name, f.verb, unit.Bytes(float64(moved.Bytes)), unit.Bytes(float64(most)), unit.Bytes(float64(more)))
 		}
 	}
 	return r.warning("", "")
@@ -216,25 +237,61 @@ func portErrors(e *Evidence) []lab.Warning {
 	}
 	var r remarks
 	for _, f := range e.Passage.flows() {
-		moved, ok := f.moved(f.end.Meant)
-		if !ok {
-			continue
-		}
-		var counted []string
-		if moved.Errors > 0 {
-			counted = append(counted, fmt.Sprintf("errors %d", moved.Errors))
-		}
-		if moved.Dropped >= dropsFewest && float64(moved.Dropped) >= dropsShare*float64(moved.Packets) {
-			counted = append(counted, fmt.Sprintf("dropped %d", moved.Dropped))
-		}
-		if moved.Paused > 0 {
-			counted = append(counted, fmt.Sprintf("pause frames %d", moved.Paused))
-		}
-		if len(counted) > 0 {
-			r.add(f, "of %d packets that %s of the %s %s: %s", moved.Packets, f.end.Meant, f.name, f.verb, strings.Join(counted, ", "))
+		for _, port := range f.end.Meant {
+			moved, ok := f.moved(port)
+			if !ok {
+				continue
+			}
+			var counted []string
+			if moved.Errors > 0 {
+				counted = append(counted, fmt.Sprintf("errors %d", moved.Errors))
+			}
+			if moved.Dropped >= dropsFewest && float64(moved.Dropped) >= dropsShare*float64(moved.Packets) {
+				counted = append(counted, fmt.Sprintf("dropped %d", moved.Dropped))
+			}
+			if moved.Paused > 0 {
+				counted = append(counted, fmt.Sprintf("pause frames %d", moved.Paused))
+			}
+			if len(counted) > 0 {
+				r.add(f, "of %d packets that %s of the %s %s: %s", moved.Packets, port, f.name, f.verb, strings.Join(counted, ", "))
+			}
 		}
 	}
 	return r.warning("", "")
+}
+
+const (
+	// hopShare is the part of an even share below which a next hop is said to carry next to nothing, and hopFlows how many flows for each hop are enough that all of
+	// them should carry some: of eight flows that are spread by chance over two hops, all take the same one in 1 of 128.
+	hopShare = 0.1
+	hopFlows = 4
+)
+
+// unusedHop looks for next hops of a route that carried next to nothing of many flows.
+func unusedHop(e *Evidence) []lab.Warning {
+	if e.Passage == nil {
+		return nil
+	}
+	var r remarks
+	for _, f := range e.Passage.flows() {
+		hops := int64(len(f.end.Meant))
+		sum, ok := f.meant()
+		if !ok || hops < 2 || f.claim.Flows < hopFlows*hops {
+			continue
+		}
+		var carried []string
+		unused := false
+		for _, port := range f.end.Meant {
+			moved, _ := f.moved(port)
+			unused = unused || float64(moved.Bytes) < hopShare*float64(sum.Bytes)/float64(hops)
+			carried = append(carried, fmt.Sprintf("%s %s %s (%.0f%%)", port, f.verb, unit.Bytes(float64(moved.Bytes)), 100*float64(moved.Bytes)/float64(max(1, sum.Bytes))))
+		}
+		if unused {
+			r.add(f, "of %d flows %s at the %s", f.claim.Flows, strings.Join(carried, ", "), f.name)
+		}
+	}
+	return r.warning("the route has several next hops, and not all of them are used: ", "; the numbers are those of the hops that were. Look at the link and the neighbour of each, and whether "+
+		"flows are told apart by ports (net.ipv4.fib_multipath_hash_policy=1)")
 }
 
 // mostPorts are the rows of an end at most: a host of containers has a port for each.
@@ -254,7 +311,7 @@ func (p Passage) Traffic() []lab.PortTraffic {
 		var rows []lab.PortTraffic
 		for port, after := range e.end.After {
 			before, known := e.end.Before[port]
-			row := lab.PortTraffic{End: e.role, Port: port, Meant: port == e.end.Meant,
+			row := lab.PortTraffic{End: e.role, Port: port, Meant: slices.Contains(e.end.Meant, port),
 				Received: after.Received.Less(before.Received), Sent: after.Sent.Less(before.Sent)}
 			if known && (row.Meant || row.Received.Bytes+row.Sent.Bytes > least) {
 				rows = append(rows, row)

@@ -49,6 +49,14 @@ func Payload(params map[string]string) int64 {
 	return least
 }
 
+// Flows are the streams of a test.
+func Flows(params map[string]string) int64 {
+	if n, err := strconv.ParseInt(params["parallel"], 10, 64); err == nil && n > 0 {
+		return n
+	}
+	return 1
+}
+
 // Port is iperf3's own.
 const Port = 5201
 

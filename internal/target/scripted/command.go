@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -369,6 +370,14 @@ func (m *Machine) id(argv []string) (Output, error) {
 
 // ip tells of routes.
 func (m *Machine) ip(argv []string) (Output, error) {
+	if len(argv) == 6 && argv[2] == "route" && argv[4] == "fibmatch" {
+		hops := m.NextHops[argv[5]]
+		if len(hops) == 0 {
+			return Output{Stdout: fmt.Sprintf(`[{"dst":%q,"dev":%q,"flags":[]}]`, argv[5], m.portTo(argv[5]).name)}, nil
+		}
+		text, err := json.Marshal([]any{map[string]any{"dst": argv[5], "flags": []any{}, "nexthops": hops}})
+		return Output{Stdout: string(text)}, err
+	}
 	if len(argv) == 5 && argv[2] == "route" && argv[3] == "get" {
 		by := m.portTo(argv[4])
 		if m.owns(argv[4]) {

@@ -20,6 +20,8 @@ type Machine struct {
 	// Fio is how fast fio's loads are; nil for Drive. Stream is the same of iperf3's clients, for which it is nil for Wire.
 	Fio    func(*Load) IO
 	Stream func(*Load) Stream
+	// NextHops are those of routes that have several, by the address that they lead to.
+	NextHops map[string][]NextHop
 	// Exchange is the same of clients of sockperf and perftest, for which it is nil for OneByOne.
 	Exchange func(*Load) Exchange
 	// Programs are those that jobs can run besides, by the name of their file.

@@ -11,6 +11,12 @@ import (
 // port is an adapter with its one address.
 type port struct{ name, address string }
 
+// NextHop is one of several ways that a route spreads flows over.
+type NextHop struct {
+	Gateway string `json:"gateway"`
+	Port    string `json:"dev"`
+}
+
 // AddPort adds an adapter of 10 Gbit/s with an address in a subnet of 24 bits. Other machines reach it by their own port of that subnet, or by eth0.
 func (m *Machine) AddPort(name, address string) {
 	m.mu.Lock()
