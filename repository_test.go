@@ -27,7 +27,7 @@ func layers() [][]string {
 		{"internal/cli"},
 		{"internal/runner", "internal/report", "internal/store", "internal/ingest"},
 		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder", "internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage", "internal/outliers"},
-		{"internal/rule", "internal/diff", "internal/reference"},
+		{"internal/rule", "internal/diff", "internal/reference", "internal/paths"},
 		{"internal/ceiling"},
 		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf", "internal/load/perftest", "internal/load/served", "internal/load/command", "internal/validity", "internal/guard"},
 		{"internal/target"},

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"maps"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -84,7 +87,8 @@ func TestScriptedNFSStages(t *testing.T) {
 			t.Fatalf("%d loads", n)
 		}
 		o := l.run(args...).ends(0)
-		o.says("exported on /srv of scripted://nas", " of scripted://client", "3 rows in 3 stages", "server ext4", "TCP single path", "TCP multipath", "200.0%")
+		o.says("exported on /srv of scripted://nas", " of scripted://client", "3 rows in 3 stages", "server ext4", "TCP single path", "TCP multipath", "200.0%",
+			"Ways of randread 64k q4 in TCP multipath: bytes at the client: eth1 50%, eth2", "transport 1 (tcp) 50%, transport 2 (tcp) 50%")
 		for stage, want := range map[string]float64{"server ext4": 8000, "TCP single path": 2000, "TCP multipath": 4000} {
 			d, ok := l.staged()[stage]
 			if got := values(d, "reads", "read.iops"); !ok || !slices.Equal(got, []float64{want, want}) || d.Status != lab.Complete || slices.Contains(codes(d), "path-unused") {
@@ -132,7 +136,42 @@ func TestScriptedNFSPathCarriesNothing(t *testing.T) {
 			t.Errorf("%v", codes(d))
 		}
 		client.OnMount = func(n *scripted.Mount) string { n.Over = []string{"eth1"}; return "" }
-		l.run(append(args, "--address", "198.18.1.2", "--address", "198.18.2.2")...).ends(0).says("2 addresses lead to the server, and all that was counted went", "over network card eth1")
+		l.run(append(args, "--address", "198.18.1.2", "--address", "198.18.2.2")...).ends(0).says("2 addresses lead to the server, and all that was counted went", "over network card eth1",
+			"[randread 64k q4 in TCP multipath]")
+		l.unmounted()
+	})
+}
+
+// Ninety against ten is seen: of each repetition in the run, and as shares in its report, on its page and in that of the stages. A doubt about one stage stands at that stage.
+func TestScriptedNFSPathsAreUneven(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.wired(2, "client", "nas")
+		l.exported()
+		l.machine("client").OnMount = func(n *scripted.Mount) string {
+			n.Over = append(slices.Repeat([]string{"eth1"}, 9), "eth2")
+			return ""
+		}
+		l.run(l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--transport", "tcp", "--address", "198.18.1.2", "--address", "198.18.2.2")...).ends(0).says("Ways of randread 64k q4 in TCP multipath: bytes at the client: eth1 90%, eth2")
+		d := l.staged()["TCP multipath"]
+		cell := d.Cells[0]
+		if len(cell.Paths) != 4 || math.Abs(cell.Paths[0].Share-0.9) > 0.01 || cell.Paths[0].Way != "eth1" || cell.Paths[0].Of != "bytes" || cell.Paths[3].Of != "calls" {
+			t.Errorf("%+v", cell.Paths)
+		}
+		for _, r := range l.repetitions(d.ID) {
+			if len(r.Ports) != 2 || len(r.Transports) != 2 || r.Ports[0].Received.Bytes < 8*r.Ports[1].Received.Bytes || r.Transports[0].Calls < 1000 {
+				t.Errorf("%+v, %+v", r.Ports, r.Transports)
+			}
+		}
+		if len(cell.Transports) != 4 || cell.Transports[3].Number != 2 || cell.Transports[3].Repetition != 2 {
+			t.Errorf("%+v", cell.Transports)
+		}
+		for _, format := range []string{"report.html", "report.md"} {
+			file := filepath.Join(l.dir, format)
+			l.run("report", d.ID, "-o", file).ends(0)
+			if page, err := os.ReadFile(file); err != nil || !strings.Contains(string(page), "eth1 90%, eth2 10%") {
+				t.Errorf("%s does not say it, %v", format, err)
+			}
+		}
 		l.unmounted()
 	})
 }

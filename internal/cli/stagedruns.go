@@ -57,13 +57,43 @@ func (p *program) staged(b *store.Bundle) (stagedRun, error) {
 			c.ID, c.Arm = partCell(i, c.ID), partCell(i, c.Arm)
 			whole.Cells = append(whole.Cells, c)
 		}
+	}
+	var err error
+	whole.warnings, err = warningsOfParts(parts)
+	return whole, err
+}
+
+// warningsOfParts are those of all stages, each a run of its own. What is about one of these runs as a whole is about all of its cells; what all say alike is about
+// everything.
+func warningsOfParts(parts []*store.Bundle) ([]stages.Warning, error) {
+	var all [][]stages.Warning
+	for i, part := range parts {
 		found, err := stageWarnings(part, func(cell string) string { return partCell(i, cell) })
 		if err != nil {
-			return stagedRun{}, err
+			return nil, err
 		}
-		whole.warnings = append(whole.warnings, found...)
+		all = append(all, found)
 	}
-	return whole, nil
+	var list []stages.Warning
+	for i, found := range all {
+		for _, w := range found {
+			same := func(o stages.Warning) bool { return o.Cell == "" && o.Code == w.Code && o.Text == w.Text }
+			switch {
+			case w.Cell != "":
+				list = append(list, w)
+			case !slices.ContainsFunc(all, func(of []stages.Warning) bool { return !slices.ContainsFunc(of, same) }):
+				if !slices.ContainsFunc(list, same) {
+					list = append(list, w)
+				}
+			default:
+				for _, c := range parts[i].Run.Cells {
+					w.Cell = partCell(i, c.ID)
+					list = append(list, w)
+				}
+			}
+		}
+	}
+	return list, nil
 }
 
 // partCell is the name of a cell or an arm of the i-th run among those of all.

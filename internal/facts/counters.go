@@ -27,8 +27,9 @@ type Gauges struct {
 	all               []string
 	// quotas are the files cpu.stat of the load's control group and of those above it.
 	quotas []string
-	// mount is a point of NFS whose traffic is counted; empty for none.
-	mount string
+	// mount is a point of NFS whose traffic is counted; empty for none. Uppers are ports that lie on others, which count the same bytes.
+	mount  string
+	uppers []string
 	// ports says that those of the machine are counted, meant are those that a network's tests should take, and pauseless says that they count no pause frames.
 	ports     bool
 	meant     []string
@@ -79,10 +80,13 @@ func FindGauges(ctx context.Context, t target.Target, disks []string) (*Gauges, 
 	return g, nil
 }
 
-// CountServer adds what goes between an NFS mount and its server.
+// CountServer adds what goes between an NFS mount and its server, by its connections, and through the ports of the machine.
 func (g *Gauges) CountServer(point string) {
-	g.mount = point
-	g.all = append(g.all, mountStatsPath)
+	g.mount, g.ports = point, true
+	g.all = append(g.all, mountStatsPath, netDevPath)
+	for _, uppers := range portsOver(g.target) {
+		g.uppers = append(g.uppers, uppers...)
+	}
 }
 
 // ReadCounters looks for the counters and reads them once. Around loads, FindGauges once and Read before and after each
@@ -116,6 +120,9 @@ func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
 	}
 	if s := parseMountStats(files[mountStatsPath].Data)[g.mount]; g.mount != "" && s.moved {
 		c.Server = &validity.ServerBytes{Read: s.read, Written: s.written}
+		for _, t := range s.each {
+			c.Transports = append(c.Transports, validity.TransportCalls{Kind: t.Kind, Calls: t.Sent})
+		}
 	}
 	if err := g.readPorts(ctx, files, &c); err != nil {
 		return c, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"path"
 	"slices"
@@ -238,6 +239,11 @@ func (g *Gauges) readPorts(ctx context.Context, files map[string]target.File, c 
 		return nil
 	}
 	c.Ports = parseNetDev(files[netDevPath].Data)
+	if g.mount != "" {
+		maps.DeleteFunc(c.Ports, func(port string, _ validity.PortCounters) bool {
+			return port == loopbackPort || slices.Contains(g.uppers, port)
+		})
+	}
 	for _, port := range g.meant {
 		if n, ok := numberIn(files[g.mtuOf(port)]); ok && (c.MTU == 0 || int(n) < c.MTU) {
 			c.MTU = int(n)

@@ -1,6 +1,6 @@
 package lab
 
-// PortTraffic is what went through a port of one end during a test of a network, as the kernel counted it there.
+// PortTraffic is what went through a port of one end during a test of a network, or of the client of a file server during a load, as the kernel counted it there.
 type PortTraffic struct {
 	// End is the role of the machine, "client" or "server".
 	End  string `json:"end"`
@@ -9,6 +9,15 @@ type PortTraffic struct {
 	Meant    bool     `json:"meant,omitempty"`
 	Received PortFlow `json:"received"`
 	Sent     PortFlow `json:"sent"`
+}
+
+// TransportCalls is how many calls of a mount's client went over one of its connections to the server during a load, as the kernel counted them there.
+type TransportCalls struct {
+	// End is the role of the machine that has the mount.
+	End string `json:"end"`
+	// Kind is tcp, rdma, udp, local.
+	Kind  string `json:"kind"`
+	Calls int64  `json:"calls"`
 }
 
 // PortFlow is one direction of a port. Bytes have the headers of Ethernet in them.

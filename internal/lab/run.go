@@ -518,8 +518,9 @@ type Repetition struct {
 	Took float64 `json:"took,omitempty"`
 	// Command as executed, one element an argument.
 	Command []string `json:"command,omitempty"`
-	// Ports are what went through those of both ends of a network's test.
-	Ports []PortTraffic `json:"ports,omitempty"`
+	// Ports are what went through those of both ends of a network's test, or of the client of a file server, and Transports the connections of its mount, in their order.
+	Ports      []PortTraffic    `json:"ports,omitempty"`
+	Transports []TransportCalls `json:"transports,omitempty"`
 	// Values by metric name, in base units. What was not measured is absent, never zero.
 	Values map[string]float64 `json:"values"`
 	// Samples are the extremes of what the load generator sampled, by metric, where it prints them and not the samples.

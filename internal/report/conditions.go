@@ -148,7 +148,7 @@ func repetitionRange(s *Summary) (least, most int) {
 
 // reading explains how the numbers are to be read: what stands in the middle, what the ± covers and how surely.
 func reading(s *Summary) []string {
-	return slices.Concat(eventTexts(s), precisionTexts(s), readingOfSpread(s), togetherTexts(s), outlierTexts(s), ceilingTexts(s))
+	return slices.Concat(eventTexts(s), precisionTexts(s), readingOfSpread(s), togetherTexts(s), pathTexts(s), outlierTexts(s), ceilingTexts(s))
 }
 
 func readingOfSpread(s *Summary) []string {

@@ -28,6 +28,9 @@ func WriteStages(w io.Writer, d stages.Document, o Options) error {
 	for _, m := range all {
 		out.stagesMark(m)
 	}
+	for _, text := range stagePathTexts(&d) {
+		out.wrapped(plain, text, 2)
+	}
 	for _, n := range d.Notes {
 		out.marked("!", " "+n, 2)
 	}

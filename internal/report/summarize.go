@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/ceiling"
 	"headroom/internal/lab"
+	"headroom/internal/paths"
 	"headroom/internal/stat"
 )
 
@@ -106,6 +107,8 @@ type gathering struct {
 	latency  map[string]lab.Histogram
 	series   []Series
 	ports    []PortTraffic
+	calls    []TransportCalls
+	paths    paths.Counted
 	command  []string
 	warnings []Warning
 	ceilings []ceiling.Ceiling
@@ -141,6 +144,10 @@ func (g *gathering) add(rep lab.Repetition) error {
 	for _, p := range rep.Ports {
 		g.ports = append(g.ports, PortTraffic{Repetition: rep.Number, PortTraffic: p})
 	}
+	for i, t := range rep.Transports {
+		g.calls = append(g.calls, TransportCalls{Repetition: rep.Number, Number: i + 1, TransportCalls: t})
+	}
+	g.paths.Add(rep)
 	if rep.Upsets != nil && rep.Upsets.Each != nil {
 		g.upset = append(g.upset, eventLoad(rep))
 	}
@@ -205,7 +212,7 @@ func firstOf(w lab.Warning) Warning {
 func (g *gathering) cell(cell lab.Cell, arm lab.Arm, run lab.Run) Cell {
 	c := Cell{
 		ID: cell.ID, Job: cell.Job, Engine: cell.Engine, Runs: cell.Command, Params: cell.Params, Levels: arm.Levels, Role: arm.Role,
-		Steps: cell.Steps, Planned: cell.Repetitions, N: g.n, Command: g.command, Series: g.series, Ports: g.ports, Warnings: g.warnings,
+		Steps: cell.Steps, Planned: cell.Repetitions, N: g.n, Command: g.command, Series: g.series, Ports: g.ports, Transports: g.calls, Paths: g.paths.Shares(), Warnings: g.warnings,
 		Metrics: make(map[string]Metric, len(g.values)),
 	}
 	if run.Experiment != nil {

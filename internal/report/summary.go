@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
+	"headroom/internal/paths"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -85,8 +86,11 @@ type Cell struct {
 	Latency map[string]lab.Histogram `json:"latency,omitempty"`
 	// Series of the first repetitions, at most maxSeriesRepetitions of them.
 	Series []Series `json:"series,omitempty"`
-	// Ports are what went through those of both ends of a network, by repetition.
+	// Ports are what went through those of both ends of a network, or of the client of a file server, by repetition.
 	Ports []PortTraffic `json:"ports,omitempty"`
+	// Transports are the connections of a mount in the same way, and Paths what share of all went over each of several ports or connections.
+	Transports []TransportCalls `json:"transports,omitempty"`
+	Paths      []paths.Share    `json:"paths,omitempty"`
 	// Command of the first repetition. Later ones differ in file names only.
 	Command  []string  `json:"command,omitempty"`
 	Warnings []Warning `json:"warnings"`
@@ -96,6 +100,13 @@ type Cell struct {
 type PortTraffic struct {
 	Repetition int `json:"repetition"`
 	lab.PortTraffic
+}
+
+// TransportCalls is what went over a connection of a mount during a repetition; Number counts its connections from 1.
+type TransportCalls struct {
+	Repetition int `json:"repetition"`
+	Number     int `json:"number"`
+	lab.TransportCalls
 }
 
 // Metric is one metric of a cell.

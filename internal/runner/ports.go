@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"headroom/internal/facts"
@@ -85,6 +86,34 @@ func checkPorts(attempts []*attempt) []lab.Warning {
 		}
 	}
 	return said
+}
+
+// leastCarried is the part of all that went through the ports of a machine from which on one of them was a way of the load.
+const leastCarried = 0.01
+
+// carriedTo is what went between a mount and its server meanwhile, by the ports and by the connections of the machine of a role; nothing where there is no mount.
+func carriedTo(role string, before, after validity.Counters) (ports []lab.PortTraffic, transports []lab.TransportCalls) {
+	if before.Server == nil || after.Server == nil {
+		return nil, nil
+	}
+	total := int64(0)
+	for _, name := range slices.Sorted(maps.Keys(after.Ports)) {
+		was, known := before.Ports[name]
+		p := lab.PortTraffic{End: role, Port: name, Received: after.Ports[name].Received.Less(was.Received), Sent: after.Ports[name].Sent.Less(was.Sent)}
+		if moved := p.Received.Bytes + p.Sent.Bytes; known && moved > 0 {
+			ports, total = append(ports, p), total+moved
+		}
+	}
+	ports = slices.DeleteFunc(ports, func(p lab.PortTraffic) bool {
+		return float64(p.Received.Bytes+p.Sent.Bytes) < leastCarried*float64(total)
+	})
+	if len(before.Transports) != len(after.Transports) {
+		return ports, nil // one came or went meanwhile, and which one is not known
+	}
+	for i, t := range after.Transports {
+		transports = append(transports, lab.TransportCalls{End: role, Kind: t.Kind, Calls: max(0, t.Calls-before.Transports[i].Calls)})
+	}
+	return ports, transports
 }
 
 // portsOfAll is what went through the ports of all ends while tests went on at the same time: each port once, by the role of its machine.

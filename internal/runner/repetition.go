@@ -139,11 +139,13 @@ func (s *Session) take(ctx context.Context, a *attempt, done ended) error {
 			return err
 		}
 	}
+	a.rep.Ports, a.rep.Transports = carriedTo(ClientEnd, a.before, after)
 	for i, g := range s.behind {
 		if a.behind[i].After, err = g.Read(ctx); err != nil {
 			return err
 		}
 		if s.Behind[i].Mount != "" {
+			a.rep.Ports, a.rep.Transports = carriedTo(s.Behind[i].Role, a.behind[i].Before, a.behind[i].After)
 			a.before.Server, after.Server = a.behind[i].Before.Server, a.behind[i].After.Server
 		}
 	}

@@ -1,6 +1,9 @@
 package stages
 
-import "headroom/internal/lab"
+import (
+	"headroom/internal/lab"
+	"headroom/internal/paths"
+)
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/stages/v1"
@@ -52,8 +55,10 @@ type Row struct {
 	Bandwidth float64 `json:"bandwidth,omitempty"`
 	N         int     `json:"n"`
 	// Samples are the extremes of the bandwidth, of the repetition with the highest; nil where they are not known.
-	Samples    *lab.Samples `json:"samples,omitempty"`
-	Efficiency []Efficiency `json:"efficiency,omitempty"`
+	Samples *lab.Samples `json:"samples,omitempty"`
+	// Paths are what share of the load went over each of several ports or connections.
+	Paths      []paths.Share `json:"paths,omitempty"`
+	Efficiency []Efficiency  `json:"efficiency,omitempty"`
 	// Warnings are the codes of the findings that taint the row's numbers.
 	Warnings []string `json:"warnings,omitempty"`
 

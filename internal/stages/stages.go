@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/ceiling"
 	"headroom/internal/lab"
+	"headroom/internal/paths"
 	"headroom/internal/reference"
 	"headroom/internal/stat"
 	"headroom/internal/suite"
@@ -151,6 +152,7 @@ type gathered struct {
 	// samples of the repetition with the highest, by metric.
 	samples map[string]lab.Samples
 	found   []found
+	paths   paths.Counted
 }
 
 // found is what the links say of one direction of a load.
@@ -192,6 +194,7 @@ func gather(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], links map
 
 func (g *gathered) add(rep lab.Repetition) {
 	g.n++
+	g.paths.Add(rep)
 	for metric, v := range rep.Values {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
 			continue
@@ -260,7 +263,7 @@ func (d *Document) addRows(run lab.Run, g map[string]*gathered) {
 				if samples, ok := cell.samples[lab.Bandwidth(direction)]; ok {
 					r.Samples = &samples
 				}
-				r.blocks = cell.blocks[r.metric()]
+				r.blocks, r.Paths = cell.blocks[r.metric()], cell.paths.Shares()
 				d.Rows = append(d.Rows, r)
 			}
 			if !some {

@@ -43,6 +43,9 @@ func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 	if len(r.Ports) > 0 {
 		encodePorts(e, r.Ports)
 	}
+	if len(r.Transports) > 0 {
+		encodeTransports(e, r.Transports)
+	}
 	encodeByName(e, "values", r.Values)
 	if len(r.Samples) > 0 {
 		encodeSamples(e, r.Samples)
@@ -117,6 +120,19 @@ func encodePorts(e *jx.Encoder, ports []lab.PortTraffic) {
 			optionalNumber(e, "paused", int(f.Paused))
 			e.ObjEnd()
 		}
+		e.ObjEnd()
+	}
+	e.ArrEnd()
+}
+
+func encodeTransports(e *jx.Encoder, transports []lab.TransportCalls) {
+	e.FieldStart("transports")
+	e.ArrStart()
+	for _, t := range transports {
+		e.ObjStart()
+		text(e, "end", t.End)
+		text(e, "kind", t.Kind)
+		number(e, "calls", int(t.Calls))
 		e.ObjEnd()
 	}
 	e.ArrEnd()

@@ -54,6 +54,8 @@ type Counters struct {
 	Disks map[string]DiskCounters
 	// Server is what went between the mount of the place and its NFS server; nil where the place is on none.
 	Server *ServerBytes
+	// Transports are the connections of the mount that Server is about, in their order.
+	Transports []TransportCalls
 	// Ports by name, where a network is measured, and MTU that of the one that the tests should take; 0 where it is not known.
 	Ports map[string]PortCounters
 	MTU   int
@@ -87,6 +89,12 @@ type Quota struct {
 
 // ServerBytes are what a server has sent for reads and was sent by writes.
 type ServerBytes struct{ Read, Written int64 }
+
+// TransportCalls is how many calls went over a connection of a mount since it is there; Kind is tcp, rdma, udp, local.
+type TransportCalls struct {
+	Kind  string
+	Calls int64
+}
 
 // DiskCounters are a line of /proc/diskstats in base units.
 type DiskCounters struct {

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"headroom/internal/paths"
+	"headroom/internal/stages"
+)
+
+// mostPaths are the sentences about ways that a report has; all are in its JSON.
+const mostPaths = 8
+
+// pathTexts say what share of each load went over each of several ways.
+func pathTexts(s *Summary) []string {
+	whole := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Role == everybody })
+	var all pathSentences
+	extra := telling(s)
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if whole && c.Role != everybody {
+			continue // of several pairs each counts what all of them send over a port
+		}
+		name := c.Job
+		if text := briefText(c, extra[c.Job]); text != "" {
+			name += " " + text
+		}
+		all.add(name, c.Paths)
+	}
+	return all.texts()
+}
+
+// stagePathTexts say the same of stages.
+func stagePathTexts(d *stages.Document) []string {
+	var all pathSentences
+	for _, r := range d.Rows {
+		all.add(r.Title+" in "+r.Stage, r.Paths)
+	}
+	return all.texts()
+}
+
+// pathSentences are about loads, those that say the same together.
+type pathSentences struct {
+	said  []string
+	about [][]string
+}
+
+func (p *pathSentences) add(load string, shares []paths.Share) {
+	text := paths.Text(shares)
+	if text == "" {
+		return
+	}
+	i := slices.Index(p.said, text)
+	if i < 0 {
+		i, p.said, p.about = len(p.said), append(p.said, text), append(p.about, nil)
+	}
+	if !slices.Contains(p.about[i], load) {
+		p.about[i] = append(p.about[i], load)
+	}
+}
+
+func (p *pathSentences) texts() []string {
+	var lines []string
+	for i, text := range p.said {
+		if i == mostPaths {
+			lines = append(lines, fmt.Sprintf("What %s more went over: --json has all.", count(len(p.said)-i, "load")))
+			break
+		}
+		about := p.about[i]
+		if len(about) > mostPathLoads {
+			about = append(slices.Clone(about[:mostPathLoads]), fmt.Sprintf("%d more", len(about)-mostPathLoads))
+		}
+		lines = append(lines, "Ways of "+sentence(about)+": "+text+".")
+	}
+	return lines
+}
+
+// mostPathLoads are the loads that one sentence names.
+const mostPathLoads = 4
