@@ -234,7 +234,7 @@ func device(address string) string {
 	return card
 }
 
-// sockets counts over how many sockets the NICs of each speed are spread. The kernel's nodes say so where it shows
+// sockets tells which socket each NIC hangs on, and counts over how many the NICs of each speed are spread. The kernel's nodes say so where it shows
 // several; else the number of the bus, of which firmware gives each socket of an x86 machine an even range (with numa=off
 // nothing else is left).
 func (d *deriver) sockets() []lab.Fact {
@@ -266,6 +266,7 @@ func (d *deriver) sockets() []lab.Fact {
 	}
 	var all []lab.Fact
 	for _, nic := range physical {
+		all = append(all, textFact("nic.socket", nic, strconv.Itoa(places[nic]), sources[nic], reasons[nic]))
 		n := strconv.Itoa(len(bySpeed[d.text("nic.speed", nic)]))
 		all = append(all, textFact("nic.sockets", nic, n, sources[nic], reasons[nic]))
 	}

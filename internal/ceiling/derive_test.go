@@ -109,7 +109,7 @@ func TestAdapters(t *testing.T) {
 	got := derive(card)
 	// Two ports of 100 Gbit/s want 25 GB/s of a slot that has 14.4; numa=off hides that the cards are on two sockets.
 	for key, want := range map[string]string{
-		"nic.pci.share eth0": "0.5761", "nic.pci.share eth1": "0.5761", "nic.pci.share eth2": "1", "nic.sockets eth0": "2", "nic.sockets eth2": "2",
+		"nic.pci.share eth0": "0.5761", "nic.pci.share eth1": "0.5761", "nic.pci.share eth2": "1", "nic.sockets eth0": "2", "nic.sockets eth2": "2", "nic.socket eth0": "1", "nic.socket eth2": "0",
 	} {
 		if got[key].Value != want {
 			t.Errorf("%s: %+v, want %s", key, got[key], want)

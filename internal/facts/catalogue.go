@@ -466,6 +466,7 @@ func pciFacts() []Definition {
 		{"port.pci.bandwidth", Fraction, "", "what the narrowest link on its path carries, B/s", Computed},
 		{"port.pci.share", Fraction, "share", "share of the data rate of all its adapter's ports that the path carries", Computed},
 		{"port.bandwidth", Fraction, "", "data rate of the port after encoding, B/s", Computed},
+		{"nic.socket", Whole, "", "the socket that the NIC hangs on, from 0, by its node or the number of its PCI bus", Computed},
 		{"nic.sockets", Whole, "", "sockets over which the NICs of this speed are spread, by PCI root and node", Computed},
 	}
 }

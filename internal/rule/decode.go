@@ -243,7 +243,7 @@ func fields(of string) []string {
 	switch of {
 	case "rule":
 		return []string{"id", "title", "class", "scope", "severity", "applies", "when", "because", "metrics", "effects",
-			"derivation", "sources", "remedies", "conflicts", "measure", "silent_if", "guard", "risk", "unpriced"}
+			"derivation", "sources", "remedies", "conflicts", "measure", "silent_if", "shows", "guard", "risk", "unpriced"}
 	case "effect":
 		return []string{"text", "low", "high", "where", "source"}
 	case "source":
@@ -284,6 +284,11 @@ func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	if _, ok := facts.Classes()[rule.Scope]; !ok && rule.Scope != "" {
 		r.oneOf(at("scope"), "scope", rule.Scope, slices.Sorted(maps.Keys(facts.Classes())))
 		return
+	}
+	for _, key := range rule.Shows {
+		if _, known := l.kinds[key]; !known {
+			r.add(at("shows"), "docs/facts.md lists them", "the rule %s shows %s, which is no fact", rule.ID, key)
+		}
 	}
 	if strings.TrimSpace(rule.Applies) != "" {
 		rule.applies = r.condition(l, rule.Applies, rule.Scope, value(n, "applies"))

@@ -98,7 +98,7 @@ func (r *Rule) ask(m *machine, about string) outcome {
 	case when == no:
 		out.missing = nil
 	case when == yes && applies == yes:
-		out.verdict, out.evidence = Found, evidence
+		out.verdict, out.evidence = Found, append(evidence, m.shown(r.Shows, about)...)
 	default:
 		out.verdict = Unknown
 		for _, more := range missing {

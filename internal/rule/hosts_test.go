@@ -116,6 +116,16 @@ func TestWhatMustStay(t *testing.T) {
 		t.Fatal("keeping a setting hides its finding")
 	}
 	f := report.Findings[i]
+	// Which adapters hang on which of the two sockets stands with it.
+	sockets := map[string]int{}
+	for _, e := range f.Evidence {
+		if e.Fact == "nic.socket" {
+			sockets[e.Value] = len(e.About)
+		}
+	}
+	if len(sockets) != 2 || sockets["0"] != 4 || sockets["1"] != 4 {
+		t.Errorf("sockets: %v", sockets)
+	}
 	if len(f.Kept) == 0 || f.Effect == "" {
 		t.Errorf("what keeping costs is not said: %q, %q", f.Kept, f.Effect)
 	}

@@ -122,6 +122,29 @@ func (m *machine) find(key, about string) lab.Fact {
 	return f
 }
 
+// shown are facts that are known, of one thing or, where a rule is about the machine, of each.
+func (m *machine) shown(keys []string, about string) []Evidence {
+	var all []Evidence
+	for _, key := range keys {
+		things := []string{about}
+		if class := m.classOf(key); about == "" && class != "" {
+			things = m.things[class]
+		}
+		for _, thing := range things {
+			f := m.find(key, thing)
+			if f.Unknown != "" {
+				continue
+			}
+			e := Evidence{Fact: key, Value: f.Value, Source: f.Source}
+			if thing != "" {
+				e.About = []string{thing}
+			}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // text is a machine-wide fact's value; empty when it is unknown.
 func (m *machine) text(key string) string {
 	if f := m.whole[key]; f.Unknown == "" {

@@ -39,6 +39,8 @@ type Rule struct {
 	Measure string `yaml:"measure"`
 	// SilentIf are IDs of rules whose finding (about the same thing, or the machine) already tells this one's cause.
 	SilentIf []string `yaml:"silent_if"`
+	// Shows are facts that stand with a finding though its condition does not read them, of a rule about the machine those of each thing: which socket each adapter hangs on.
+	Shows []string `yaml:"shows"`
 	// Guard marks a rule about the quality of measurements made now, rather than a setting.
 	Guard bool `yaml:"guard"`
 	// Risk marks a rule about a risk that was taken rather than a loss (the IOMMU is off, mitigations are off): nothing is
