@@ -147,7 +147,7 @@ func (in *Input) cell(r *row) Cell {
 		if !r.measured(i) {
 			continue
 		}
-		if i == top || !r.isWorse(i, top) {
+		if i == top || !r.isWorseThanAny(i) {
 			c.BestSet = append(c.BestSet, in.name(i))
 		} else {
 			c.ToldApart = true

@@ -99,7 +99,7 @@ type Cell struct {
 	// Levels in the order of the document's; one that was not measured has no value.
 	Levels    []Point `json:"levels"`
 	Reference *Point  `json:"reference,omitempty"`
-	// Top is the level whose mean is the best. BestSet are those that can't be told apart from it, Top among them, and Best is the
+	// Top is the level whose mean is the best. BestSet are those that are not shown to be worse than any other, Top among them, and Best is the
 	// smallest of these. ToldApart says that some level is not in the set.
 	Top       string   `json:"top"`
 	Best      string   `json:"best"`

@@ -104,6 +104,23 @@ func noisy(r *rand.Rand, cell, metric string, blocks int, sigma float64, means .
 	return out
 }
 
+// A level that is shown to be worse than another is not among the best, also where the one with the best mean scatters so much that nothing is told from it: what the
+// table, the headline and the JSON call best agrees with the verdict.
+func TestALevelThatIsWorseIsNotAmongTheBest(t *testing.T) {
+	in := Input{Factor: "guest:iothreads", Levels: threads("0", "2", "4"), Cells: []CellInput{cellOf("a", "rw", "randread")}}
+	for block := 1; block <= 12; block++ {
+		scatters := 80.0
+		if block%2 == 0 {
+			scatters = 190
+		}
+		in.Measured = append(in.Measured, once("a", "read.iops", block, 100+0.1*float64(block%3), 120+0.1*float64(block%2), scatters)...)
+	}
+	c := Analyze(in).Cells[0]
+	if c.Top != "4" || c.Verdict != Better || c.Best != "2" || !slices.Equal(c.BestSet, []string{"2", "4"}) || !c.ToldApart {
+		t.Errorf("top %s, %s; best %s of %v", c.Top, c.Verdict, c.Best, c.BestSet)
+	}
+}
+
 func TestAKnownEffectIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	in := Input{Factor: "guest:iothreads", Levels: threads("0", "1", "2", "4", "8"), Reference: &Arm{Name: "host"},

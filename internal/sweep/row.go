@@ -163,6 +163,17 @@ func (r *row) measured(level int) bool { return len(r.values[level]) > 0 }
 // isWorse is a claim: the interval excludes "no change" and does not lie within the margin.
 func (r *row) isWorse(i, j int) bool { return r.ratios[i][j].Decide(r.margin) == stat.Below }
 
+// isWorseThanAny says whether a level is shown to be worse than some other. It can't be the best then, also where the one with the best mean scatters so much that
+// nothing is told from it.
+func (r *row) isWorseThanAny(i int) bool {
+	for j := range r.levels {
+		if j != i && r.measured(j) && r.isWorse(i, j) {
+			return true
+		}
+	}
+	return false
+}
+
 // published is a ratio of goodness in the metric's own direction.
 func (r *row) published(c stat.Change) *Ratio {
 	if c.N == 0 || math.IsNaN(c.Ratio) {
