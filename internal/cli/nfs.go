@@ -259,7 +259,7 @@ func (x *nfsStages) name() error {
 		}
 		x.addresses = append(x.addresses, a)
 	}
-	if _, err := factor.ParseNFSMount(x.mount(overTCP, x.addresses).String()); err != nil {
+	if _, err := factor.ParseNFSMount(stageMount(x.options.NFS, overTCP, x.addresses).String()); err != nil {
 		return usage(err.Error())
 	}
 	return nil
@@ -302,9 +302,8 @@ const (
 	overRDMA = "rdma"
 )
 
-// mount is that of a stage.
-func (x *nfsStages) mount(transport string, addresses []netip.Addr) factor.NFSMount {
-	o := x.options
+// stageMount is the mount of a stage.
+func stageMount(o lab.NFS, transport string, addresses []netip.Addr) factor.NFSMount {
 	options := []string{"vers=" + o.Version, "proto=" + transport}
 	if transport == overRDMA {
 		options = append(options, "port="+strconv.Itoa(o.RDMAPort))

@@ -103,7 +103,7 @@ func (x *nfsStages) stages(ctx context.Context) ([]nfsStage, error) {
 			}
 		}
 		for n := 1; n <= len(x.addresses); n += max(1, len(x.addresses)-1) {
-			m := x.mount(transport, x.addresses[:n])
+			m := stageMount(x.options.NFS, transport, x.addresses[:n])
 			point := fmt.Sprintf("/run/headroom-%s-nfs%d", strings.ToLower(x.id), len(all))
 			all = append(all, nfsStage{asked: stageName(transport, n), target: client, mount: &m, folder: point, point: point})
 		}
@@ -421,7 +421,10 @@ func (x *nfsStages) report() error {
 		return err
 	}
 	fmt.Fprintln(x.Stdout)
-	return report.WriteStages(x.Stdout, d, options)
+	if err := report.WriteStages(x.Stdout, d, options); err != nil {
+		return err
+	}
+	return writeKept(x.Stdout, &d, bundles)
 }
 
 // printStages is what --dry-run prints.

@@ -88,7 +88,8 @@ func TestScriptedNFSStages(t *testing.T) {
 		}
 		o := l.run(args...).ends(0)
 		o.says("exported on /srv of scripted://nas", " of scripted://client", "3 rows in 3 stages", "server ext4", "TCP single path", "TCP multipath", "200.0%",
-			"Ways of randread 64k q4 in TCP multipath: bytes at the client: eth1 50%, eth2", "transport 1 (tcp) 50%, transport 2 (tcp) 50%")
+			"Ways of randread 64k q4 in TCP multipath: bytes at the client: eth1 50%, eth2", "transport 1 (tcp) 50%, transport 2 (tcp) 50%",
+			"To have TCP multipath for good, the fastest of 2 mounts in 1 of 1 load", "198.18.1.2:/srv /mnt/srv nfs4 vers=4.2,proto=tcp,max_connect=2,_netdev 0 0", "198.18.2.2:/srv /mnt/srv-path2 nfs4")
 		for stage, want := range map[string]float64{"server ext4": 8000, "TCP single path": 2000, "TCP multipath": 4000} {
 			d, ok := l.staged()[stage]
 			if got := values(d, "reads", "read.iops"); !ok || !slices.Equal(got, []float64{want, want}) || d.Status != lab.Complete || slices.Contains(codes(d), "path-unused") {
