@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/event"
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
@@ -171,10 +172,38 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 	if o.dryRun {
 		return x.printStages(stages)
 	}
+	if err := x.checkEvents(ctx); err != nil {
+		return err
+	}
 	if err := x.carryOut(ctx, stages); err != nil {
 		return err
 	}
 	return x.report()
+}
+
+// checkEvents refuses events that can't be carried out, before the first load: the mount that they come upon is made stages later.
+func (x *nfsStages) checkEvents(ctx context.Context) error {
+	for _, u := range x.options.Events {
+		if len(u.Named) == 0 {
+			continue
+		}
+		k, known := event.Find(u.Named[0])
+		if !known {
+			return usage("no event has the name " + u.Named[0])
+		}
+		t := x.opened[u.Target]
+		if t == nil {
+			var err error
+			if t, err = x.openTarget(ctx, u.Target); err != nil {
+				return err
+			}
+			defer x.closeTarget(t)
+		}
+		if err := k.Ready(ctx, event.Where{Target: t}, u.Named); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takeUp reads what was settled when an interrupted experiment began. What it has measured is kept.

@@ -398,10 +398,12 @@ func throughMemory(cells []lab.Cell) []lab.Cell {
 
 // report shows what was measured.
 func (x *nfsStages) report() error {
-	if len(x.bundles) == 0 {
+	// A stage that was refused after its run was drafted has left none.
+	begun := slices.DeleteFunc(slices.Clone(x.bundles), func(id string) bool { return !x.store.Has(id) })
+	if len(begun) == 0 {
 		return nil
 	}
-	bundles, err := x.findAll(x.bundles)
+	bundles, err := x.findAll(begun)
 	if err != nil {
 		return err
 	}

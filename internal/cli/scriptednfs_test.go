@@ -335,3 +335,24 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 		l.unmounted()
 	})
 }
+
+// What an event lacks is told before the first load, and not when the mount that it comes upon is there; a stage that is refused leaves the others' report whole.
+func TestScriptedNFSEventIsRefusedBeforeTheFirstLoad(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.wired(2, "client", "nas")
+		l.exported()
+		client := l.machine("client")
+		args := l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--transport", "tcp", "--address", "198.18.1.2", "--address", "198.18.2.2", "--set", "runtime=60s")
+		version := `PATH="$PATH:/usr/sbin:/sbin"; exec "$@"`
+		client.Answer = func(argv []string) (scripted.Output, bool) {
+			line := strings.Join(argv, " ")
+			return scripted.Output{Stdout: "BusyBox v1.36\n"}, strings.Contains(line, version) && strings.HasSuffix(line, " -V")
+		}
+		l.run(append(args, "--event", "20s: lose-trunk 198.18.2.2")...).ends(4).says("there is no ip of iproute2", "apt install iproute2")
+		if n := len(client.Loads()) + len(l.machine("nas").Loads()); n > 0 {
+			t.Errorf("%d loads were started", n)
+		}
+		l.run("show", "last").ends(2)
+		l.unmounted()
+	})
+}

@@ -39,6 +39,8 @@ type Kind struct {
 	// Undone says that it has a way back of its own.
 	Undone bool
 	plan   func(ctx context.Context, w Where, words []string) (Plan, error)
+	// ready looks at what does not depend on what is measured, where the plan does; nil where that can be planned at any time.
+	ready func(ctx context.Context, w Where) error
 }
 
 // LoseTrunk is the name of the event that takes an address away from an NFS mount.
@@ -50,7 +52,7 @@ func Kinds() []Kind {
 		{Name: "lose-port", Arguments: "PORT", Words: 1, Undone: true, plan: losePort,
 			Does:    "ip link set dev PORT down, and up again with the routes and IPv6 addresses that went with it, in all tables, also those of a VLAN or bridge over it",
 			Refused: "a port that is down, or has no link; the one by which headroom, or whoever is logged in, reaches the machine"},
-		{Name: LoseTrunk, Arguments: "ADDRESS", Words: 1, Undone: true, plan: loseTrunk,
+		{Name: LoseTrunk, Arguments: "ADDRESS", Words: 1, Undone: true, plan: loseTrunk, ready: func(ctx context.Context, w Where) error { return hasIP(ctx, w.Target) },
 			Does:    "the same with the port by which the NFS mount under test reaches that address of its server",
 			Refused: "an address that the mount does not use; a port by which it reaches its other addresses, too"},
 		{Name: "lose-path", Arguments: "DISK", Words: 1, Undone: true, plan: losePath,
@@ -100,11 +102,28 @@ func (k Kind) Plan(ctx context.Context, w Where, words []string) (Plan, error) {
 		return Plan{}, err
 	}
 	p, err := k.plan(ctx, w, words[1:])
+	return p, onTarget(err, w)
+}
+
+// Ready says why an event can't be carried out on a machine, as far as that is known before what is measured is there: a mount is made stages later than the first load.
+func (k Kind) Ready(ctx context.Context, w Where, words []string) error {
+	if k.ready == nil {
+		_, err := k.Plan(ctx, w, words)
+		return err
+	}
+	if err := k.Check(words); err != nil {
+		return err
+	}
+	return onTarget(k.ready(ctx, w), w)
+}
+
+// onTarget has an error name the target that it is about.
+func onTarget(err error, w Where) error {
 	var e *lab.Error
 	if errors.As(err, &e) && e.Target == "" && w.Target.Name() != "local" {
 		e.Target = w.Target.Name()
 	}
-	return p, err
+	return err
 }
 
 // refused is why an event is not carried out on a machine.

@@ -202,13 +202,20 @@ func related(ctx context.Context, t target.Target, port, prefix string) ([]strin
 	return found, err
 }
 
+// hasIP refuses a machine without the ip of iproute2.
+func hasIP(ctx context.Context, t target.Target) error {
+	text, _, err := said(ctx, t, callIP("-V")...)
+	if err == nil && !strings.Contains(text, "iproute2") {
+		err = refused("apt install iproute2", "there is no ip of iproute2, and another's does not tell which routes come back by themselves")
+	}
+	return err
+}
+
 // goesWith are the routes and addresses that the kernel takes away with a port, as arguments of ip that put them back: all routes but those that come with
 // an address, and addresses of IPv6, of the port and of what is made over it.
 func goesWith(ctx context.Context, t target.Target, port string) ([]string, error) {
-	if text, _, err := said(ctx, t, callIP("-V")...); err != nil {
+	if err := hasIP(ctx, t); err != nil {
 		return nil, err
-	} else if !strings.Contains(text, "iproute2") {
-		return nil, refused("apt install iproute2", "there is no ip of iproute2, and another's does not tell which routes come back by themselves")
 	}
 	ports := []string{port}
 	for i := 0; i < len(ports); i++ {
