@@ -2,6 +2,7 @@ package ceiling
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,9 +12,9 @@ import (
 // Links are one link or several alike, whose rate somebody states: no facts are there of a machine in a report.
 type Links struct {
 	N int
-	// Rate of each in one direction, in B/s, of data alone.
-	Rate float64
-	// Name of one: "QDR", "32 Gbit/s".
+	// Rate of each in one direction, in B/s, of data alone, as a mean; Most is what no moment can exceed, which of a slot is more: packets larger than are assumed.
+	Rate, Most float64
+	// Name of one: "QDR", "32 Gbit/s", "PCIe 3.0 x8".
 	Name string
 	// Derivation of the rate.
 	Derivation string
@@ -29,15 +30,24 @@ const maxLinks = 64
 //	2x32Gbit/s
 //	2 x QDR
 //	2 x 40 Gb/sec (4X QDR)
+//	PCIe 3.0 x8
+//	2 x PCIe 4.0 x16
 func ParseLinks(text string) (Links, error) {
 	rest := strings.TrimSpace(text)
 	l := Links{N: 1}
+	if lanes, ok := slot(rest); ok {
+		return lanes, nil
+	}
 	if number, after, ok := strings.Cut(rest, "x"); ok {
 		n, err := strconv.Atoi(strings.TrimSpace(number))
 		if err != nil || n < 1 || n > maxLinks {
 			return Links{}, fmt.Errorf("%q: before the x stands how many links there are, 1 to %d", text, maxLinks)
 		}
 		l.N, rest = n, strings.TrimSpace(after)
+	}
+	if lanes, ok := slot(rest); ok {
+		lanes.N = l.N
+		return lanes, nil
 	}
 	port, isPort := ParsePortRate(rest)
 	if !isPort {
@@ -48,6 +58,7 @@ func ParseLinks(text string) (Links, error) {
 	}
 	if isPort {
 		l.Rate, l.Derivation = InfiniBand(port, false)
+		l.Most = l.Rate
 		l.Name = port.Generation
 		if port.Lanes != 4 {
 			l.Name += " " + strconv.Itoa(port.Lanes) + "X"
@@ -67,11 +78,29 @@ func ParseLinks(text string) (Links, error) {
 		if err != nil || !(v > 0 && v*u.bytes < 1e15) {
 			break
 		}
-		l.Rate, l.Name = v*u.bytes, digits+" "+u.name
+		l.Rate, l.Most, l.Name = v*u.bytes, v*u.bytes, digits+" "+u.name
 		l.Derivation = l.Name + " = " + figure(l.Rate)
 		return l, nil
 	}
-	return Links{}, fmt.Errorf("%q is no link: write 32Gbit/s, 2x25Gbit/s, 4GB/s, QDR or 2xEDR", text)
+	return Links{}, fmt.Errorf("%q is no link: write 32Gbit/s, 2x25Gbit/s, 4GB/s, QDR, 2xEDR or PCIe 3.0 x8", text)
+}
+
+var slotPattern = regexp.MustCompile(`(?i)^pcie\s*([1-6])(?:\.0)?\s*x\s*(\d{1,2})$`)
+
+// slot reads a slot by its generation and lanes; what it carries is that of PCIe.
+func slot(text string) (Links, bool) {
+	m := slotPattern.FindStringSubmatch(text)
+	if m == nil {
+		return Links{}, false
+	}
+	lanes, ok := ParseWidth(m[2])
+	if !ok {
+		return Links{}, false
+	}
+	g := generations()[m[1][0]-'1']
+	l := Links{N: 1, Name: fmt.Sprintf("%s x%d", g.name, lanes)}
+	l.Rate, l.Most, l.Derivation = PCIe(g.gigatransfers, lanes, 0)
+	return l, true
 }
 
 // String is the links in words: "2 links of QDR".
@@ -86,10 +115,10 @@ func (l Links) String() string {
 func (l Links) Ceilings() []Ceiling {
 	var all []Ceiling
 	for _, d := range directions() {
-		whole := Ceiling{Metric: lab.Bandwidth(d), Value: float64(l.N) * l.Rate, Most: float64(l.N) * l.Rate, Limiter: l.String(), Derivation: l.Derivation}
+		whole := Ceiling{Metric: lab.Bandwidth(d), Value: float64(l.N) * l.Rate, Most: float64(l.N) * l.Most, Limiter: l.String(), Derivation: l.Derivation}
 		if l.N > 1 {
 			whole.Derivation = fmt.Sprintf("%d x (%s) = %s", l.N, l.Derivation, figure(whole.Value))
-			all = append(all, Ceiling{Metric: whole.Metric, Value: l.Rate, Most: l.Rate, Limiter: "a link of " + l.Name, Derivation: l.Derivation,
+			all = append(all, Ceiling{Metric: whole.Metric, Value: l.Rate, Most: l.Most, Limiter: "a link of " + l.Name, Derivation: l.Derivation,
 				Part: fmt.Sprintf("one of %d links", l.N)})
 		}
 		all = append(all, whole)

@@ -19,6 +19,11 @@ func TestParseLinks(t *testing.T) {
 		"10 Gb/sec (1X QDR)":     {N: 1, Rate: 1e9, Name: "QDR 1X"},
 		"4GB/s":                  {N: 1, Rate: 4e9, Name: "4 GB/s"},
 		"2.5 GiB/s":              {N: 1, Rate: 2.5 * (1 << 30), Name: "2.5 GiB/s"},
+		"PCIe 3.0 x8":            {N: 1, Rate: 7.2023e9, Most: 7.8769e9, Name: "PCIe 3.0 x8"},
+		"2 x pcie 4 x16":         {N: 2, Rate: 28.809e9, Most: 31.508e9, Name: "PCIe 4.0 x16"},
+		"PCIe 3.0 x7":            {},
+		"PCIe 9.0 x8":            {},
+		"65 x PCIe 3.0 x8":       {},
 		"0Gbit/s":                {},
 		"65x32Gbit/s":            {},
 		"x":                      {},
@@ -34,7 +39,10 @@ func TestParseLinks(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || l.N != want.N || math.Abs(l.Rate-want.Rate) > 1 || l.Name != want.Name || l.Derivation == "" {
+		if want.Most == 0 {
+			want.Most = want.Rate
+		}
+		if err != nil || l.N != want.N || math.Abs(l.Rate/want.Rate-1) > 1e-4 || math.Abs(l.Most/want.Most-1) > 1e-4 || l.Name != want.Name || l.Derivation == "" {
 			t.Errorf("%q is %+v, %v, want %+v", text, l, err, want)
 		}
 	}
@@ -50,13 +58,17 @@ func TestWhatLinksCarry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	slot, err := ParseLinks("PCIe 3.0 x8")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		links Links
 		rate  float64
 		want  string
 	}{
 		{two, 3.81e9, "at-one-of-several"}, {two, 3.5e9, ""}, {two, 4.2e9, ""}, {two, 6.8e9, ""}, {two, 8.2e9, "above-ceiling"},
-		{one, 3.81e9, ""}, {one, 4.2e9, "above-ceiling"},
+		{one, 3.81e9, ""}, {one, 4.2e9, "above-ceiling"}, {slot, 7.0e9, ""}, {slot, 7.5e9, ""}, {slot, 8.3e9, "above-ceiling"},
 	} {
 		got := ""
 		for _, w := range Check(map[string]float64{"read.bandwidth": c.rate}, nil, c.links.Ceilings()) {

@@ -66,7 +66,7 @@ whose runs stands for all.`,
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.of, "of", nil, "hold a stage against another: STAGE/OTHER; may be repeated (default: each against the one before it; of NFS more paths\nagainst one, and RDMA against TCP)")
-	f.StringArrayVar(&o.links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two paths=2x32Gbit/s' or rdma=2xQDR; without STAGE, of all others;\n"+
+	f.StringArrayVar(&o.links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two paths=2x32Gbit/s', rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all others;\n"+
 		"RATE none for none")
 	f.StringVar(&o.published, "published", "", "published table to hold against it: FILE or reference:NAME")
 	p.jsonFlag(c)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/ceiling"
@@ -15,6 +16,7 @@ import (
 	"headroom/internal/reference"
 	"headroom/internal/stat"
 	"headroom/internal/suite"
+	"headroom/internal/unit"
 )
 
 // Options of the tables.
@@ -66,6 +68,7 @@ func Make(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], o Options) 
 	d.addWarnings(o.Warnings)
 	d.addFound(g)
 	d.addUnlike()
+	d.addWrites()
 	d.publish(o.Published)
 	d.setCodes()
 	return d, nil
@@ -541,6 +544,43 @@ func (d *Document) addUnlike() {
 				r.Title, r.Stage, d.Rows[e.Row].Title, e.Of, strings.Join(words, ", "), 100*e.Ratio, r.Stage)}})
 		}
 	}
+}
+
+// fasterThanRead is how many times less a write must take than a read of the same size, one at a time, for a cache to have answered it.
+const fasterThanRead = 3
+
+// addWrites points out writes, one at a time and not into the page cache, that take far less than a read does where the same data are read: what answered them is not
+// what holds the data. That is no fault by itself, but the number is that of a cache.
+func (d *Document) addWrites() {
+	for i, w := range d.Rows {
+		took, ok := w.each()
+		if !ok || w.Direction != lab.Write {
+			continue
+		}
+		for _, r := range d.Rows {
+			reads, ok := r.each()
+			same := r.Stage == w.Stage && reference.Plain(reference.Parameter(r.Params, "bs")) == reference.Plain(reference.Parameter(w.Params, "bs")) &&
+				reference.Parameter(r.Params, "numjobs") == reference.Parameter(w.Params, "numjobs") && strings.HasPrefix(r.Params["rw"], "rand") == strings.HasPrefix(w.Params["rw"], "rand")
+			if !ok || r.Direction != lab.Read || !same || took*fasterThanRead > reads {
+				continue
+			}
+			d.add(Finding{Rows: []int{i}, Warning: lab.Warning{Code: "writes-by-cache", Taints: []string{}, Text: fmt.Sprintf(
+				"%s in %s takes %s for each, one at a time, and a read %s: a cache answered them (of the drive, a controller, or the memory of a server that exports async), and not what is read from; "+
+					"see what a loss of power would cost, and measure more data than the cache holds", w.Title, w.Stage, unit.Latency(took), unit.Latency(reads))}})
+			break
+		}
+	}
+}
+
+// each is how many seconds an operation takes of a load that has one at a time in each job and passes the page cache; false for any other.
+func (r *Row) each() (float64, bool) {
+	passes := reference.Parameter(r.Params, "direct") == "1" || reference.Parameter(r.Params, "sync") != "0" || reference.Parameter(r.Params, "fsync") == "1" || reference.Parameter(r.Params, "fdatasync") == "1"
+	jobs, err := strconv.ParseFloat(reference.Parameter(r.Params, "numjobs"), 64)
+	mixed := strings.HasSuffix(reference.Parameter(r.Params, "rw"), "rw")
+	if err != nil || r.IOPS <= 0 || mixed || !passes || reference.Parameter(r.Params, "iodepth") != "1" {
+		return 0, false
+	}
+	return jobs / r.IOPS, true
 }
 
 func orUnset(v string) string {

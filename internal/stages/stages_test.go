@@ -139,6 +139,41 @@ func TestWhatDoesTheSameWorkGoesTogether(t *testing.T) {
 	}
 }
 
+// Writes one at a time that take far less than reads of the same size were answered by a cache; through the page cache, at a depth, or as fast as reads they say nothing.
+func TestWritesThatACacheAnswers(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		read, write map[string]string
+		rates       [2]float64
+		found       bool
+	}{
+		{"of the report", load("randread", "8k", "1"), load("randwrite", "8k", "1"), [2]float64{10526, 69905}, true},
+		{"as fast", load("randread", "8k", "1"), load("randwrite", "8k", "1"), [2]float64{10526, 20000}, false},
+		{"at a depth", load("randread", "8k", "8"), load("randwrite", "8k", "8"), [2]float64{10526, 69905}, false},
+		{"through the page cache", map[string]string{"rw": "randread", "bs": "8k"}, map[string]string{"rw": "randwrite", "bs": "8k"}, [2]float64{10526, 69905}, false},
+		{"each flushed", load("randread", "8k", "1"), map[string]string{"rw": "randwrite", "bs": "8192", "fsync": "1"}, [2]float64{10526, 69905}, true},
+		{"another size", load("randread", "64k", "1"), load("randwrite", "8k", "1"), [2]float64{10526, 69905}, false},
+	} {
+		run := lab.Run{ID: "7KQ4M2X9TD", Stages: []lab.Stage{{Name: "nfs"}}, Arms: []lab.Arm{{ID: "a", Levels: map[string]string{lab.StageLevel: "nfs"}}}}
+		var reps []lab.Repetition
+		for i, params := range []map[string]string{c.read, c.write} {
+			id := fmt.Sprint(i)
+			run.Cells = append(run.Cells, lab.Cell{ID: id, Arm: "a", Job: "job", Engine: "fio", Params: params})
+			reps = append(reps, lab.Repetition{Cell: id, Number: 1, Values: map[string]float64{[]string{"read", "write"}[i] + ".iops": c.rates[i]}})
+		}
+		d, err := Make(run, sequence(reps, nil), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(d.Findings, func(f Finding) bool { return f.Code == "writes-by-cache" })
+		if at >= 0 != c.found {
+			t.Errorf("%s: %+v", c.name, d.Findings)
+		} else if c.found && (!strings.Contains(d.Findings[at].Text, "takes 14.3") || !strings.Contains(d.Findings[at].Text, "a read 95.0") || d.Rows[d.Findings[at].Rows[0]].Direction != "write") {
+			t.Errorf("%s: %s", c.name, d.Findings[at].Text)
+		}
+	}
+}
+
 // Samples second by second are looked at, and what the run was known to have goes along where it taints a number.
 func TestWarningsGoAlong(t *testing.T) {
 	run, reps := measured(2, map[string][]map[string]string{"a": {{"rw": "write", "bs": "1M"}}}, "a")
