@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/ceiling"
@@ -19,16 +20,21 @@ import (
 const mostSuspects = 3
 
 // suspects are what doctor finds at the ends of a network whose ladder falls short, as far as it can cost bandwidth: the server's first. What is at the end whose own
-// loopback falls short is all that matters then.
-func suspects(run lab.Run, d *ladder.Document, keep []string) ([]ladder.Suspect, error) {
+// loopback falls short is all that matters then; and of what is about single ports only those that the rung goes through.
+func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Suspect, error) {
 	if d.Answer.Rung == nil {
 		return nil, nil
 	}
+	run := b.Run
 	set, err := loadRules("")
 	if err != nil {
 		return nil, err
 	}
 	rung := d.Rungs[*d.Answer.Rung]
+	through, err := portsOfRung(b, rung)
+	if err != nil {
+		return nil, err
+	}
 	var all []ladder.Suspect
 	ends := append([]lab.RunTarget{serverOf(run)}, run.Targets...)
 	var told []string
@@ -40,7 +46,7 @@ func suspects(run lab.Run, d *ladder.Document, keep []string) ([]ladder.Suspect,
 		told = append(told, t.Target)
 		n := 0
 		for _, f := range set.Evaluate(append(slices.Clone(t.Facts), ceiling.Derive(t.Facts)...), rule.Options{Keep: keep}).Findings {
-			if n == mostSuspects || f.Verdict != rule.Found || f.Severity == low || !ofNetworks(f) {
+			if n == mostSuspects || f.Verdict != rule.Found || f.Severity == low || !ofNetworks(f) || ofOtherPorts(f, t, through[t.Role]) {
 				continue
 			}
 			n++
@@ -59,6 +65,50 @@ func suspects(run lab.Run, d *ladder.Document, keep []string) ([]ladder.Suspect,
 		}
 	}
 	return all, nil
+}
+
+// portsOfRung are the ports that the tests of a rung were meant to take, by the role of the machine, as they counted.
+func portsOfRung(b *store.Bundle, rung ladder.Rung) (map[string][]string, error) {
+	through := map[string][]string{}
+	for rep, err := range b.Repetitions() {
+		if err != nil {
+			return nil, err
+		}
+		at := strings.LastIndex(rep.Cell, "@pair-")
+		if at < 0 {
+			continue
+		}
+		i, err := strconv.Atoi(rep.Cell[at+len("@pair-"):])
+		if err != nil || i < 1 || i > len(b.Run.Network) || !slices.Contains(rung.Places, b.Run.Network[i-1].Address) {
+			continue
+		}
+		pair := b.Run.Network[i-1]
+		for _, p := range rep.Ports {
+			role := map[string]string{clientRole: pair.Client, serverRole: pair.Server}[p.End]
+			if p.Meant && !slices.Contains(through[role], p.Port) {
+				through[role] = append(through[role], p.Port)
+			}
+		}
+	}
+	return through, nil
+}
+
+// ofOtherPorts says whether a finding is about ports of a machine none of which a rung goes through, where it is known through which it does. A bond is one of them with all
+// its members.
+func ofOtherPorts(f rule.Finding, t lab.RunTarget, through []string) bool {
+	if len(through) == 0 || len(f.About) == 0 {
+		return false
+	}
+	fact := func(key, about string) string {
+		i := slices.IndexFunc(t.Facts, func(o lab.Fact) bool { return o.Key == key && o.About == about && o.Unknown == "" })
+		if i < 0 {
+			return ""
+		}
+		return t.Facts[i].Value
+	}
+	return !slices.ContainsFunc(f.About, func(name string) bool {
+		return fact("nic.kind", name) == "" || slices.Contains(through, name) || slices.Contains(through, fact("nic.master", name))
+	})
 }
 
 // ofNetworks says whether a finding can cost what goes through a network.

@@ -460,7 +460,7 @@ func (p *program) showNetworkLadder(st *store.Store, b *store.Bundle, o ladderOp
 	if err != nil {
 		return err
 	}
-	if d.Suspects, err = suspects(b.Run, &d, o.keep); err != nil {
+	if d.Suspects, err = suspects(b, &d, o.keep); err != nil {
 		return err
 	}
 	if d.Trials, err = trials(st, b, &d, o); err != nil {

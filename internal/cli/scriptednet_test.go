@@ -483,6 +483,28 @@ func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 	})
 }
 
+// What is found at a port is a suspect where the rung that falls short goes through it, and not where it is another port's.
+func TestScriptedLadderSuspectsThePortThatIsShort(t *testing.T) {
+	for port, suspected := range map[string]bool{"eth1": false, "eth2": true} {
+		t.Run(port, func(t *testing.T) {
+			inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
+				l.wired(2, "client", "server")
+				l.machine("client").Noise = 0.005
+				l.paced([]string{"client"}, 2*gigabyte, 0.8*gigabyte, 0.2*gigabyte)
+				l.machine("server").Set("/sys/class/net/"+port+"/duplex", "half")
+				d := documentIn[ladder.Document](l.run(l.ends("ladder", "--address", "198.18.1.2", "--address", "198.18.2.2", "--passes", "4", "--set", "time=4s", "--direction", "send", "--json")...).ends(0))
+				if got := answered(d); got != "198.18.2.2" {
+					t.Errorf("%q is named: %+v", got, d.Answer)
+				}
+				found := slices.ContainsFunc(d.Suspects, func(s ladder.Suspect) bool { return s.Rule == "nic-half-duplex" })
+				if found != suspected {
+					t.Errorf("%s has half duplex: %+v", port, d.Suspects)
+				}
+			})
+		})
+	}
+}
+
 // In both directions and both ways at once, by one address that nobody has named; stopped and gone on with.
 func TestScriptedNetworkLadderInterruptAndResume(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
