@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/facts"
 	"headroom/internal/ingest"
 	"headroom/internal/lab"
 	"headroom/internal/stat"
@@ -22,7 +23,7 @@ import (
 )
 
 func (p *program) importCommand() *cobra.Command {
-	var label string
+	var label, snapshot string
 	var g givenStages
 	c := &cobra.Command{
 		Use:   "import [FILE...]",
@@ -35,11 +36,15 @@ repetition. --stage NAME=FILE says which file, or with :FIRST-LAST which of its 
 belong to which stage. --stages NAME,NAME does that for one page, in its order: a stage
 begins with a load that the one before has already, or at the prompt of another host.
 Headings are not read. Where it finds another number of stages, nothing is imported.
-headroom stages RUN sets them beside each other.`,
+headroom stages RUN sets them beside each other.
+
+--facts says what the machine was like that the results are of: a snapshot as headroom facts --json
+prints it there, or a saved run of it. Ceilings, headroom doctor RUN and comparisons then know it.`,
 		Example: `  headroom import --label before results/*.json
   headroom import pasted.txt
   headroom import --stage 'one path=a.txt' --stage 'two paths=b.txt' --stage rdma=page.txt:120-160
   headroom import --stages 'ram,one path,two paths,rdma' page.txt
+  headroom import results/*.json --facts nas1.json
   headroom import from-a-colleague.headroom`,
 		Args: between(0, many, "files"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -56,7 +61,11 @@ headroom stages RUN sets them beside each other.`,
 			}
 			defer p.Footprint.rarely(memoryFor(sources))()
 			return p.interruptible(c.Context(), func() error {
-				b, err := p.importFiles(c.Context(), s, sources, order, label)
+				known, err := p.importFacts(c.Context(), snapshot)
+				if err != nil {
+					return err
+				}
+				b, err := p.importFiles(c.Context(), s, sources, order, label, known)
 				if err != nil {
 					return err
 				}
@@ -65,6 +74,7 @@ headroom stages RUN sets them beside each other.`,
 		},
 	}
 	c.Flags().StringVar(&label, "label", "", "text to find the run by")
+	c.Flags().StringVar(&snapshot, "facts", "", "what the machine was like that the results are of: a snapshot, as headroom facts --json prints it, or a saved run")
 	c.Flags().StringArrayVar(&g.named, "stage", nil, "a stage and what belongs to it: NAME=FILE or NAME=FILE:FIRST-LAST; may be repeated")
 	c.Flags().StringVar(&g.order, "stages", "", "the stages of one page, in its order: NAME,NAME,…")
 	p.jsonFlag(c)
@@ -93,11 +103,14 @@ func memoryFor(sources []ingest.Source) int64 {
 	return 40<<20 + 8*largest
 }
 
-func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, label string) (*store.Bundle, error) {
+func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, label string, known *facts.Document) (*store.Bundle, error) {
 	open := func(name string) (fs.File, error) { return openInput(name) }
 	if len(sources) == 1 && sources[0].Name == standardInput {
 		in := bufio.NewReaderSize(p.Stdin, 64<<10)
 		if head, _ := in.Peek(2048); store.IsExport(head) { // less than that is no export
+			if known != nil {
+				return nil, hasFacts(standardInput)
+			}
 			defer p.unlessDone(ctx, s.DropImports)()
 			b, err := s.ImportExport(in)
 			return p.labelled(s, b, label, err)
@@ -112,11 +125,41 @@ func (p *program) importFiles(ctx context.Context, s *store.Store, sources []ing
 		if ours && (order != nil || sources[0].Stage != "") {
 			return nil, usage(name+" is a run of headroom's own, which has its stages or has none", "import it without --stage and --stages")
 		}
+		if ours && known != nil {
+			return nil, hasFacts(name)
+		}
 		if ours {
 			return p.importRun(ctx, s, name, label)
 		}
 	}
-	return p.importResults(ctx, s, sources, order, open, label)
+	return p.importResults(ctx, s, sources, order, open, label, known)
+}
+
+// importFacts reads the snapshot of the machine that results are of; nil where none is named.
+func (p *program) importFacts(ctx context.Context, name string) (*facts.Document, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if p.kinds().has(name) {
+		return nil, usage("--facts "+name+" is a machine as it is now, and results that are imported are of another time", "headroom facts --json --on "+name+" > facts.json, if it is still the same")
+	}
+	d, err := p.subject(ctx, name, facts.SnapshotLimit)
+	return &d, err
+}
+
+// hasFacts refuses other facts for a run that brings its own.
+func hasFacts(name string) error {
+	return usage(name+" is a run of headroom's own, which has the facts of its machines", "import it without --facts")
+}
+
+// giveFacts keeps what is known of the machine that results are of. Of results of several machines it is not known which it is.
+func giveFacts(w *store.Writer, run *lab.Run, known facts.Document) error {
+	if len(run.Targets) != 1 {
+		return usage(fmt.Sprintf("the results are of %s, and --facts tells of one", plural(len(run.Targets), "machine or place")), "import those of each by themselves")
+	}
+	t := &run.Targets[0]
+	t.Facts = append(t.Facts, facts.Brief(known.Facts)...)
+	return w.Facts(t.Role, store.Before, known)
 }
 
 // pipedFile is what another program hands on, as a file.
@@ -171,7 +214,7 @@ func (p *program) labelled(s *store.Store, b *store.Bundle, label string, err er
 }
 
 // importResults reads other tools' files into a new run. It is all or nothing.
-func (p *program) importResults(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, open ingest.Opener, label string) (*store.Bundle, error) {
+func (p *program) importResults(ctx context.Context, s *store.Store, sources []ingest.Source, order []string, open ingest.Opener, label string, known *facts.Document) (*store.Bundle, error) {
 	header := lab.Run{ID: store.NewID(), Label: label, Status: lab.Running, Source: lab.Imported, Created: time.Now(), Version: p.Version, Command: p.Args}
 	w, err := s.Create(header)
 	if err != nil {
@@ -182,6 +225,9 @@ func (p *program) importResults(ctx context.Context, s *store.Store, sources []i
 	read, err := ingest.ImportStages(ctx, sources, order, open, sink)
 	if err == nil {
 		err = w.Commit()
+	}
+	if err == nil && known != nil {
+		err = giveFacts(w, &read, *known)
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.Discard())

@@ -301,3 +301,25 @@ func TestScriptedCompareWithCrystalDiskMark(t *testing.T) {
 		}
 	})
 }
+
+// What the machine was like that imported results are of is said by a snapshot of it: doctor and ceilings know it then.
+func TestScriptedImportWithFacts(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		results := filepath.Join("..", "ingest", "testdata", "crystaldiskmark", "8.0.4.txt")
+		snapshot := l.file("db1.json", l.run("facts", "--json", "--on", "scripted://db1").ends(0).stdout)
+		l.run("import", results, "--label", "bare").ends(0)
+		l.run("import", results, "--facts", snapshot, "--label", "known").ends(0)
+		known := l.bundle("known").Run.Targets[0].Facts
+		if bare := l.bundle("bare").Run.Targets[0].Facts; len(known) < len(bare)+20 || !slices.ContainsFunc(known, func(f lab.Fact) bool { return f.Key == "kernel.release" && f.Value == "6.12.0-scripted" }) {
+			t.Errorf("%d facts, without a snapshot %d", len(known), len(bare))
+		}
+		l.run("doctor", "known").ends(0).says("(known): nothing found", "clear,")
+		l.run("show", "known").ends(0)
+		l.run("import", results, "--facts", "scripted://db1").ends(2).says("is a machine as it is now")
+		l.run("import", results, "--facts", l.file("nothing.json", "{}")).ends(2)
+		l.run("import", results, "--facts", "known", "--label", "by a run").ends(0)
+		exported := filepath.Join(l.dir, "known.headroom")
+		l.run("export", "known", "--format", "run", "-o", exported).ends(0)
+		l.run("import", exported, "--facts", snapshot).ends(2).says("is a run of headroom's own")
+	})
+}
