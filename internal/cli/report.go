@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/report"
+	"headroom/internal/stages"
 	"headroom/internal/store"
 	"headroom/internal/visible"
 )
@@ -41,7 +42,28 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 	if format == "table" {
 		w = p.naming.to(w)
 	}
+	if o.Stages == nil && (format == "html" || format == "markdown") {
+		if o.Stages, err = p.stagesOf(bundles); err != nil {
+			return err
+		}
+	}
 	return formats[i].Write(w, summaries, o)
+}
+
+// stagesOf are the stages of runs that have some, beside each other.
+func (p *program) stagesOf(bundles []*store.Bundle) (map[string]*stages.Document, error) {
+	all := map[string]*stages.Document{}
+	for _, b := range bundles {
+		if len(stageNames(b.Run)) == 0 {
+			continue
+		}
+		d, err := p.stages(b, stagesOptions{})
+		if err != nil {
+			return nil, err
+		}
+		all[b.Run.ID] = &d
+	}
+	return all, nil
 }
 
 // present writes runs for people. A run with several arms is shown as the experiment that it was, where one reads it by itself; beside

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,6 +20,7 @@ import (
 type stagesOptions struct {
 	of, links []string
 	published string
+	output    string
 }
 
 func (p *program) stagesCommand() *cobra.Command {
@@ -41,6 +44,7 @@ whose runs stands for all.`,
 		Example: `  headroom stages last
   headroom stages last --of 'two paths/one path' --of 'rdma/two paths'
   headroom stages last --link 'one path=QDR' --link 'two paths=2xQDR' --link rdma=2x32Gbit/s
+  headroom stages last --link 'rdma=PCIe 3.0 x8' -o stages.html
   headroom stages last --published table.csv
   headroom stages last --published reference:nfs-rdma-report`,
 		Args:              between(1, 1, "one run"),
@@ -53,6 +57,9 @@ whose runs stands for all.`,
 			d, err := p.stages(bundles[0], o)
 			if err != nil {
 				return err
+			}
+			if o.output != "" {
+				return p.writeStagesTo(o.output, bundles, &d)
 			}
 			if p.json {
 				return p.printJSON(d)
@@ -68,6 +75,7 @@ whose runs stands for all.`,
 	f.StringArrayVar(&o.of, "of", nil, "hold a stage against another: STAGE/OTHER; may be repeated (default: each against the one before it; of NFS more paths\nagainst one, and RDMA against TCP)")
 	f.StringArrayVar(&o.links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two paths=2x32Gbit/s', rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all others;\n"+
 		"RATE none for none")
+	f.StringVarP(&o.output, "output", "o", "", "write the run's page with the stages on it to a file: .html or .md")
 	f.StringVar(&o.published, "published", "", "published table to hold against it: FILE or reference:NAME")
 	p.jsonFlag(c)
 	completeFlag(c, "published", publishedNames)
@@ -81,6 +89,19 @@ func publishedNames() []string {
 		names[i] = reference.Prefix + names[i]
 	}
 	return names
+}
+
+// writeStagesTo writes the page of a run with its stages, as they were asked for.
+func (p *program) writeStagesTo(output string, bundles []*store.Bundle, d *stages.Document) error {
+	format, ok := map[string]string{".html": "html", ".md": "markdown"}[strings.ToLower(filepath.Ext(output))]
+	if !ok {
+		return usage("what to write into "+output+" can't be told from its name", "end it in one of .html, .md")
+	}
+	var page bytes.Buffer
+	if err := p.write(format, bundles, &page, report.Options{Stages: map[string]*stages.Document{bundles[0].Run.ID: d}}); err != nil {
+		return err
+	}
+	return p.writeFile(output, page.Bytes())
 }
 
 // stages makes the document of a run.

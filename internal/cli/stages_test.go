@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -59,5 +60,28 @@ func TestStagesDocs(t *testing.T) {
 	}
 	if compared != 2 {
 		t.Errorf("%d commands", compared)
+	}
+}
+
+// A page has the stages of its run beside each other: shares, pairs that are not alike, and what the stated links say.
+func TestStagesOnAPage(t *testing.T) {
+	t.Chdir("../..")
+	store, dir := t.TempDir(), t.TempDir()
+	printedBy(t, store, "headroom import --stages 'ram,one path,two paths,rdma' docs/examples/nfs-over-rdma.txt")
+	for name, command := range map[string]string{"stages.html": "headroom stages last --link 'two paths=2xQDR' --link rdma=2xQDR -o ", "stages.md": "headroom stages last --link rdma=2xQDR -o ", "report.html": "headroom report last -o "} {
+		file := filepath.Join(dir, name)
+		printedBy(t, store, command+file)
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"217.7%", "unlike-pair", "writes-by-cache", "of two paths"} {
+			if !strings.Contains(string(page), want) {
+				t.Errorf("%s has no %q", name, want)
+			}
+		}
+		if linked := strings.Contains(string(page), "maxima-above-ceiling"); linked == strings.HasPrefix(name, "report") {
+			t.Errorf("%s: findings about links, %v", name, linked)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+
+	"headroom/internal/stages"
 )
 
 // Format is one way to write runs down.
@@ -38,6 +40,8 @@ type Options struct {
 	// DecimalComma writes 1,5 rather than 1.5 in csv and sheet, with semicolons between the fields: what a
 	// spreadsheet with a German, Russian or Italian locale reads.
 	DecimalComma bool
+	// Stages are the stages of runs that have some, beside each other, by the ID of the run; pages and Markdown show them.
+	Stages map[string]*stages.Document
 	// RawCells leaves texts in what spreadsheets read as they are, also those that a spreadsheet takes for formulas.
 	RawCells bool
 }

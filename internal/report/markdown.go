@@ -13,18 +13,18 @@ import (
 )
 
 // writeMarkdown writes GitHub's dialect: a section a run, with a table whose signs are links to footnotes.
-func writeMarkdown(w io.Writer, runs []Summary, _ Options) error {
+func writeMarkdown(w io.Writer, runs []Summary, o Options) error {
 	out := bufio.NewWriter(w)
 	for i := range runs {
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		writeSection(out, &runs[i], i+1)
+		writeSection(out, &runs[i], newStagesOnPage(o.Stages[runs[i].ID], i+1), i+1)
 	}
 	return out.Flush() // keeps the first error of all writes
 }
 
-func writeSection(out *bufio.Writer, s *Summary, section int) {
+func writeSection(out *bufio.Writer, s *Summary, staged *stagesOnPage, section int) {
 	all := marks(s)
 	// Footnotes are of the whole document: the number of the section keeps those of several runs apart.
 	notes := func(text string) string {
@@ -70,6 +70,9 @@ func writeSection(out *bufio.Writer, s *Summary, section int) {
 			texts = append(texts, escapeMarkdown(t.text)+" ("+escapeMarkdown(t.about(len(t.cells)))+")")
 		}
 		fmt.Fprintf(out, "[^%d-%d]: **%s**: %s\n", section, m.number, escapeMarkdown(m.code), strings.Join(texts, " "))
+	}
+	if staged != nil {
+		staged.writeMarkdown(out)
 	}
 	writeFactTable(out, s)
 }

@@ -25,11 +25,13 @@ var (
 const mostPictured = 40
 
 // writePage writes one page with a part a run.
-func writePage(w io.Writer, runs []Summary, _ Options) error {
+func writePage(w io.Writer, runs []Summary, o Options) error {
 	p := page{Script: template.JS(pageScript)}
 	var titles []string
 	for i := range runs {
-		p.Runs = append(p.Runs, newPageRun(&runs[i], i+1))
+		run := newPageRun(&runs[i], i+1)
+		run.Stages = newStagesOnPage(o.Stages[runs[i].ID], i+1)
+		p.Runs = append(p.Runs, run)
 		titles = append(titles, title(&runs[i], nil))
 	}
 	p.Head = newPageHead(strings.Join(titles, "; "), pageScript, heatStyle())
@@ -50,9 +52,11 @@ type pageRun struct {
 	Jobs                  []pageJob
 	Marks                 []pageMark
 	Reading               []string
-	Pictured              []picturedCell
-	NotPictured           int
-	Targets               []pageTarget
+	// Stages are nil for a run without.
+	Stages      *stagesOnPage
+	Pictured    []picturedCell
+	NotPictured int
+	Targets     []pageTarget
 	// Facts counts those of all targets; Unknown are those of them that could not be read.
 	Facts, Unknown int
 	Commands       []pageCommand

@@ -84,6 +84,7 @@ func stagesHeadline(d *stages.Document) string {
 	add(rows["above-ceiling"], "is faster than its links", "are faster than their links")
 	add(above, "has samples above its links", "have samples above their links")
 	add(rows["at-one-of-several"], "is at the ceiling of one link", "are at the ceiling of one link")
+	add(rows["writes-by-cache"], "was answered by a cache", "were answered by a cache")
 	if len(found) > 0 {
 		text += ": " + sentence(found)
 	}
@@ -179,7 +180,7 @@ func publishedIn(d *stages.Document, f stages.Finding) string {
 
 // stagesMark writes all sentences of what is wrong with these tables, and the first few of other warnings.
 func (p *paragraphs) stagesMark(m mark) {
-	ours := []string{"unlike-pair", "label-differs", "published-differs", "at-one-of-several", "above-ceiling", "samples-above-ceiling", "maxima-above-ceiling"}
+	ours := []string{"unlike-pair", "label-differs", "published-differs", "at-one-of-several", "above-ceiling", "samples-above-ceiling", "maxima-above-ceiling", "writes-by-cache"}
 	if !slices.Contains(ours, m.code) {
 		writeMark(p.out, m, false, p.width, p.o)
 		return

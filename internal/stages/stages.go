@@ -549,8 +549,8 @@ func (d *Document) addUnlike() {
 // fasterThanRead is how many times less a write must take than a read of the same size, one at a time, for a cache to have answered it.
 const fasterThanRead = 3
 
-// addWrites points out writes, one at a time and not into the page cache, that take far less than a read does where the same data are read: what answered them is not
-// what holds the data. That is no fault by itself, but the number is that of a cache.
+// addWrites points out writes, one at a time, that take far less than a read does where the same data are read: what answered them is not what holds the data. That is no
+// fault by itself, but the number is that of a cache.
 func (d *Document) addWrites() {
 	for i, w := range d.Rows {
 		took, ok := w.each()
@@ -564,20 +564,28 @@ func (d *Document) addWrites() {
 			if !ok || r.Direction != lab.Read || !same || took*fasterThanRead > reads {
 				continue
 			}
-			d.add(Finding{Rows: []int{i}, Warning: lab.Warning{Code: "writes-by-cache", Taints: []string{}, Text: fmt.Sprintf(
-				"%s in %s takes %s for each, one at a time, and a read %s: a cache answered them (of the drive, a controller, or the memory of a server that exports async), and not what is read from; "+
-					"see what a loss of power would cost, and measure more data than the cache holds", w.Title, w.Stage, unit.Latency(took), unit.Latency(reads))}})
+			by := "a cache answered them (of the drive, a controller, or the memory of a server that exports async), and not what is read from; see what a loss of power would cost, and measure more " +
+				"data than the cache holds"
+			if !w.passesPageCache() {
+				by = "the load has no direct=1, so the page cache of the machine that ran it answered them; use direct=1, or end_fsync=1 and more data than memory holds"
+			}
+			d.add(Finding{Rows: []int{i}, Warning: lab.Warning{Code: "writes-by-cache", Taints: []string{}, Text: fmt.Sprintf("%s in %s takes %s for each, one at a time, and a read %s: %s", w.Title, w.Stage,
+				unit.Latency(took), unit.Latency(reads), by)}})
 			break
 		}
 	}
 }
 
-// each is how many seconds an operation takes of a load that has one at a time in each job and passes the page cache; false for any other.
+// passesPageCache says whether an operation is over only when it is beyond the page cache.
+func (r *Row) passesPageCache() bool {
+	return reference.Parameter(r.Params, "direct") == "1" || reference.Parameter(r.Params, "sync") != "0" || reference.Parameter(r.Params, "fsync") == "1" || reference.Parameter(r.Params, "fdatasync") == "1"
+}
+
+// each is how many seconds an operation takes of a load that has one at a time in each job; false for any other.
 func (r *Row) each() (float64, bool) {
-	passes := reference.Parameter(r.Params, "direct") == "1" || reference.Parameter(r.Params, "sync") != "0" || reference.Parameter(r.Params, "fsync") == "1" || reference.Parameter(r.Params, "fdatasync") == "1"
 	jobs, err := strconv.ParseFloat(reference.Parameter(r.Params, "numjobs"), 64)
 	mixed := strings.HasSuffix(reference.Parameter(r.Params, "rw"), "rw")
-	if err != nil || r.IOPS <= 0 || mixed || !passes || reference.Parameter(r.Params, "iodepth") != "1" {
+	if err != nil || r.IOPS <= 0 || mixed || reference.Parameter(r.Params, "iodepth") != "1" {
 		return 0, false
 	}
 	return jobs / r.IOPS, true

@@ -886,9 +886,9 @@ func Checks() []Check {
 			Title:  "Writes take far less than reads of the same size",
 			By:     "stages",
 			Taints: "nothing of what was measured",
-			When:   "a stage has writes, one at a time and past the page cache, that take less than a third of what a read of the same size does there",
+			When:   "a stage has writes, one at a time, that take less than a third of what a read of the same size does there",
 			Do:     "find out which cache answers, whether it outlasts a loss of power, and measure more data than it holds; an NFS export with sync answers when the data are on the disk",
-			Source: "exports(5), sync and async; the NFS over RDMA report: 69,905 synchronous writes of 8 KiB a second where a read takes 95 µs",
+			Source: "exports(5), sync and async; the NFS over RDMA report: 69,905 writes of 8 KiB a second, one at a time, where a read takes 95 µs",
 		},
 		{
 			Code:   "label-differs",
