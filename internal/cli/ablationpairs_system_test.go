@@ -91,7 +91,7 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
+	n, added := 0, 0
 	for rep, err := range b.Repetitions() {
 		if err != nil {
 			t.Fatal(err)
@@ -102,6 +102,13 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 		if slow {
 			limit = goodputOf(40) + goodputOf(10)
 		}
+		if rep.Failed() { // the pairs of a busy machine may start so far apart that no second is sure to be of all: then that is said, and nothing is added up
+			if !slices.ContainsFunc(rep.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
+				t.Errorf("%s: %v", rep.Cell, rep.Warnings)
+			}
+			continue
+		}
+		added++
 		if sum := rep.Values[lab.Bitrate(lab.Send)]; sum <= 0 || sum > 1.25*limit {
 			t.Errorf("%s: %.1f Mbit/s, and no more than %.1f come through: %v", rep.Cell, sum/1e6, limit/1e6, rep.Warnings)
 		}
@@ -122,10 +129,13 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 			t.Errorf("%s keeps what %d of eight pairs printed", rep.Cell, len(rep.Raw))
 		}
 	}
-	if arms := 5; n != arms || len(d.Settings) != 3 {
-		t.Errorf("%d tests, %d settings", n, len(d.Settings))
+	if arms := 5; n != arms || len(d.Settings) != 3 || added == 0 {
+		t.Errorf("%d tests, %d of them added up, %d settings", n, added, len(d.Settings))
 	}
 	for _, s := range d.Settings {
+		if s.Alone == nil || !(s.Alone.Ratio > 0) {
+			continue // one of the two was not added up
+		}
 		t.Logf("%s=%s alone: %+.0f%%", s.Factor, s.Level, 100*(s.Alone.Ratio-1))
 	}
 	if now := state(); now != before {

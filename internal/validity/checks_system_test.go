@@ -28,6 +28,8 @@ type bench struct {
 	local   *target.Local
 	place   lab.Place
 	machine validity.Machine
+	// written is the share of what the last load wrote that had reached the disks at its end.
+	written float64
 	layout  lab.LayoutState
 }
 
@@ -174,6 +176,10 @@ func (b *bench) fio(filename string, params ...string) []lab.Warning {
 		b.t.Fatalf("%s: %d documents, %v\n%s%s", lab.ShellQuote(argv), len(documents), err, &stdout, &stderr)
 	}
 	group := documents[0].Groups()[0]
+	b.written = 0
+	for disk, c := range after.Disks {
+		b.written += float64(c.WriteBytes-before.Disks[disk].WriteBytes) / max(1, group.Values[lab.Bandwidth(lab.Write)]*group.Seconds)
+	}
 	return validity.Repetition(validity.Evidence{
 		Cell: lab.Cell{ID: "c1", Params: p}, Place: place, Group: group, Document: documents[0],
 		ExitCode: cmd.ProcessState.ExitCode(),
@@ -230,7 +236,12 @@ func TestPageCache(t *testing.T) {
 	expect(t, direct, "page-cache", false)
 	expect(t, direct, "direct-not-honoured", false)
 	expect(t, direct, "small-file", false)
-	expect(t, b.fio(name, "rw", "write", "bs", "64k", "direct", "0", "invalidate", "0"), "unsynced-writes", true)
+	unsynced := b.fio(name, "rw", "write", "bs", "64k", "direct", "0", "invalidate", "0")
+	if b.written < 0.5 {
+		expect(t, unsynced, "unsynced-writes", true)
+	} else { // whoever calls sync(2), or fills memory with data to be written, has that of everybody written
+		t.Logf("somebody has had %.0f%% of it written meanwhile", 100*b.written)
+	}
 	expect(t, b.fio(name, "rw", "write", "bs", "64k", "direct", "0", "fsync", "16"), "unsynced-writes", false)
 }
 
