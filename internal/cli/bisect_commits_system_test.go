@@ -258,6 +258,11 @@ func TestAnEndThatDoesNotBuild(t *testing.T) {
 	h := newHistory(t, 6, 3, map[int]fault{5: unbuildable}, "")
 	before := h.state()
 	v, arguments := h.searcher()
+	// No commit is told from another by a suite that runs nothing of what was built.
+	network := append(slices.Clone(arguments[:3]), append([]string{"network"}, arguments[5:]...)...)
+	if out, err := v.command(network...).CombinedOutput(); err == nil || !strings.Contains(string(out), "the suite network measures a network") {
+		t.Errorf("%v\n%s", err, out)
+	}
 	out, err := v.command(arguments...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), h.hashes[5]+" (Change number 5), one of the two ends, can't be measured") || !strings.Contains(string(out), "expected expression before") {
 		t.Errorf("%v\n%s", err, out)

@@ -39,6 +39,8 @@ func (x *experiment) networkSuite(args []string) (*suite.Suite, error) {
 	switch {
 	case len(args) > 1:
 		return nil, usage("the suite "+su.Name+" measures a network, and no "+args[1], "name its ends with --on client=TARGET and --on server=TARGET")
+	case x.options.commits != nil:
+		return nil, usage("commits are told apart by a command that runs what was built, and the suite "+su.Name+" measures a network", "write a suite with exec:, docs/suites.md")
 	case x.options.destroy != "" || x.options.sampled != "" || x.options.writes != "" || x.options.size != "":
 		return nil, usage("--destroy, --sampled, --max-writes and --size are for storage", "leave them out")
 	}
