@@ -174,6 +174,7 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 			return err
 		}
 	}
+	x.fitBudget()
 	if x.run.Arms, err = x.arms(); err != nil {
 		return err
 	}

@@ -263,3 +263,40 @@ func TestScriptedSweepWithALevelThatDoesNotBoot(t *testing.T) {
 		}
 	})
 }
+
+// A budget in which four blocks of all levels do not fit is spent on a coarse grid of them, and then on fewer loads; what is left out is said, and the baseline is not.
+func TestScriptedSweepFitsItsBudget(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		l.machine("db1").Noise = 0.002
+		one := l.file("one.yaml", oneLoad)
+		args := func(suite, budget string, more ...string) []string {
+			return append([]string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "job:iodepth=1,2,3,4,6,8,12,16,32", "--seed", "1", "--budget", budget}, more...)
+		}
+		levels := func() (all []string) {
+			for _, a := range l.bundle("last").Run.Arms {
+				all = append(all, a.Levels["job:iodepth"])
+			}
+			return all
+		}
+		l.run(args(one, "3m")...).ends(0).says("left out, since 4 blocks of everything take", "5 levels of 9")
+		if got := levels(); !slices.Equal(got, []string{"1", "3", "6", "32"}) {
+			t.Errorf("levels %v", got)
+		}
+		if d := l.saved("last"); !slices.Contains(codes(d), "left-out-for-budget") || d.Cells[0].N < 4 {
+			t.Errorf("%v, %d repetitions", codes(d), d.Cells[0].N)
+		}
+		l.run(args(one, "3m", "--baseline", "12", "--dry-run")...).ends(0).says("job:iodepth: 1, 4, 12, 32")
+		l.run(args(one, "2h", "--dry-run")...).ends(0).says("1, 2, 3, 4, 6, 8, 12, 16, 32")
+
+		many := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}", "fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k, 64k, 128k]}", 1))
+		l.run(args(many, "7m")...).ends(0).says("6 levels of 9 and 3 loads of 6")
+		sizes := map[string]bool{}
+		for _, c := range l.saved("last").Cells {
+			sizes[c.Params["bs"]] = true
+		}
+		if len(sizes) != 3 || !sizes["4k"] || !sizes["128k"] || !slices.Equal(levels(), []string{"1", "6", "32"}) {
+			t.Errorf("%v at %v", sizes, levels())
+		}
+		l.asFound("db1")
+	})
+}

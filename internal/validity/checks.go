@@ -855,6 +855,15 @@ func Checks() []Check {
 			Source: "headroom's own",
 		},
 		{
+			Code:   "left-out-for-budget",
+			Title:  "Levels or loads of a sweep were left out to keep its budget",
+			By:     "run",
+			Taints: "nothing by itself",
+			When:   "a sweep has a --budget in which four blocks of all its levels and loads do not fit: levels are left out first, so that a coarse grid is left, then loads",
+			Do:     "sweep the levels around the best one, or take a larger budget",
+			Source: "headroom's own; four blocks are the fewest that a claim takes (docs/sweep.md)",
+		},
+		{
 			Code:   "bundle-incomplete",
 			Title:  "A set of settings was made without some of them",
 			By:     "run",

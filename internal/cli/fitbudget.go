@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/plan"
+	"headroom/internal/suite"
+	"headroom/internal/sweep"
+	"headroom/internal/unit"
+)
+
+// fewestLevels are measured in any case, where there are as many: two ends say nothing of what is between them.
+const fewestLevels = 3
+
+// fitBudget leaves out of a sweep what does not fit into its budget often enough to say anything: levels first, so that a coarse grid is left of them, then loads. A block
+// is never cut, and one that takes longer than the budget would be all that is measured.
+func (x *experiment) fitBudget() {
+	if x.kind != sweeping || x.options.budget <= 0 || len(x.choices) != 1 || x.hasCommands() {
+		return
+	}
+	cells := x.suiteCells()
+	for i := range cells {
+		cells[i].Repetitions = x.options.perVisit()
+	}
+	visit := suite.EstimateTime(cells, x.pause())
+	if visit <= 0 || len(cells) == 0 {
+		return // nobody knows how long it takes
+	}
+	blocks := min(sweep.FewestBlocks, x.run.Experiment.Blocks)
+	levels := x.choices[0].Levels
+	room := int(x.options.budget.Seconds() / (float64(blocks) * visit.Seconds()))
+	if room >= len(levels) {
+		return
+	}
+	kept := levelsAt(levels, plan.Coarse(len(levels), max(fewestLevels, room), max(0, slices.Index(levels, x.options.baseline))))
+	var without []string
+	if left := len(levels) - len(kept); left > 0 {
+		without = append(without, fmt.Sprintf("%s of %d", plural(left, "level"), len(levels)))
+	}
+	x.choices[0].Levels, x.run.Experiment.Factors[0].Levels = kept, kept
+	each := visit.Seconds() / float64(len(cells))
+	if most := int(x.options.budget.Seconds() / (float64(blocks*len(kept)) * each)); most < len(cells) {
+		var fewer []lab.Cell
+		for _, i := range plan.Coarse(len(cells), max(1, most)) {
+			fewer = append(fewer, x.run.Cells[i])
+		}
+		if left := len(cells) - len(fewer); left > 0 {
+			without = append(without, fmt.Sprintf("%s of %d", plural(left, "load"), len(cells)))
+		}
+		x.run.Cells = fewer
+	}
+	if len(without) == 0 {
+		return
+	}
+	w := lab.Warning{Code: "left-out-for-budget", Taints: []string{}, Text: fmt.Sprintf("left out, since %s of everything take %s and --budget is %s: %s; measured are the levels %s; what lies between them is worth a sweep of its own "+
+		"once it is known where", plural(blocks, "block"), unit.Duration(visit*time.Duration(blocks*len(levels))), unit.Duration(x.options.budget), strings.Join(without, " and "), strings.Join(levelWords(kept), ", "))}
+	x.say("", w.Text)
+	x.run.Warnings = append(x.run.Warnings, w)
+}
+
+func levelsAt(levels []string, at []int) []string {
+	var kept []string
+	for _, i := range at {
+		kept = append(kept, levels[i])
+	}
+	return kept
+}
