@@ -271,6 +271,48 @@ func savedRun() (lab.Run, []lab.Repetition) {
 	return run, repetitions
 }
 
+// What a suite marks decides; without a mark it is all that was printed.
+func TestTheMarkedMetricDecides(t *testing.T) {
+	for _, marked := range []bool{true, false} {
+		run, repetitions := savedRun()
+		for i := range run.Cells {
+			if run.Cells[i].Engine == "exec" {
+				run.Cells[i].Metrics = map[string]lab.MetricInfo{"transactions": {Better: lab.Higher, Decides: marked}, "dead_tuples": {Better: lab.Lower}}
+			}
+		}
+		for i := range repetitions {
+			if strings.HasPrefix(repetitions[i].Cell, "tps@") {
+				repetitions[i].Values["dead_tuples"] = 3
+			}
+		}
+		doc, err := FromRun(run, slices.Values(repetitions))
+		want := map[bool][]string{true: {"transactions"}, false: {"dead_tuples", "transactions"}}[marked]
+		if err != nil || !slices.Equal(doc.Cells[1].Metrics, want) {
+			t.Errorf("marked %v: %v, %v", marked, doc.Cells[1].Metrics, err)
+		}
+	}
+}
+
+// Whether less is better of a metric of a command says its suite.
+func TestTheSuiteSaysWhatIsBetter(t *testing.T) {
+	for better, want := range map[lab.Better]Verdict{lab.Higher: Slower, lab.Lower: Faster} {
+		run, repetitions := savedRun()
+		run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool { return c.Engine != "exec" })
+		repetitions = slices.DeleteFunc(repetitions, func(r lab.Repetition) bool { return !strings.HasPrefix(r.Cell, "tps@") })
+		for i := range run.Cells {
+			run.Cells[i].Metrics = map[string]lab.MetricInfo{"transactions": {Unit: "pages", Better: better, Decides: true}}
+		}
+		doc, err := FromRun(run, slices.Values(repetitions))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := doc.Settings[0].Cells[0]
+		if p.Alone.Ratio > 0.85 || p.Better != better || p.Unit != "pages" || p.Verdict != want {
+			t.Errorf("%s is better: %+v", better, p)
+		}
+	}
+}
+
 // How many repetitions a visit is worth is about the numbers that decide, and is not said of visits that have one.
 func TestVisitsThatRepeat(t *testing.T) {
 	run, repetitions := savedRun()

@@ -53,6 +53,8 @@ type Cell struct {
 	Params map[string]string `json:"params"`
 	// Metrics that decide.
 	Metrics []string `json:"metrics"`
+	// Own describes metrics that the suite of a command names; others are known by their names.
+	Own map[string]lab.MetricInfo `json:"-"`
 }
 
 // Measured is one repetition's value of one metric.

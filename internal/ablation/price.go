@@ -55,7 +55,7 @@ func Compute(d Design, measured []Measured, t Terms, cost func(setting string) r
 		}
 		out.Settings = append(out.Settings, p)
 	}
-	e.each(func(of number, better lab.Better) { e.sumUp(&out, of, better) })
+	e.each(func(of number, m lab.MetricInfo) { e.sumUp(&out, of, m.Better) })
 	out.Suspects = suspects(out)
 	for i := range out.Settings {
 		out.Settings[i].withhold(d.NotVerified)
@@ -76,10 +76,10 @@ func SuspectsOf(run lab.Run, repetitions iter.Seq[lab.Repetition]) ([][2]int, er
 func (e *experiment) price(n int, s Setting) Priced {
 	p := Priced{Setting: s, Number: n, Cells: []Price{}}
 	var verdicts []Verdict
-	e.each(func(of number, better lab.Better) {
-		c := Price{Cell: of.cell, Metric: of.metric, Unit: lab.Metric(of.metric).Unit, Better: better,
-			Alone:   e.estimate(e.alone(of, n), better),
-			Removed: e.estimate(e.removed(of, n), better)}
+	e.each(func(of number, m lab.MetricInfo) {
+		c := Price{Cell: of.cell, Metric: of.metric, Unit: m.Unit, Better: m.Better,
+			Alone:   e.estimate(e.alone(of, n), m.Better),
+			Removed: e.estimate(e.removed(of, n), m.Better)}
 		var both []Verdict
 		for _, x := range []*Estimate{c.Alone, c.Removed} {
 			if x != nil {
@@ -126,10 +126,10 @@ func (p *Priced) withhold(all []lab.Unverified) {
 }
 
 // each goes over the deciding metrics of all cells.
-func (e *experiment) each(do func(of number, better lab.Better)) {
+func (e *experiment) each(do func(of number, m lab.MetricInfo)) {
 	for _, c := range e.Cells {
 		for _, m := range c.Metrics {
-			do(number{c.ID, m}, lab.Metric(m).Better)
+			do(number{c.ID, m}, lab.MetricOf(c.Own, m))
 		}
 	}
 }

@@ -67,10 +67,10 @@ func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured
 	return d, measured, warnings.list(), nil
 }
 
-// deciding are the metrics that answer what a cell was run for. A command whose output a pattern was matched against decides by what
-// it printed, and else by the time that it took.
+// deciding are the metrics that answer what a cell was run for: those that its suite marks, or what is usual for its load. A command whose output a pattern was matched
+// against, and of which none is marked, decides by all that it printed, and else by the time that it took.
 func deciding(c Cell, seen map[string]bool) []string {
-	if names := lab.Primary(c.Params, seen); len(names) > 0 && !slices.Equal(names, []string{"elapsed"}) {
+	if names := lab.Deciding(c.Own, c.Params, seen); len(names) > 0 && !slices.Equal(names, []string{"elapsed"}) {
 		return names
 	}
 	var printed []string
@@ -116,7 +116,7 @@ func designOf(run lab.Run) (Design, error) {
 		if slices.ContainsFunc(d.Cells, func(x Cell) bool { return x.ID == id }) {
 			continue
 		}
-		d.Cells = append(d.Cells, Cell{ID: id, Job: c.Job, Title: titleOf(c), Engine: c.Engine, Params: c.Params})
+		d.Cells = append(d.Cells, Cell{ID: id, Job: c.Job, Title: titleOf(c), Engine: c.Engine, Params: c.Params, Own: c.Metrics})
 	}
 	return d, nil
 }

@@ -56,7 +56,7 @@ func (e *experiment) control(of number, better lab.Better) (Control, bool) {
 		return Control{}, false
 	}
 	numbers := 0
-	e.each(func(number, lab.Better) { numbers++ })
+	e.each(func(number, lab.MetricInfo) { numbers++ })
 	last := e.last(of, Baseline)
 	c := e.change(e.fit(of, last, true), map[string]float64{second: 1, Baseline: -1}, e.Alpha/float64(numbers))
 	x := e.estimate(c, better)

@@ -434,7 +434,8 @@ func (t ablationText) reading() []string {
 	if len(t.numbers()) > 1 {
 		lines = append(lines, "Side by side, a change in parentheses is not decided.")
 	}
-	if slices.ContainsFunc(t.numbers(), func(n ablationNumber) bool { return lab.Metric(n.metric).Better == lab.Lower }) {
+	lower := func(p ablation.Price) bool { return p.Better == lab.Lower }
+	if slices.ContainsFunc(t.Settings, func(s ablation.Priced) bool { return slices.ContainsFunc(s.Cells, lower) }) {
 		lines = append(lines, "Of times and latencies less is better: +3% is slower.")
 	}
 	return lines
