@@ -121,11 +121,17 @@ func highest(d *Document, cell string) (*Rung, *Cell) {
 	return nil, nil
 }
 
-// fullCores is what a check of the load on a network said of cores that had no time left.
+// fullCores is what a check of the load on a network said of cores that had no time left. Where the same is said of the port's equals, which it is held against, it is not
+// what sets the port apart.
 func fullCores(d *Document, r *Rung, c *Cell) []string {
+	ofEquals := func(code string) bool {
+		return slices.ContainsFunc(d.Warnings, func(o Warning) bool {
+			return o.Code == code && o.Cell == c.Cell && r.Kind == Port && d.Rungs[o.Rung].Kind == Port && slices.Contains(c.Expected.Rungs, o.Rung)
+		})
+	}
 	var texts []string
 	for _, w := range d.Warnings {
-		if &d.Rungs[w.Rung] == r && w.Cell == c.Cell && (w.Code == "core-full" || w.Code == "generator-bound") && len(texts) == 0 {
+		if &d.Rungs[w.Rung] == r && w.Cell == c.Cell && (w.Code == "core-full" || w.Code == "generator-bound") && len(texts) == 0 && !ofEquals(w.Code) {
 			texts = append(texts, w.Text)
 		}
 	}

@@ -22,7 +22,7 @@ func healthyPorts() ports {
 	return ports{loopback: 60e9, carries: 100e9 * 0.98, alone: [4]float64{24e9, 24e9, 24e9, 24e9}, group: 48e9, all: 96e9, either: 96e9}
 }
 
-func (p ports) climb(r *rand.Rand) Document {
+func (p ports) climb(r *rand.Rand, warnings ...Warning) Document {
 	var steps []Step
 	var rates []float64
 	add := func(kind Kind, rate float64, places ...string) *Step {
@@ -52,7 +52,7 @@ func (p ports) climb(r *rand.Rand) Document {
 		}
 	}
 	load := Load{Title: "tcp x4 to the server", Metric: "send.bitrate", Cell: lab.Cell{ID: "send"}}
-	return Climb(steps, []Load{load}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
+	return Climb(steps, []Load{load}, measured, warnings, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
 }
 
 // Each rung that lacks something is the answer, and none above it; where the machine itself does less than its ports carry, that is.
@@ -84,6 +84,25 @@ func TestTheFirstRungOfANetworkThatFallsShort(t *testing.T) {
 				t.Errorf("%s: %q: %s", name, got, d.Answer.Text)
 				break
 			}
+		}
+	}
+}
+
+// A full core is named as the reason of a port that falls short where its equals have none; where they have, and reach what they should, it is not what sets it apart.
+func TestAFullCoreIsNamedWhereItSetsThePortApart(t *testing.T) {
+	p := healthyPorts()
+	p.loopback, p.alone[2], p.all, p.either = 150e9, 10e9, 82e9, 82e9
+	full := func(rung int) Warning {
+		return Warning{Rung: rung, Cell: "send", Warning: lab.Warning{Code: "core-full", Text: "CPU 3 of the server was full", Taints: []string{}}}
+	}
+	const short, equal = 4, 2 // the loopback and the flow are below the ports
+	for _, c := range []struct {
+		at    []Warning
+		named bool
+	}{{[]Warning{full(short)}, true}, {[]Warning{full(short), full(equal)}, false}, {[]Warning{full(equal)}, false}} {
+		d := p.climb(rand.New(rand.NewPCG(7, 1)), c.at...)
+		if d.Answer.Rung == nil || *d.Answer.Rung != short || strings.Contains(d.Answer.Text, "CPU 3") != c.named {
+			t.Errorf("%d warnings: %s", len(c.at), d.Answer.Text)
 		}
 	}
 }
