@@ -28,9 +28,12 @@ const roomLimit = time.Minute
 
 // Free asks how much room a folder's file system has.
 func Free(ctx context.Context, t target.Target, dir string) (Space, error) {
-	ctx, cancel := context.WithTimeout(ctx, roomLimit)
+	within, cancel := context.WithTimeout(ctx, roomLimit)
 	defer cancel()
-	p := runCommand(ctx, t, spaceCommand(dir))
+	p := runCommand(within, t, spaceCommand(dir))
+	if err := ctx.Err(); err != nil { // it was stopped, which is no fault of the file system
+		return Space{}, err
+	}
 	s, err := parseSpace(p)
 	if err != nil {
 		return Space{}, &lab.Error{What: "can't find out how much room is left in " + dir, Target: elsewhere(t),
