@@ -191,7 +191,6 @@ func (p *program) printFactor(row factorRow) {
 	line("lacking", strings.Join(row.Lacks, ", "))
 	line("read from", strings.Join(row.Places, ", "))
 	if row.Level == nil {
-		line("lacking", strings.Join(row.Lacks, ", "))
 		line("read from", row.Verified)
 		for _, e := range row.Examples {
 			line("example", lab.ShellQuote([]string{e}))
