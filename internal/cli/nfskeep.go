@@ -59,7 +59,7 @@ func mountsOf(bundles []*store.Bundle) map[string]factor.NFSMount {
 		addresses := parsedAddresses(n.Addresses)
 		for _, transport := range []string{overTCP, overRDMA} {
 			for _, count := range []int{1, len(addresses)} {
-				if count > 0 && n.Asked == stageName(transport, count) {
+				if 0 < count && count <= len(addresses) && n.Asked == stageName(transport, count) {
 					mounts[b.Run.Arms[0].Levels[stageLevel]] = stageMount(*n, transport, addresses[:count])
 				}
 			}

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"headroom/internal/factor"
+	"headroom/internal/lab"
 	"headroom/internal/stages"
+	"headroom/internal/store"
 )
 
 // What is to be pasted has each address, and for RDMA the server's side and the module; on Proxmox VE it is storages of its own.
@@ -69,5 +71,20 @@ func TestBestMount(t *testing.T) {
 	}
 	if stage, _, _ := bestMount(d, nil); stage != "" {
 		t.Errorf("without a mount it is %s", stage)
+	}
+}
+
+// A run from elsewhere may not say by which addresses its mount was made: then there is nothing to paste.
+func TestMountsOfRuns(t *testing.T) {
+	for _, c := range []struct {
+		addresses []string
+		asked     string
+		want      int
+	}{{nil, stageName(overTCP, 1), 0}, {[]string{"nas"}, stageName(overTCP, 1), 0}, {[]string{"10.0.1.1"}, stageName(overTCP, 1), 1}, {[]string{"10.0.1.1"}, stageName(overTCP, 2), 0},
+		{[]string{"10.0.1.1", "10.0.2.1"}, stageName(overTCP, 2), 2}} {
+		b := &store.Bundle{Run: lab.Run{NFS: &lab.NFS{Addresses: c.addresses, Asked: c.asked, Path: "/srv"}, Arms: []lab.Arm{{Levels: map[string]string{stageLevel: "mounted"}}}}}
+		if got := len(mountsOf([]*store.Bundle{b})["mounted"].Addresses); got != c.want {
+			t.Errorf("%s over %v: %d addresses, want %d", c.asked, c.addresses, got, c.want)
+		}
 	}
 }
