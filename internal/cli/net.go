@@ -329,9 +329,10 @@ func (n *network) pair(ctx context.Context) error {
 	count := max(len(clients), len(servers), len(n.options.addresses))
 	switch {
 	case n.options.pairs < 0 || n.options.pairs > suite.MostPairs:
-		return usage(fmt.Sprintf("a number of pairs of %d is not from 1 to %d", n.options.pairs, suite.MostPairs))
+		return usage(fmt.Sprintf("the number of pairs, %d, is not from 1 to %d", n.options.pairs, suite.MostPairs))
 	case n.options.pairs > 0 && n.options.pairs < count:
-		return usage(fmt.Sprintf("%s leave some of %s and %s without a partner, or of their addresses", plural(n.options.pairs, "pair"), plural(len(clients), "client"), plural(len(servers), "server")))
+		return usage(fmt.Sprintf("too few pairs, %d, for %s, %s and their addresses: some would have no partner", n.options.pairs, plural(len(clients), "client"), plural(len(servers), "server")),
+			fmt.Sprintf("take at least %d, or name fewer", count))
 	case n.options.pairs > 0:
 		count = n.options.pairs
 	}

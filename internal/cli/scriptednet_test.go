@@ -321,10 +321,10 @@ func TestScriptedNetRefusals(t *testing.T) {
 		}{
 			{"net --on scripted://client", "does not say which end it is", 2},
 			{"net " + ends + "--on server=scripted://client --address 10.0.0.1 --address 10.0.0.2 --address 10.0.0.3", "3 addresses are named for 2 servers", 2},
-			{"net " + ends + "--address 10.0.0.1 --address 10.0.0.2 --pairs 1", "without a partner, or of their addresses", 2},
+			{"net " + ends + "--address 10.0.0.1 --address 10.0.0.2 --pairs 1", "too few pairs, 1, for 1 client, 1 server and their addresses", 2},
 			{"net " + ends + "--address here", "is no address", 2},
 			{"net " + ends + "--pairs 999", "not from 1 to 256", 2},
-			{"net " + ends + "--on client=scripted://server --pairs 1", "without a partner", 2},
+			{"net " + ends + "--on client=scripted://server --pairs 1", "take at least 2, or name fewer", 2},
 			{"net " + ends + "--port 65535 --pairs 2", "there are no ports from 65535 on", 2},
 			{"net " + storage + " " + ends, "measures no network", 2},
 			{"net " + ends + "--set colour=red", "colour", 2},
@@ -609,7 +609,7 @@ func TestScriptedSweepOfPlacements(t *testing.T) {
 		l.run(l.ends("sweep", suite, "--factor", "pin:node=nic,other")...).ends(2).says("does not tell which node")
 		l.run(l.ends("sweep", suite, "/srv", "--factor", "pin:cpus=0,1")...).ends(2).says("measures a network, and no /srv")
 		l.run(l.ends("sweep", suite, "--size", "4g", "--factor", "pin:cpus=0,1")...).ends(2).says("are for storage")
-		l.run(l.ends("sweep", suite, "--net-pairs", "1", "--on", "client=scripted://server", "--factor", "pin:cpus=0,1")...).ends(2).says("1 pair leave some of 2 clients")
+		l.run(l.ends("sweep", suite, "--net-pairs", "1", "--on", "client=scripted://server", "--factor", "pin:cpus=0,1")...).ends(2).says("too few pairs, 1, for 2 clients")
 		storage := l.file("storage.yaml", scriptedSuite)
 		l.run("sweep", storage, "/srv", "--on", "scripted://client", "--factor", "pin:cpus=0,1").ends(2).says("places the load generators of a network")
 		l.run("sweep", storage, "/srv", "--on", "scripted://client", "--factor", "server:sysctl:vm.swappiness=0,1").ends(2).says("is about an end of a network")
