@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"headroom/internal/ceiling"
@@ -74,19 +73,15 @@ func portsOfRung(b *store.Bundle, rung ladder.Rung) (map[string][]string, error)
 		if err != nil {
 			return nil, err
 		}
-		at := strings.LastIndex(rep.Cell, "@pair-")
-		if at < 0 {
-			continue
-		}
-		i, err := strconv.Atoi(rep.Cell[at+len("@pair-"):])
-		if err != nil || i < 1 || i > len(b.Run.Network) || !slices.Contains(rung.Places, b.Run.Network[i-1].Address) {
-			continue
-		}
-		pair := b.Run.Network[i-1]
-		for _, p := range rep.Ports {
-			role := map[string]string{clientRole: pair.Client, serverRole: pair.Server}[p.End]
-			if p.Meant && !slices.Contains(through[role], p.Port) {
-				through[role] = append(through[role], p.Port)
+		for i, pair := range b.Run.Network {
+			if !strings.HasSuffix(rep.Cell, runner.CellOf("", pairRole(i))) || !slices.Contains(rung.Places, pair.Address) {
+				continue
+			}
+			for _, p := range rep.Ports {
+				role := map[string]string{clientRole: pair.Client, serverRole: pair.Server}[p.End]
+				if p.Meant && !slices.Contains(through[role], p.Port) {
+					through[role] = append(through[role], p.Port)
+				}
 			}
 		}
 	}

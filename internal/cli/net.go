@@ -475,6 +475,9 @@ func (n *network) lookAt(ctx context.Context, e *networkEnd) (err error) {
 	return err
 }
 
+// pairRole is the role of one of several pairs, counted from 0.
+func pairRole(i int) string { return fmt.Sprintf("pair-%d", i+1) }
+
 // part is the measurement of a pair. The first one of an end looks after its snapshots.
 func (n *network) part(i int) *measurement {
 	pair := n.pairs[i]
@@ -487,7 +490,7 @@ func (n *network) part(i int) *measurement {
 	m.watched, m.bystander = !first(pair.Client), i > 0
 	m.server.watched = !first(pair.Server) || pair.Server == pair.Client // a loopback has one end
 	if len(n.pairs) > 1 {
-		m.role = fmt.Sprintf("pair-%d", i+1)
+		m.role = pairRole(i)
 	}
 	return m
 }

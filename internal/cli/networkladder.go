@@ -303,7 +303,7 @@ func (l *networkLadder) drawParts() error {
 	id := store.NewID()
 	for i := range l.pairs {
 		m := l.part(i)
-		m.role, m.options.set = fmt.Sprintf("pair-%d", i+1), nil // the options are in the suite
+		m.role, m.options.set = pairRole(i), nil // the options are in the suite
 		if err := m.draftOn(su, lab.Place{Kind: lab.NoPlace}); err != nil {
 			return err
 		}
@@ -389,7 +389,7 @@ func (p *program) resumeNetworkLadder(ctx context.Context, st *store.Store, b *s
 	}
 	for i := range l.pairs {
 		m := l.part(i)
-		m.role = fmt.Sprintf("pair-%d", i+1)
+		m.role = pairRole(i)
 		l.parts = append(l.parts, m)
 	}
 	t := l.asTogether()
