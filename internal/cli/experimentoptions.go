@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,7 +153,7 @@ func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
 }
 
 // check refuses flags that would do nothing beside --resume or --show.
-func (o *experimentOptions) check(c *cobra.Command) error {
+func (o *experimentOptions) check(c *cobra.Command, kind string) error {
 	if o.budget < 0 {
 		return usage("--budget "+o.budget.String()+" is no length of time", "write something like 10m or 1h30m")
 	}
@@ -164,6 +165,9 @@ func (o *experimentOptions) check(c *cobra.Command) error {
 	switch {
 	case o.show != "":
 		settled, why = append(settled, "resume", "dry-run", "budget", "destroy", "sampled", "max-writes", "reboot", "boot-way", "boot-limit"), "means nothing with --show"
+		if kind == sweeping {
+			settled = slices.DeleteFunc(settled, func(name string) bool { return slices.Contains(levelFlags(), name) })
+		}
 	case o.resume == "":
 		return nil
 	}

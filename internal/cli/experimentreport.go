@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -20,33 +19,27 @@ import (
 
 // reportExperiment shows a saved experiment of a kind. It ends at once when it is interrupted: all that was changed is put back by now.
 func (p *program) reportExperiment(ctx context.Context, ref, kind string, o experimentOptions) error {
-	return p.interruptible(ctx, func() error { return p.showExperiment(ref, kind, o) })
+	return p.interruptible(ctx, func() error {
+		b, err := p.findExperiment(ref, kind)
+		if err != nil {
+			return err
+		}
+		return p.showExperiment(b, o)
+	})
 }
 
-func (p *program) showExperiment(ref, kind string, o experimentOptions) error {
-	b, err := p.findExperiment(ref, kind)
-	if err != nil {
-		return err
-	}
+func (p *program) showExperiment(b *store.Bundle, o experimentOptions) error {
 	format, err := o.format(p.json)
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error {
+	return p.writeWhole(o.output, func(w io.Writer) error {
 		options, err := p.reportOptions(w, report.Options{RawCells: o.rawCells})
 		if err != nil {
 			return err
 		}
 		return p.writeExperiment(b, format, w, options)
-	}
-	if o.output == "" {
-		return write(p.Stdout)
-	}
-	var page bytes.Buffer
-	if err := write(&page); err != nil {
-		return err
-	}
-	return p.writeFile(o.output, page.Bytes())
+	})
 }
 
 // writeExperiment writes what a run with several arms was made for: its JSON, or one of the formats that experiments have.
@@ -90,6 +83,10 @@ func writeSweep(b *store.Bundle, format string, w io.Writer, o report.Options) e
 	if err != nil {
 		return err
 	}
+	return writeSweepDocument(d, format, w, o)
+}
+
+func writeSweepDocument(d sweep.Document, format string, w io.Writer, o report.Options) error {
 	if format == "json" {
 		return encodeJSON(w, d)
 	}

@@ -318,6 +318,9 @@ func (p *program) printImported(s *store.Store, b *store.Bundle) error {
 		if len(b.Run.Stages) == 0 && r.Repetitions > r.Cells && b.Run.Format == "fio-text" {
 			fmt.Fprintln(p.Stdout, "  loads that come again are repetitions here; where they are stages of a report, name them: --stage or --stages")
 		}
+		if hint := levelsHint(b.Run, id); hint != "" {
+			fmt.Fprintf(p.Stdout, "  which level is best, and which is enough: %s\n", hint)
+		}
 		for _, w := range b.Run.Warnings {
 			fmt.Fprintf(p.Stdout, "  %s: %s\n", w.Code, w.Text)
 		}

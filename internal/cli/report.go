@@ -186,14 +186,19 @@ func rawCellsFlag(c *cobra.Command, raw *bool) {
 
 // writeTo writes runs to a file, which appears whole or not at all, or to standard output.
 func (p *program) writeTo(output, format string, write writer, bundles []*store.Bundle, o report.Options) error {
+	if ownOutput(output) && format == "html" && columns(p.Stdout) > 0 {
+		return usage("a page is not for a terminal", "name a file: -o page.html")
+	}
+	return p.writeWhole(output, func(w io.Writer) error { return write(format, bundles, w, o) })
+}
+
+// writeWhole writes to a file, which appears whole or not at all, or to standard output.
+func (p *program) writeWhole(output string, write func(io.Writer) error) error {
 	if ownOutput(output) {
-		if format == "html" && columns(p.Stdout) > 0 {
-			return usage("a page is not for a terminal", "name a file: -o page.html")
-		}
-		return write(format, bundles, p.Stdout, o)
+		return write(p.Stdout)
 	}
 	var page bytes.Buffer
-	if err := write(format, bundles, &page, o); err != nil {
+	if err := write(&page); err != nil {
 		return err
 	}
 	return p.writeFile(output, page.Bytes())

@@ -19,7 +19,11 @@ headroom restore after a crash. What is decided when the machine starts is varie
 Of a suite that measures a network, a setting is made on both ends, and on one where the factor begins
 with client: or server:.
 
-headroom factors lists what can be varied, and how it is verified.`,
+headroom factors lists what can be varied, and how it is verified.
+
+--show has the same figures of results that exist: of a saved sweep, of what another program measured at
+several levels (headroom import), and of stages; --factor says by which of the things that they differ in,
+--reference which loads are no level of it.`,
 		Example: `  headroom sweep quick /srv --factor queue:scheduler=none,mq-deadline,bfq
   headroom sweep quick /srv --factor job:iodepth=1,4,16,64 --blocks 4
   headroom sweep quick /srv --factor job:rate_iops=1k,2k,4k,8k,16k --limit p99=2ms
@@ -27,7 +31,9 @@ headroom factors lists what can be varied, and how it is verified.`,
   headroom sweep quick /dev/vda --on qemu:guest.yaml --factor guest:iothreads=0,1,2,4 --reference /srv
   headroom sweep iothreads --on 'kube:vm?boot=IMAGE&class=fast' --factor guest:iothreads=0,1,2,4 --reference 'kube:pod?class=fast'
   headroom sweep network --on client=ssh://a --on server=ssh://db1 --factor nic:under-test/mtu=1500,9000
-  headroom sweep iothreads.yaml -o iothreads.html`,
+  headroom sweep iothreads.yaml -o iothreads.html
+  headroom sweep --show last
+  headroom sweep --show last --factor guest:iothreads --reference kube:runtime_class=runc`,
 		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
 		ValidArgsFunction: completeSuites,
 		RunE:              func(c *cobra.Command, args []string) error { return p.sweepRun(c, o, args) },
@@ -49,13 +55,43 @@ func (p *program) sweepRun(c *cobra.Command, o experimentOptions, args []string)
 	if err != nil || id == "" {
 		return err
 	}
+	if o.show != "" {
+		return p.interruptible(c.Context(), func() error { return p.showSweep(c, o) })
+	}
 	return p.reportExperiment(c.Context(), id, sweeping, o)
+}
+
+// showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels in another way.
+func (p *program) showSweep(c *cobra.Command, o experimentOptions) error {
+	found, err := p.findAll([]string{o.show})
+	if err != nil {
+		return err
+	}
+	run, err := p.staged(found[0])
+	if err != nil {
+		return err
+	}
+	if hasLevels(run) {
+		format, err := o.format(p.json)
+		if err != nil {
+			return err
+		}
+		return p.showLevels(run, format, o)
+	}
+	b, err := p.findExperiment(o.show, sweeping)
+	if err != nil {
+		return err
+	}
+	if err := refuseLevelFlags(c, b); err != nil {
+		return err
+	}
+	return p.showExperiment(b, o)
 }
 
 // experimentRun measures, unless a saved run is to be shown, and returns the ID of the run to report; empty where there is nothing to
 // report.
 func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptions, args []string) (string, error) {
-	if err := o.check(c); err != nil {
+	if err := o.check(c, kind); err != nil {
 		return "", err
 	}
 	if _, err := o.format(p.json); err != nil {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"headroom/internal/lab"
+	"headroom/internal/unit"
 )
 
 // cells finds the cell of a measurement. Cells are the same when arm, engine, job name and parameters are, but for
@@ -81,7 +82,7 @@ func (c *cells) id(job string, params map[string]string) string {
 		}
 	}
 	add("", first(params, "rw", "readwrite"))
-	add("", blockSize(first(params, "bs", "blocksize")))
+	add("", unit.BlockSize(first(params, "bs", "blocksize")))
 	add("q", params["iodepth"])
 	add("j", params["numjobs"])
 	if id = strings.Trim(id, "-"); id == "" {
@@ -92,18 +93,6 @@ func (c *cells) id(job string, params map[string]string) string {
 		id += "." + strconv.Itoa(n)
 	}
 	return id
-}
-
-// blockSize writes a plain number of bytes as one would say it: 4096 is 4k.
-func blockSize(bs string) string {
-	n, err := strconv.ParseInt(bs, 10, 64)
-	switch {
-	case err != nil || n < 1024 || n%1024 != 0:
-		return bs
-	case n%(1<<20) != 0:
-		return strconv.FormatInt(n>>10, 10) + "k"
-	}
-	return strconv.FormatInt(n>>20, 10) + "m"
 }
 
 // first is the value of the first of the names that is there; fio knows several names for some options.

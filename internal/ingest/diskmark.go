@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/unit"
 )
 
 // crystalDiskMark reads the text that CrystalDiskMark 7 and later save. Three lines of it:
@@ -288,7 +289,7 @@ func (row diskMarkRow) measurement(engine string) measurement {
 	if row.random {
 		kind, rw = "RND", row.section.random
 	}
-	bs := blockSize(strconv.FormatInt(row.block, 10))
+	bs := unit.BlockSize(strconv.FormatInt(row.block, 10))
 	m := measurement{
 		// The names are those of the suite cdm, so that the two can be put side by side.
 		job: fmt.Sprintf("%s%s-Q%dT%d-%s", kind, strings.ToUpper(bs), row.queues, row.tasks,

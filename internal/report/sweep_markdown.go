@@ -24,8 +24,8 @@ func writeSweepMarkdown(w io.Writer, d *sweep.Document, _ Options) error {
 		out.WriteString(line + "\n\n")
 	}
 	if m := matrixOf(d); m != nil {
-		markdownMatrix(out, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor, roundPercent(d.Share)), m, matrixEnough, totalEnough)
-		markdownMatrix(out, "gain of the best level over "+d.Baseline, m, matrixGain, totalGain)
+		markdownMatrix(out, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor, roundPercent(d.Share)), m, matrixEnough(d), totalEnough(d))
+		markdownMatrix(out, "gain of the best level over "+d.Baseline, m, matrixGain(d), totalGain(d))
 	}
 	if len(d.Cells) > 0 {
 		fmt.Fprintf(out, "| load | metric | at best | best | %s%% from | surely | over %s | pays no more | to %s | ceiling |\n| --- | --- | ---: | --- | --- | --- | ---: | --- | ---: | ---: |\n",
@@ -33,7 +33,7 @@ func writeSweepMarkdown(w io.Writer, d *sweep.Document, _ Options) error {
 	}
 	for i := range d.Cells {
 		c := &d.Cells[i]
-		cells := []string{c.Title, metricTitle(c.Metric, true), figure(c.Unit, *topPoint(c).Value), bestLevels(c), enoughText(c), betweenLevels(c.SmallestBetween), "", "", "", ""}
+		cells := []string{c.Title, metricTitle(c.Metric, true), figure(c.Unit, *topPoint(c).Value), bestLevels(d, c), enoughText(d, c), betweenLevels(c.SmallestBetween), "", "", "", ""}
 		if c.Gain != nil {
 			cells[6] = joinNonEmpty(changeText(c.Gain.Ratio), ratioBounds(c.Gain))
 		}

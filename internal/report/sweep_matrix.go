@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/sweep"
+	"headroom/internal/unit"
 )
 
 // sweepMatrix is the cells of a sweep by load: jobs and depth across, what is done with which block size down, as the IOThreads report
@@ -109,7 +110,7 @@ func (m *sweepMatrix) total(d *sweep.Document) {
 		if i+1 < len(m.Rows) && m.Rows[i+1].blockSize() == bs {
 			continue
 		}
-		t := matrixRow{Label: joinNonEmpty("mean", bs), Totals: make([]*sweep.Group, len(m.Columns))}
+		t := matrixRow{Label: joinNonEmpty("mean", unit.BlockSize(bs)), Totals: make([]*sweep.Group, len(m.Columns))}
 		found := false
 		for j := range d.Totals {
 			g := &d.Totals[j]
@@ -161,8 +162,13 @@ func (r matrixRow) texts(of func(*sweep.Cell) string, total func(*sweep.Group) s
 }
 
 // The figures of a matrix.
-func matrixEnough(c *sweep.Cell) string { return enoughText(c) + ceilingSign(c) }
-func matrixGain(c *sweep.Cell) string   { return gainText(c) + ceilingSign(c) }
+func matrixEnough(d *sweep.Document) func(*sweep.Cell) string {
+	return func(c *sweep.Cell) string { return enoughText(d, c) + ceilingSign(c) }
+}
+
+func matrixGain(d *sweep.Document) func(*sweep.Cell) string {
+	return func(c *sweep.Cell) string { return gainText(d, c) + ceilingSign(c) }
+}
 
 // wholeChange prints a ratio as a change in whole percent, as factor from ten on.
 func wholeChange(ratio float64) string {
@@ -179,22 +185,30 @@ func ceilingSign(c *sweep.Cell) string {
 	return ""
 }
 
-func totalEnough(g *sweep.Group) string {
-	switch {
-	case g.SmallestForShare == nil:
-		return ""
-	case g.Better == 0:
-		return "·"
+func totalEnough(d *sweep.Document) func(*sweep.Group) string {
+	return func(g *sweep.Group) string {
+		if g.SmallestForShare == nil {
+			return ""
+		}
+		return totalText(d, g, number(*g.SmallestForShare))
 	}
-	return number(*g.SmallestForShare)
 }
 
-func totalGain(g *sweep.Group) string {
+func totalGain(d *sweep.Document) func(*sweep.Group) string {
+	return func(g *sweep.Group) string {
+		if g.Gain == nil {
+			return ""
+		}
+		return totalText(d, g, wholeChange(1+*g.Gain))
+	}
+}
+
+func totalText(d *sweep.Document, g *sweep.Group, text string) string {
 	switch {
-	case g.Gain == nil:
-		return ""
+	case d.MeansOnly:
+		return byMeans + text
 	case g.Better == 0:
 		return "·"
 	}
-	return wholeChange(1 + *g.Gain)
+	return text
 }

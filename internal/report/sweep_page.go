@@ -114,8 +114,8 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 		Baseline: d.Baseline, Harm: harmTexts(d), Notes: d.Notes, Reading: slices.Concat(costsText(d), sweepReading(d))}
 	if m := matrixOf(d); m != nil {
 		p.Tables = []sweepPageTable{
-			m.page(d, "Smallest "+d.Factor+" that reaches "+p.Share+" of the best", matrixEnough, totalEnough, levelHeat(d)),
-			m.page(d, "Gain of the best level over "+d.Baseline, matrixGain, totalGain, gainHeat(d)),
+			m.page(d, "Smallest "+d.Factor+" that reaches "+p.Share+" of the best", matrixEnough(d), totalEnough(d), levelHeat(d)),
+			m.page(d, "Gain of the best level over "+d.Baseline, matrixGain(d), totalGain(d), gainHeat(d)),
 		}
 	}
 	if len(d.Cells) > 0 {
@@ -124,6 +124,9 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 		p.Legend = legendTexts(d)
 	}
 	p.LinesTitle, p.LinesReading = "By level", "A point is the mean of its blocks, its line the interval with 95% by itself; hollow points carry warnings. Dashed: "+p.Share+" of the best."
+	if d.MeansOnly {
+		p.LinesReading = "A point is the mean of all repetitions at the level; hollow points carry warnings. Dashed: " + p.Share + " of the best."
+	}
 	if d.Reference != "" {
 		p.LinesReading += " The thin grey line is " + d.Reference + "."
 	}
@@ -196,14 +199,18 @@ func cellTitle(d *sweep.Document, c *sweep.Cell) string {
 	if c.Gain != nil {
 		text += ", " + joinNonEmpty(changeText(c.Gain.Ratio), ratioBounds(c.Gain)) + " over " + d.Baseline
 	}
-	return text + "; " + roundPercent(d.Share) + " of it at " + c.SmallestForShare + ", surely " + betweenLevels(c.SmallestBetween)
+	text += "; " + roundPercent(d.Share) + " of it at " + c.SmallestForShare
+	if d.MeansOnly {
+		return text
+	}
+	return text + ", surely " + betweenLevels(c.SmallestBetween)
 }
 
 // levelHeat tints by the place of the smallest level.
 func levelHeat(d *sweep.Document) func(*sweep.Cell) int {
 	return func(c *sweep.Cell) int {
 		i := slices.IndexFunc(d.Levels, func(l sweep.Level) bool { return l.Name == c.SmallestForShare })
-		if !c.ToldApart || len(d.Levels) < 2 {
+		if !c.ToldApart && !d.MeansOnly || len(d.Levels) < 2 {
 			return 0
 		}
 		return 100 * i / (len(d.Levels) - 1)
@@ -219,7 +226,7 @@ func gainHeat(d *sweep.Document) func(*sweep.Cell) int {
 		}
 	}
 	return func(c *sweep.Cell) int {
-		if c.Gain == nil || c.Gain.Verdict != sweep.Better || !(most > 0) {
+		if c.Gain == nil || c.Gain.Verdict != sweep.Better && !d.MeansOnly || !(most > 0) {
 			return 0
 		}
 		return int(100 * math.Abs(math.Log(c.Gain.Ratio)) / most)
@@ -278,14 +285,12 @@ func pageGroups(d *sweep.Document) []sweepPageGroup {
 	for _, g := range d.Groups {
 		one := sweepPageGroup{}
 		for _, key := range sortedKeys(g.Params) {
-			one.Name = key + " " + g.Params[key]
+			one.Name = key + " " + sweepValue(key, g.Params[key])
 		}
 		if r := g.Recommended; r != nil {
-			one.Level, one.Worst, one.Bounds = r.Level, lossText(r.Loss), lossBounds(r.Loss)
+			one.Level, one.Worst, one.Bounds = choiceLevel(d, r), lossText(r.Loss), lossBounds(r.Loss)
 			if r.ToldApart {
 				one.Others = sentence(without(r.Set, r.Level))
-			} else {
-				one.Level = "·"
 			}
 			if r.Gain != nil && r.Level != d.Baseline {
 				one.Gain = joinNonEmpty(changeText(r.Gain.Ratio), ratioBounds(r.Gain))

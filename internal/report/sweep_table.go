@@ -31,10 +31,10 @@ func writeSweepTable(w io.Writer, d *sweep.Document, o Options) error {
 	if m != nil {
 		out.line("")
 		out.wrapped(strong, fmt.Sprintf("smallest %s that reaches %s of the best", d.Factor, roundPercent(d.Share)), 0)
-		out.matrix(m, matrixEnough, totalEnough)
+		out.matrix(m, matrixEnough(d), totalEnough(d))
 		out.line("")
 		out.wrapped(strong, "gain of the best level over "+d.Baseline, 0)
-		out.matrix(m, matrixGain, totalGain)
+		out.matrix(m, matrixGain(d), totalGain(d))
 		out.legend(d)
 	}
 	if m == nil && len(d.Cells) > 0 || len(d.Cells) > 0 && len(d.Cells) <= mostListedCells {
@@ -67,7 +67,7 @@ func writeSweepTable(w io.Writer, d *sweep.Document, o Options) error {
 	for _, text := range slices.Concat(costsText(d), sweepReading(d)) {
 		out.wrapped(faint, text, 0)
 	}
-	if d.Run != "" {
+	if d.Run != "" && !d.MeansOnly {
 		id := d.Run
 		if o.ShortID != nil {
 			id = o.ShortID(id)
@@ -178,8 +178,12 @@ func (p *paragraphs) sweepCells(d *sweep.Document, all []mark) {
 		metric.cells = append(metric.cells, text)
 		value.cells = append(value.cells, figure(c.Unit, *top.Value))
 		signs.cells = append(signs.cells, codeSigns(all, cellCodes(c)))
-		best.cells, enough.cells = append(best.cells, bestLevels(c)), append(enough.cells, enoughText(c))
-		between.cells = append(between.cells, betweenLevels(c.SmallestBetween))
+		best.cells, enough.cells = append(best.cells, bestLevels(d, c)), append(enough.cells, enoughText(d, c))
+		surely := betweenLevels(c.SmallestBetween)
+		if d.MeansOnly {
+			surely = ""
+		}
+		between.cells = append(between.cells, surely)
 		change := ""
 		if c.Gain != nil {
 			change = changeText(c.Gain.Ratio)
@@ -284,7 +288,7 @@ func (p *paragraphs) groups(d *sweep.Document) {
 				shown = ""
 			}
 			last = key
-			param.cells, value.cells = append(param.cells, shown), append(value.cells, g.Params[key])
+			param.cells, value.cells = append(param.cells, shown), append(value.cells, sweepValue(key, g.Params[key]))
 		}
 		if r == nil {
 			for _, c := range []*column{&level, &set, &worst, &bounds, &gain, &interval} {
@@ -292,15 +296,11 @@ func (p *paragraphs) groups(d *sweep.Document) {
 			}
 			continue
 		}
-		text := r.Level
-		if !r.ToldApart {
-			text = "·"
-		}
 		others := without(r.Set, r.Level)
 		if !r.ToldApart {
 			others = nil
 		}
-		level.cells, set.cells = append(level.cells, text), append(set.cells, strings.Join(others, ", "))
+		level.cells, set.cells = append(level.cells, choiceLevel(d, r)), append(set.cells, strings.Join(others, ", "))
 		worst.cells, bounds.cells = append(worst.cells, lossText(r.Loss)), append(bounds.cells, lossBounds(r.Loss))
 		over, overBounds := "", ""
 		if r.Gain != nil && r.Level != d.Baseline {
@@ -312,6 +312,25 @@ func (p *paragraphs) groups(d *sweep.Document) {
 	for _, l := range g.lines(p.o) {
 		p.line(l)
 	}
+}
+
+// sweepValue is a parameter as people write it: a block size of 4096 is 4k.
+func sweepValue(param, value string) string {
+	if param == "bs" {
+		return unit.BlockSize(value)
+	}
+	return value
+}
+
+// choiceLevel is the best single choice, or the sign for what is not told.
+func choiceLevel(d *sweep.Document, r *sweep.Recommended) string {
+	switch {
+	case d.MeansOnly:
+		return byMeans + r.Level
+	case !r.ToldApart:
+		return "·"
+	}
+	return r.Level
 }
 
 func lossText(l sweep.Loss) string {

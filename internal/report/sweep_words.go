@@ -33,6 +33,8 @@ func sweepAnswer(d *sweep.Document) []string {
 		return lines
 	}
 	switch {
+	case d.MeansOnly:
+		return append(lines, meansAnswer(d), nothingProved)
 	case d.Chain != nil && len(d.Cells) == 1:
 		return lines
 	case d.Chain != nil:
@@ -73,6 +75,36 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 		}
 	}
 	return text + ceiling
+}
+
+// byMeans is the sign before a figure that no interval stands behind.
+const byMeans = "~"
+
+// nothingProved is said where levels were not visited by turns.
+const nothingProved = "the levels were measured one after the other, not by turns: what else changed between them is in these figures, so nothing is proved"
+
+// meansAnswer is about all loads, where there are means alone.
+func meansAnswer(d *sweep.Document) string {
+	r := d.Recommended
+	switch {
+	case len(d.Cells) == 1:
+		c := &d.Cells[0]
+		text := fmt.Sprintf("%s: by the means %s is best", c.Title, setting(d, c.Top))
+		if c.Gain != nil && c.Top != d.Baseline {
+			text += fmt.Sprintf(", %s over %s", changeText(c.Gain.Ratio), d.Baseline)
+		}
+		if c.SmallestForShare != c.Top {
+			text += fmt.Sprintf("; %s of that from %s on", roundPercent(d.Share), c.SmallestForShare)
+		}
+		return text
+	case r == nil:
+		return d.Factor + ": no level was measured with every load, so there is no single choice for all of them"
+	}
+	text := fmt.Sprintf("by the means %s is the best single choice for %s: %s", setting(d, r.Level), count(len(d.Cells), sweepNoun(d)), atWorst(d, r.Loss))
+	if r.Gain != nil && r.Level != d.Baseline {
+		text += fmt.Sprintf(", %s against %s on average", changeText(r.Gain.Ratio), d.Baseline)
+	}
+	return text
 }
 
 // noNoise says that there are too few blocks to tell levels apart.
@@ -331,6 +363,10 @@ func sweepSureness(d *sweep.Document) []string {
 	case len(d.Cells) == 0:
 		return []string{"A point is the geometric mean of its blocks. The knee is where rate divided by mean latency is the highest (Kleinrock's power)."}
 	}
+	if d.MeansOnly {
+		return []string{"A figure is the mean of all repetitions of a load at a level. To prove a difference, measure the levels by turns: headroom sweep SUITE PLACE --factor " +
+			d.Factor + "=" + d.Baseline + ",…"}
+	}
 	lines := []string{fmt.Sprintf("%s. Levels are held against each other within a block; all statements about cells hold together with %s (each of %d intervals with %s).",
 		capital(count(d.Blocks, "block")), confidenceDigits(1-d.Alpha), d.Claims, confidenceDigits(d.Confidence))}
 	if d.Blocks < fewBlocks && d.Blocks > 0 {
@@ -342,9 +378,11 @@ func sweepSureness(d *sweep.Document) []string {
 // fewBlocks is how many blocks make a sweep that tells less than 10%.
 const fewBlocks = 10
 
-// bestLevels names the best level: "4", and how many more can't be told from it: "4 +2"; "·" where none is told from another.
-func bestLevels(c *sweep.Cell) string {
+// bestLevels names the best level: "4", and how many more can't be told from it: "4 +2"; "·" where none is told from another, "~4" by the means alone.
+func bestLevels(d *sweep.Document, c *sweep.Cell) string {
 	switch {
+	case d.MeansOnly:
+		return byMeans + c.Top
 	case !c.ToldApart && c.Verdict == sweep.Same:
 		return "="
 	case !c.ToldApart:
@@ -357,9 +395,11 @@ func bestLevels(c *sweep.Cell) string {
 
 // enoughText is the smallest level that reaches the share, with "?" where others are possible; the sign for what is not told where
 // no level is told from another.
-func enoughText(c *sweep.Cell) string {
+func enoughText(d *sweep.Document, c *sweep.Cell) string {
 	text := c.SmallestForShare
 	switch {
+	case d.MeansOnly:
+		text = byMeans + text
 	case !c.ToldApart && c.Verdict == sweep.Same:
 		text = "="
 	case !c.ToldApart:
@@ -382,10 +422,12 @@ func betweenLevels(b sweep.Between) string {
 }
 
 // gainText is the gain of the best level, or the sign for what is not told.
-func gainText(c *sweep.Cell) string {
+func gainText(d *sweep.Document, c *sweep.Cell) string {
 	switch {
 	case c.Gain == nil:
 		return ""
+	case d.MeansOnly:
+		return byMeans + wholeChange(c.Gain.Ratio)
 	case c.Gain.Verdict == sweep.Better:
 		return wholeChange(c.Gain.Ratio)
 	case c.Verdict == sweep.Same:
@@ -397,15 +439,18 @@ func gainText(c *sweep.Cell) string {
 // legendTexts explain the signs that were used.
 func legendTexts(d *sweep.Document) []string {
 	var texts []string
+	if d.MeansOnly {
+		texts = append(texts, byMeans+" by the means alone, without an interval")
+	}
 	for _, c := range d.Cells {
 		text := ""
-		switch enoughText(&c) {
+		switch enoughText(d, &c) {
 		case "·":
 			text = "· no level can be told from another"
 		case "=":
 			text = fmt.Sprintf("= no level makes a difference of more than %s", roundPercent(d.Margin))
 		default:
-			if strings.HasSuffix(enoughText(&c), "?") {
+			if strings.HasSuffix(enoughText(d, &c), "?") {
 				text = "? the next level may do, or be needed"
 			}
 		}

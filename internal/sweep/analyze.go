@@ -18,7 +18,7 @@ func Analyze(in Input) Document {
 	in.index()
 	s := in.Settings
 	d := Document{Schema: Schema, Run: in.Run, Factor: in.Factor, Levels: []Level{}, Share: s.Share, Margin: s.Margin, Alpha: s.Alpha,
-		PerVisit: in.PerVisit, Cells: []Cell{}, Groups: []Group{}, Totals: []Group{}, Warnings: []Warning{}, Notes: append([]string{}, in.Notes...)}
+		MeansOnly: s.MeansOnly, PerVisit: in.PerVisit, Cells: []Cell{}, Groups: []Group{}, Totals: []Group{}, Warnings: []Warning{}, Notes: append([]string{}, in.Notes...)}
 	for _, l := range in.Levels {
 		d.Levels = append(d.Levels, Level{Name: l.Name, Arm: l.ID, Number: numberOf(l.Name), NotVerified: l.NotVerified})
 	}

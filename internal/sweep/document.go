@@ -27,6 +27,8 @@ type Document struct {
 	Claims     int     `json:"claims"`
 	Confidence float64 `json:"confidence"`
 	Blocks     int     `json:"blocks"`
+	// MeansOnly says that the levels were not visited by turns: figures are those of means, none has an interval, and no level is shown to be better.
+	MeansOnly bool `json:"means_only,omitempty"`
 	// Cells are one for each primary metric of each cell; none where the factor is the rate of the load itself.
 	Cells       []Cell       `json:"cells"`
 	Recommended *Recommended `json:"recommended,omitempty"`

@@ -61,12 +61,23 @@ func (in *Input) levels() []Level {
 	return out
 }
 
-// groupable are the parameters that people ask about; others that differ go with these (a file name, a runtime) or are a suite's own.
-func groupable() []string { return []string{operation, "bs", "numjobs", "iodepth", "rwmixread"} }
+// groupable are the parameters that people ask about, and the levels of other factors; others that differ go with these (a file name, a runtime)
+// or are a suite's own.
+func groupable(cells []Cell) []string {
+	list := []string{operation, "bs", "numjobs", "iodepth", "rwmixread"}
+	for _, c := range cells {
+		for _, name := range sortedKeys(c.Params) {
+			if strings.Contains(name, ":") && !slices.Contains(list, name) {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
 
 // varying are the parameters that differ between cells.
 func varying(cells []Cell) []string {
-	return slices.DeleteFunc(groupable(), func(param string) bool {
+	return slices.DeleteFunc(groupable(cells), func(param string) bool {
 		return !slices.ContainsFunc(cells, func(c Cell) bool { return c.Params[param] != cells[0].Params[param] })
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"headroom/internal/unit"
 )
 
 // title names each cell by what tells it from the others, in the notation that engineers use: "randread 4k q32 x4". The factor's own
@@ -26,7 +28,7 @@ func title(cells []CellInput) {
 		}
 		for _, p := range []struct{ name, prefix, plain string }{{"bs", "", ""}, {"iodepth", "q", ""}, {"numjobs", "x", "1"}} {
 			if v := c.Params[p.name]; v != "" && v != p.plain {
-				words = append(words, p.prefix+v)
+				words = append(words, p.prefix+unit.BlockSize(v))
 			}
 		}
 		short[i] = strings.Join(words, " ")

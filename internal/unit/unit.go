@@ -123,6 +123,18 @@ func ParseBytes(s string) (int64, error) {
 	return int64(v), nil
 }
 
+// BlockSize writes a plain number of bytes as fio's users say it: 4096 is 4k. Anything else stays as it is.
+func BlockSize(bs string) string {
+	n, err := strconv.ParseInt(bs, 10, 64)
+	switch {
+	case err != nil || n < 1024 || n%1024 != 0:
+		return bs
+	case n%(1<<20) != 0:
+		return strconv.FormatInt(n>>10, 10) + "k"
+	}
+	return strconv.FormatInt(n>>20, 10) + "m"
+}
+
 // ParseIEC reads an amount of bytes as IEC 80000-13 and SI write it: 4 KiB are 4096 bytes, 4 kB are 4000, and 7 B are 7. It is what most programs print;
 // fio's own options are read by ParseBytes.
 func ParseIEC(s string) (float64, error) {

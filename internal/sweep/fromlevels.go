@@ -1,0 +1,250 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/ceiling"
+	"headroom/internal/lab"
+)
+
+// By says which of the levels that a run's arms name is the factor. A run that another program made, or the stages of one, name several.
+type By struct {
+	// Factor is one of Factors; empty for the only one.
+	Factor string
+	// Baseline is a level of it; empty for the first.
+	Baseline string
+	// Reference names the arms that are no level of it, like pods beside virtual machines: "kube:runtime_class=runc"; empty for none.
+	Reference string
+}
+
+// Factors are the names of the levels that differ between arms, in alphabetical order.
+func Factors(arms []lab.Arm) []string {
+	seen := levelsByName(arms)
+	maps.DeleteFunc(seen, func(_ string, levels map[string]bool) bool { return len(levels) < 2 })
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// levelsByName are the levels of everything that arms name.
+func levelsByName(arms []lab.Arm) map[string]map[string]bool {
+	seen := map[string]map[string]bool{}
+	for _, a := range arms {
+		for name, level := range a.Levels {
+			if seen[name] == nil {
+				seen[name] = map[string]bool{}
+			}
+			seen[name][level] = true
+		}
+	}
+	return seen
+}
+
+// FromLevels makes an input of a run that was not measured as a sweep: another program's results, stages. Loads that differ in nothing but the
+// factor are one cell. The levels were not visited by turns, so that all repetitions of a load at a level count as one value: what moved
+// between one level and the next can't be told from the level, and no interval could say so.
+func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By, ceilings map[string][]ceiling.Ceiling) (Input, error) {
+	factor, err := by.factor(run)
+	if err != nil {
+		return Input{}, err
+	}
+	in := Input{Run: run.ID, Factor: factor, Settings: Settings{MeansOnly: true}, Baseline: -1}
+	l := levels{factor: factor, arms: map[string]lab.Arm{}, places: map[string]place{}}
+	for _, a := range run.Arms {
+		l.arms[a.ID] = a
+	}
+	if err := l.takeReference(&in, run, by.Reference); err != nil {
+		return Input{}, err
+	}
+	l.takeLevels(&in, run)
+	in.Baseline = 0
+	if by.Baseline != "" {
+		if in.Baseline = slices.IndexFunc(in.Levels, func(a Arm) bool { return a.Name == by.Baseline }); in.Baseline < 0 {
+			return Input{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no %s=%s", run.ID, factor, by.Baseline),
+				Hints: []string{"its levels are " + strings.Join(names(in.Levels), ", ")}}
+		}
+	}
+	l.takeCells(&in, run, ceilings)
+	counts, failed := newWarningCounts(), 0
+	for r, err := range repetitions {
+		if err != nil {
+			return Input{}, err
+		}
+		place, ok := l.places[r.Cell]
+		switch {
+		case !ok:
+		case r.Failed():
+			counts.add(place, r.Warnings)
+			failed++
+		default:
+			counts.add(place, r.Warnings)
+			in.Measured = append(in.Measured, Measured{Level: place.level, Cell: place.cell, Block: 1, Values: r.Values})
+		}
+	}
+	in.takeWarnings(run, l.places, counts)
+	if left := len(run.Cells) - len(l.places); left > 0 {
+		in.Notes = append(in.Notes, fmt.Sprintf("loads that have no %s are left out: %d", factor, left))
+	}
+	if failed > 0 {
+		in.Notes = append(in.Notes, fmt.Sprintf("repetitions that failed are left out: %d", failed))
+	}
+	return in, nil
+}
+
+// factor is the one that was asked for, or the only one that there is.
+func (by By) factor(run lab.Run) (string, error) {
+	all := Factors(run.Arms)
+	switch {
+	case len(all) == 0:
+		return "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no factor with several levels", run.ID),
+			Hints: []string{"headroom show " + run.ID + " shows it"}}
+	case by.Factor == "" && len(all) == 1:
+		return all[0], nil
+	case !slices.Contains(all, by.Factor):
+		what := fmt.Sprintf("the loads of run %s differ in several factors", run.ID)
+		if by.Factor != "" {
+			what = fmt.Sprintf("run %s has no factor %q with several levels", run.ID, by.Factor)
+		}
+		return "", &lab.Error{Kind: lab.Usage, What: what, Hints: []string{"--factor " + strings.Join(all, ", or --factor ")}}
+	}
+	return by.Factor, nil
+}
+
+func names(arms []Arm) []string {
+	var out []string
+	for _, a := range arms {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+// levels are a run's arms as levels of a factor.
+type levels struct {
+	factor string
+	// reference are the name and the level that mark arms as the reference; the name is empty where there is none.
+	reference struct{ name, level string }
+	arms      map[string]lab.Arm
+	places    map[string]place
+}
+
+// isReference says whether an arm is the one that levels are held against.
+func (l *levels) isReference(a lab.Arm) bool {
+	return l.reference.name != "" && a.Levels[l.reference.name] == l.reference.level && a.Levels[l.factor] == ""
+}
+
+func (l *levels) takeReference(in *Input, run lab.Run, text string) error {
+	if text == "" {
+		return nil
+	}
+	var ok bool
+	l.reference.name, l.reference.level, ok = strings.Cut(text, "=")
+	if !ok || !slices.ContainsFunc(run.Arms, l.isReference) {
+		return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no loads at %s without a %s", run.ID, text, l.factor),
+			Hints: []string{"for example --reference kube:runtime_class=runc, for pods beside virtual machines"}}
+	}
+	in.Reference = &Arm{Name: l.reference.level}
+	return nil
+}
+
+// takeLevels puts levels that are numbers in their order, and others in that in which they appear.
+func (l *levels) takeLevels(in *Input, run lab.Run) {
+	for _, a := range run.Arms {
+		name := a.Levels[l.factor]
+		if name != "" && !slices.Contains(names(in.Levels), name) {
+			in.Levels = append(in.Levels, Arm{Name: name, NotVerified: notVerified(run.NotVerified, a)})
+		}
+	}
+	number := func(a Arm) *float64 { return numberOf(a.Name) }
+	if !slices.ContainsFunc(in.Levels, func(a Arm) bool { return number(a) == nil }) {
+		slices.SortStableFunc(in.Levels, func(a, b Arm) int { return cmp.Compare(*number(a), *number(b)) })
+	}
+}
+
+// goAlong are the other factors that have one level at each level of the factor, and not the same at all: they can't be told from it, which is said.
+func (l *levels) goAlong(in *Input, run lab.Run) []string {
+	var along []string
+	for _, other := range slices.Sorted(maps.Keys(levelsByName(run.Arms))) {
+		at := map[string]string{}
+		alone := true
+		for _, a := range run.Arms {
+			level := a.Levels[l.factor]
+			if level == "" {
+				continue
+			}
+			v, seen := at[level]
+			alone = alone && (!seen || v == a.Levels[other])
+			at[level] = a.Levels[other]
+		}
+		distinct := slices.Compact(slices.Sorted(maps.Values(at)))
+		if other == l.factor || !alone || len(distinct) < 2 {
+			continue
+		}
+		along = append(along, other)
+		var with []string
+		for _, arm := range in.Levels {
+			with = append(with, fmt.Sprintf("%s at %s", cmp.Or(at[arm.Name], "none"), arm.Name))
+		}
+		in.Notes = append(in.Notes, fmt.Sprintf("%s can't be told from %s, which differs with it: %s", l.factor, other, strings.Join(with, ", ")))
+	}
+	return along
+}
+
+// severalRoles says whether one level was measured on several targets, whose loads are not the same. Where each level has a target of its own, the
+// target is part of the level.
+func (l *levels) severalRoles(run lab.Run) bool {
+	roles := map[string]string{}
+	for _, a := range run.Arms {
+		level := a.Levels[l.factor]
+		if role, ok := roles[level]; ok && role != a.Role {
+			return true
+		}
+		roles[level] = a.Role
+	}
+	return false
+}
+
+// takeCells joins the loads that differ in the factor alone.
+func (l *levels) takeCells(in *Input, run lab.Run, ceilings map[string][]ceiling.Ceiling) {
+	index := map[string]int{}
+	along, several := l.goAlong(in, run), l.severalRoles(run)
+	for _, c := range run.Cells {
+		arm, ok := l.arms[c.Arm]
+		level := slices.Index(names(in.Levels), arm.Levels[l.factor])
+		if l.isReference(arm) {
+			level = len(in.Levels)
+		}
+		if !ok || level < 0 {
+			continue
+		}
+		shared := c
+		shared.Arm, shared.Warnings, shared.Params = "", nil, maps.Clone(c.Params)
+		if shared.Params == nil {
+			shared.Params = map[string]string{}
+		}
+		for name, v := range arm.Levels {
+			if name != l.factor && name != l.reference.name && !slices.Contains(along, name) {
+				shared.Params[name] = v
+			}
+		}
+		if own, ok := strings.CutPrefix(l.factor, "job:"); ok {
+			delete(shared.Params, own)
+		}
+		role := ""
+		if several {
+			role = arm.Role
+		}
+		key := role + "\x00" + c.Engine + "\x00" + c.Job + "\x00" + keyOf(Cell{Params: shared.Params}, slices.Sorted(maps.Keys(shared.Params)))
+		i, seen := index[key]
+		if !seen {
+			i = len(in.Cells)
+			index[key] = i
+			in.Cells = append(in.Cells, CellInput{Cell: shared, Ceilings: map[string]Ceiling{}})
+		}
+		l.places[c.ID] = place{level, in.Cells[i].ID}
+		in.Cells[i].lower(ceilings[c.ID])
+	}
+	title(in.Cells)
+}
