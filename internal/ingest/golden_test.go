@@ -44,6 +44,8 @@ func TestGolden(t *testing.T) {
 		{"kubestr", []string{"kubestr/fio.json"}},
 		{"dbench", []string{"dbench/summaries.txt"}},
 		{"proxmox-migration", []string{"proxmox/dedicated.txt", "proxmox/management.txt"}},
+		{"table", []string{"table/levels.csv"}},
+		{"table-across", []string{"table/levels-across.csv"}},
 		{"iperf3-tcp", []string{"iperf3/iperf3-3.7-tcp-P2.json", "iperf3/iperf3-3.12-tcp-P2.json", "iperf3/iperf3-3.21-json-stream.txt"}},
 		{"iperf3-other", []string{"iperf3/iperf3-3.21-bidir.json", "iperf3/iperf3-3.12-udp.json", "iperf3/iperf3-3.12-connect-error-rc0.json"}},
 	}

@@ -34,6 +34,7 @@ func Importers() []Importer {
 		proxmoxMigration(),
 		dbench(),
 		fioText(),
+		levelTable(),
 	}
 }
 

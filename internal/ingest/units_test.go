@@ -33,6 +33,10 @@ func TestUnitsOfImporters(t *testing.T) {
 		{"dbench", "dbench/summaries.txt", "read-latency", lab.Latency(lab.Read, "mean"), "228.64 usec", 228.64e-6},
 		{"fio-text", "text/fio-3.42-write-normal.txt", "seq-write-1m-q4", lab.Bandwidth(lab.Write), "4921MiB/s (5160MB/s)", 4921 << 20},
 		{"fio-text", "text/fio-2.2.10-write-normal.txt", "seq-write-1m-q4", lab.Bandwidth(lab.Write), "4465.3MB/s of fio 2", 4465.3 * (1 << 20)},
+		{"table", "table/levels.csv", "randread-4k-q16-j4", lab.IOPS(lab.Read), "61.5k", 61500},
+		{"table", "table/levels.csv", "randread-4k-q1-j1", lab.Latency(lab.Read, "p99"), "230 in p99 us", 230e-6},
+		{"table", "table/levels-across.csv", "read-1m-j16", lab.Bandwidth(lab.Read), "6421,5 in MB/s", 6421.5e6},
+		{"table", "table/levels-across.csv", "randrw-64k-j1", lab.Bandwidth(lab.Read), "120,5 in read MiB/s", 120.5 * (1 << 20)},
 	} {
 		tested[c.importer] = true
 		run, sink := importFiles(t, c.file)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/unit"
 )
 
 // figure reads a figure as it was published and returns it in the metric's base unit: "97831" operations a second,
@@ -18,8 +19,8 @@ func figure(metric, text string) (float64, error) {
 	if known == nil {
 		return 0, errors.New("no such metric is known")
 	}
-	number, unit, _ := strings.Cut(strings.TrimSpace(text), " ")
-	factor, ok := known[unit]
+	number, name, _ := strings.Cut(strings.TrimSpace(text), " ")
+	factor, ok := known[name]
 	if !ok {
 		return 0, fmt.Errorf("its unit must be one of %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	}
@@ -36,9 +37,9 @@ func units(base lab.Unit) map[string]float64 {
 	case lab.PerSecond:
 		return map[string]float64{"": 1, "k": 1e3, "M": 1e6}
 	case lab.BytesPerSecond:
-		return map[string]float64{"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "KiB/s": 1 << 10, "MiB/s": 1 << 20, "GiB/s": 1 << 30}
+		return unit.Bandwidths()
 	case lab.Seconds:
-		return map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+		return unit.Times()
 	}
 	return nil
 }

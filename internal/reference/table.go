@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/unit"
 )
 
 //go:embed tables/*.csv
@@ -79,31 +80,25 @@ func BuiltInTables(source string) ([]Table, error) {
 func columnOf(title string) (Column, bool) {
 	c := Column{Title: title, Quantity: "bandwidth"}
 	words := strings.Fields(title)
-	unit := ""
+	name := ""
 	if len(words) > 0 {
-		unit = words[len(words)-1]
+		name = words[len(words)-1]
 	}
-	if strings.EqualFold(unit, "IOPS") {
+	if strings.EqualFold(name, "IOPS") {
 		c.Quantity, c.PerUnit = "iops", 1
 		return c, true
 	}
-	if strings.HasSuffix(unit, "%") {
+	if strings.HasSuffix(name, "%") {
 		c.Quantity, c.PerUnit = "efficiency", 0.01
 		return c, true
 	}
-	for name, per := range units(lab.BytesPerSecond) {
-		if unit == name {
-			c.PerUnit = per
-			return c, true
-		}
+	if per, ok := unit.Bandwidths()[name]; ok {
+		c.PerUnit = per
+		return c, true
 	}
-	for name, per := range map[string]float64{"Mbit/s": 1e6, "Gbit/s": 1e9, "bit/s": 1} {
-		if unit == name {
-			c.PerUnit, c.Bits = per/8, true
-			return c, true
-		}
-	}
-	return c, false
+	per, ok := unit.Bitrates()[name]
+	c.PerUnit, c.Bits = per/8, ok
+	return c, ok
 }
 
 // maxTableRows bounds a table: a published one is read by people.

@@ -123,6 +123,21 @@ func ParseBytes(s string) (int64, error) {
 	return int64(v), nil
 }
 
+// Bandwidths are the units of bandwidth by their names, in bytes a second. Prefixes are taken at their word: 1 kB is 1000 bytes, 1 KiB 1024.
+func Bandwidths() map[string]float64 {
+	return map[string]float64{"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "KiB/s": 1 << 10, "MiB/s": 1 << 20, "GiB/s": 1 << 30}
+}
+
+// Bitrates are those in bits, in bits a second.
+func Bitrates() map[string]float64 {
+	return map[string]float64{"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
+}
+
+// Times are the units of time by their names, in seconds.
+func Times() map[string]float64 {
+	return map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+}
+
 // BlockSize writes a plain number of bytes as fio's users say it: 4096 is 4k. Anything else stays as it is.
 func BlockSize(bs string) string {
 	n, err := strconv.ParseInt(bs, 10, 64)
