@@ -60,7 +60,9 @@ type experimentOptions struct {
 	pairs        int
 	resume       string
 	show         string
-	dryRun       bool
+	// published names figures of merit that somebody published: a reference or a file; empty for none.
+	published string
+	dryRun    bool
 	// reboot is the real machine that may be started anew; bootOn the one that is, where it is not the one that loads run on.
 	reboot    string
 	bootOn    string

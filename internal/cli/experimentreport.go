@@ -33,8 +33,12 @@ func (p *program) showExperiment(b *store.Bundle, o experimentOptions) error {
 	if err != nil {
 		return err
 	}
+	merits, err := publishedMerits(o.published)
+	if err != nil {
+		return err
+	}
 	return p.writeWhole(o.output, func(w io.Writer) error {
-		options, err := p.reportOptions(w, report.Options{RawCells: o.rawCells})
+		options, err := p.reportOptions(w, report.Options{RawCells: o.rawCells, Merits: merits})
 		if err != nil {
 			return err
 		}
@@ -87,6 +91,9 @@ func writeSweep(b *store.Bundle, format string, w io.Writer, o report.Options) e
 }
 
 func writeSweepDocument(d sweep.Document, format string, w io.Writer, o report.Options) error {
+	if o.Merits != nil {
+		d.Beside(*o.Merits)
+	}
 	if format == "json" {
 		return encodeJSON(w, d)
 	}

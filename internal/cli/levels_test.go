@@ -71,7 +71,9 @@ func TestFiguresOfMeritOfAnImport(t *testing.T) {
 		if c.Params["numjobs"] == "16" {
 			enough, gain, reference = "16", 6, 6.0/5
 		}
-		off := func(got *sweep.Ratio, want float64) bool { return got == nil || got.Ratio/want > 1.001 || got.Ratio/want < 0.999 }
+		off := func(got *sweep.Ratio, want float64) bool {
+			return got == nil || got.Ratio/want > 1.001 || got.Ratio/want < 0.999
+		}
 		if c.Top != "16" || c.SmallestForShare != enough || off(c.Gain, gain) || off(c.ToReference, reference) || c.Verdict != sweep.Undecided || c.ToldApart {
 			t.Errorf("%+v", c)
 		}
@@ -86,6 +88,21 @@ func TestFiguresOfMeritOfAnImport(t *testing.T) {
 		printedBy(t, store, show+" -o "+filepath.Join(dir, name))
 		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(page), "guest:iothreads") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Beside the report's own table, of which these are four of 144 loads.
+	printed := printedBy(t, store, show+" --published reference:iothreads-report --json")
+	d = sweep.Document{}
+	if err := json.Unmarshal([]byte(printed), &d); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.Published; p == nil || len(p.Loads) != 4 || p.Missing != 140 || p.Factor != d.Factor || p.Loads[0].Agrees != "" {
+		t.Errorf("%+v", p)
+	}
+	table = printedBy(t, store, show+" --published reference:iothreads-report")
+	for _, want := range []string{"4 loads in common; 140 more of its loads were not measured here", "+432%"} {
+		if !strings.Contains(strings.Join(strings.Fields(table), " "), want) {
+			t.Errorf("no %q in\n%s", want, table)
 		}
 	}
 	// Another share and baseline.

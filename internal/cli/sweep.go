@@ -2,6 +2,8 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"headroom/internal/reference"
 )
 
 func (p *program) sweepCommand() *cobra.Command {
@@ -33,6 +35,7 @@ several levels (headroom import), and of stages; --factor says by which of the t
   headroom sweep network --on client=ssh://a --on server=ssh://db1 --factor nic:under-test/mtu=1500,9000
   headroom sweep iothreads.yaml -o iothreads.html
   headroom sweep --show last
+  headroom sweep --show last --published reference:iothreads-report
   headroom sweep --show last --factor guest:iothreads --reference kube:runtime_class=runc`,
 		Args:              between(0, 2, "a suite and a directory or device, or an experiment's file"),
 		ValidArgsFunction: completeSuites,
@@ -45,7 +48,9 @@ several levels (headroom import), and of stages; --factor says by which of the t
 	f.StringVar(&o.referenceOn, "reference-on", "", "where the reference is (default local)")
 	f.StringVar(&o.share, "share", "", "of the best level's result that is enough (default 90%)")
 	f.StringVar(&o.limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")
+	f.StringVar(&o.published, "published", "", "figures of merit that somebody published, to show beside those of the same loads: FILE or reference:NAME")
 	o.flags(p, c)
+	completeFlag(c, "published", publishedMeritNames)
 	p.jsonFlag(c)
 	return c
 }
@@ -59,6 +64,15 @@ func (p *program) sweepRun(c *cobra.Command, o experimentOptions, args []string)
 		return p.interruptible(c.Context(), func() error { return p.showSweep(c, o) })
 	}
 	return p.reportExperiment(c.Context(), id, sweeping, o)
+}
+
+// publishedMeritNames are the published figures of merit that come with headroom, as they are named.
+func publishedMeritNames() []string {
+	names, _ := reference.MeritNames() // without names there is nothing to complete
+	for i := range names {
+		names[i] = reference.Prefix + names[i]
+	}
+	return names
 }
 
 // showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels in another way.

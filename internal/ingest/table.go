@@ -29,7 +29,7 @@ import (
 //	write;1M;16;5800;5810
 func levelTable() Importer {
 	return Importer{
-		Name: "table",
+		Name:  "table",
 		Title: "CSV tables: columns of the load (rw, bs, iodepth, numjobs), levels (guest:iothreads) and figures with units (IOPS, MiB/s, p99 us)",
 		Units: "as their titles say: MB/s are 1,000,000 bytes a second, MiB/s 1,048,576; IOPS may have k and M",
 		Sniff: func(_ string, head []byte) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"headroom/internal/reference"
 	"headroom/internal/stages"
 )
 
@@ -42,6 +43,8 @@ type Options struct {
 	DecimalComma bool
 	// Stages are the stages of runs that have some, beside each other, by the ID of the run; pages and Markdown show them.
 	Stages map[string]*stages.Document
+	// Merits are published figures of merit that a sweep is held against; nil for none.
+	Merits *reference.Merits
 	// RawCells leaves texts in what spreadsheets read as they are, also those that a spreadsheet takes for formulas.
 	RawCells bool
 }

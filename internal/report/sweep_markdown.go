@@ -50,6 +50,7 @@ func writeSweepMarkdown(w io.Writer, d *sweep.Document, _ Options) error {
 	}
 	markdownCurves(out, d)
 	markdownCosts(out, d)
+	markdownPublished(out, d)
 	out.WriteString("\n")
 	notes := slices.Concat(harmTexts(d), d.Notes)
 	for _, m := range sweepMarks(d) {

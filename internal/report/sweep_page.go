@@ -44,13 +44,17 @@ type sweepPage struct {
 	LinesReading string
 	Lines        []sweepLine
 	More         []sweepLine
-	CostTitles   []string
-	Costs        []costLine
-	CostsFolded  bool
-	Harm         []string
-	Marks        []sweepPageMark
-	Notes        []string
-	Legend       []string
+	// Published is what is said of published figures, PublishedRows the loads in common.
+	Published       []string
+	PublishedRows   []publishedRow
+	PublishedFolded bool
+	CostTitles      []string
+	Costs           []costLine
+	CostsFolded     bool
+	Harm            []string
+	Marks           []sweepPageMark
+	Notes           []string
+	Legend          []string
 	// Reading is said below the tables, in small.
 	Reading []string
 }
@@ -137,6 +141,9 @@ func writeSweepPage(w io.Writer, d *sweep.Document, _ Options) error {
 		p.LinesTitle, p.LinesReading = "Latency over load", "Points are levels, with the interval of their latency; both scales are logarithmic. Dashed: the limit."
 	}
 	p.Groups = pageGroups(d)
+	p.Published = publishedText(d)
+	p.PublishedRows = publishedRows(d)
+	p.PublishedFolded = len(p.PublishedRows) > mostHeat
 	p.CostTitles, p.Costs = costTitles(), costLines(d)
 	p.CostsFolded = len(p.Costs) > mostHeat
 	if d.Chain != nil {

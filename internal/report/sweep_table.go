@@ -50,6 +50,7 @@ func writeSweepTable(w io.Writer, d *sweep.Document, o Options) error {
 		out.curve(d, &d.Curves[i])
 	}
 	out.costs(d)
+	out.published(d)
 	out.line("")
 	for i, text := range harmTexts(d) {
 		if i == mostHarm {

@@ -40,6 +40,8 @@ type Document struct {
 	Curves []Curve `json:"curves,omitempty"`
 	// Chain of kernels, where the levels are such.
 	Chain *Chain `json:"chain,omitempty"`
+	// Published is what somebody else published of the same loads; absent where it was not asked for.
+	Published *Published `json:"published,omitempty"`
 	// PerVisit is how many repetitions a visit is worth; absent where visits have one.
 	PerVisit *plan.PerVisit `json:"per_visit,omitempty"`
 	// Warnings, those of the whole run first.

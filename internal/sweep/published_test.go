@@ -1,47 +1,40 @@
 package sweep
 
 import (
-	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
+
+	"headroom/internal/reference"
 )
 
-// published reads a table of the IOThreads report: figures by size, operation, jobs and depth; "total" is over the operations.
-func published(t *testing.T, name string) map[string]float64 {
+// published are the tables of the IOThreads report: threads and gains in percent by size, operation, jobs and depth; "total" is over the operations.
+func published(t *testing.T) (smallest, gain map[string]float64) {
 	t.Helper()
-	f, err := os.Open("testdata/" + name)
+	m, err := reference.BuiltInMerits("iothreads-report")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comment = '#'
-	lines, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]float64{}
-	for _, l := range lines[1:] {
-		v, err := strconv.ParseFloat(l[4], 64)
-		if err != nil {
+	smallest, gain = map[string]float64{}, map[string]float64{}
+	for _, row := range m.Rows {
+		key := fmt.Sprint([]string{row.Params["bs"], row.Params["rw"], row.Params["numjobs"], row.Params["iodepth"]})
+		gain[key] = math.Round(100 * row.Gain)
+		if smallest[key], err = strconv.ParseFloat(row.Smallest, 64); err != nil {
 			t.Fatal(err)
 		}
-		out[fmt.Sprint(l[:4])] = v
 	}
-	if len(out) != 4*5*9 {
-		t.Fatalf("%s has %d figures", name, len(out))
+	if len(gain) != 4*5*9 || m.Factor != "guest:iothreads" || m.Share != 0.9 {
+		t.Fatalf("%d loads, %s, %g", len(gain), m.Factor, m.Share)
 	}
-	return out
+	return smallest, gain
 }
 
 // From the report's cells come its totals: all 36 of threads exactly, all 36 of gains but for one point, since the cells that they are made
 // of here are rounded and the report's were not.
 func TestTotalsOfTheIOThreadsReport(t *testing.T) {
-	smallest, gain := published(t, "iothreads-report-smallest.csv"), published(t, "iothreads-report-gain.csv")
+	smallest, gain := published(t)
 	var levels []Level
 	for _, n := range []string{"0", "1", "2", "3", "4", "6", "8", "12", "16"} {
 		levels = append(levels, Level{Name: n, Number: numberOf(n)})
