@@ -51,12 +51,16 @@ func (p *program) listCommand() *cobra.Command {
 	return c
 }
 
-// suiteText is what a run measured: "quick", "quick, sweep of job:iodepth".
+// suiteText is what a run measured: "quick", "quick, sweep of job:iodepth", "nfs, stage two paths".
 func suiteText(r store.Row) string {
-	if r.Experiment == "" {
-		return r.Suite
+	text := r.Suite
+	if r.Experiment != "" {
+		text += ", " + r.Experiment
 	}
-	return r.Suite + ", " + r.Experiment
+	if r.Stage != "" {
+		text += ", stage " + r.Stage
+	}
+	return text
 }
 
 func (p *program) printRows(s *store.Store, rows []store.Row) error {

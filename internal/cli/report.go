@@ -126,8 +126,8 @@ func (p *program) findAll(refs []string) ([]*store.Bundle, error) {
 	var bundles []*store.Bundle
 	var errs []error
 	for _, ref := range refs {
-		b, err := s.Find(ref)
-		bundles, errs = append(bundles, b), append(errs, err)
+		found, err := s.FindAll(ref)
+		bundles, errs = append(bundles, found...), append(errs, err)
 	}
 	return bundles, errors.Join(errs...)
 }

@@ -104,6 +104,24 @@ func TestScriptedNFSStages(t *testing.T) {
 	})
 }
 
+// A label of the stages names all of them; where runs of several measurements have it, it names none.
+func TestScriptedNFSLabelNamesAllStages(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.wired(2, "client", "nas")
+		l.exported()
+		args := l.shares("nfs", l.file("exported.yaml", exportSuite), "--export", "/srv", "--address", "198.18.1.2", "--label", "share")
+		l.run(args...).ends(0)
+		l.run("list").ends(0).says("exported, stage server ext4", "exported, stage TCP single path")
+		l.run("stages", "share").ends(0).says("2 rows in 2 stages")
+		l.run("show", "share").ends(0).says("share: exported on /srv of ", "share: exported on /run/headroom-")
+		l.run("sweep", "--show", "share").ends(0).says("by the means stage=server ext4 is best", "nothing is proved")
+		l.run("compare", "share", "last").ends(2).says(`"share" names 2 runs`)
+		l.run(args...).ends(0)
+		l.run("stages", "share").ends(2).says(`"share" names 4 runs`)
+		l.unmounted()
+	})
+}
+
 // A mount that came out otherwise than it was asked for is no result; the other stages are measured.
 func TestScriptedNFSMountComesOutOtherwise(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {

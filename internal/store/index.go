@@ -22,7 +22,7 @@ import (
 var indexSchema string
 
 // indexVersion is raised with every change of index.sql.
-const indexVersion = 2
+const indexVersion = 3
 
 // Row is a run as the index knows it: what a list shows.
 type Row struct {
@@ -30,7 +30,11 @@ type Row struct {
 	Label string `json:"label"`
 	Suite string `json:"suite"`
 	// Experiment says what the run varies: "sweep of queue:scheduler". Empty for one that varies nothing.
-	Experiment  string     `json:"experiment,omitempty"`
+	Experiment string `json:"experiment,omitempty"`
+	// Pair is the same in runs that belong together: the two sides of a live comparison, the stages of one measurement. Stage is what such a run
+	// is one of; empty for one that is none.
+	Pair        string     `json:"pair,omitempty"`
+	Stage       string     `json:"stage,omitempty"`
 	Target      string     `json:"target"`
 	Place       string     `json:"place"`
 	Created     time.Time  `json:"created"`
@@ -206,9 +210,12 @@ func (s *Store) read(id string) (Row, error) {
 		return Row{}, err
 	}
 	r := b.Run
-	row := Row{ID: id, Label: r.Label, Suite: r.Suite, Created: r.Created, Status: r.Status, Source: r.Source, Format: r.Format, Cells: len(r.Cells)}
+	row := Row{ID: id, Label: r.Label, Suite: r.Suite, Pair: r.Pair, Created: r.Created, Status: r.Status, Source: r.Source, Format: r.Format, Cells: len(r.Cells)}
 	if r.Experiment != nil {
 		row.Experiment = r.Experiment.Title()
+	}
+	if r.NFS != nil && len(r.Arms) > 0 {
+		row.Stage = r.Arms[0].Levels[lab.StageLevel]
 	}
 	if len(r.Targets) > 0 {
 		row.Target, row.Place = r.Targets[0].Target, r.Targets[0].Place.Path
@@ -219,14 +226,14 @@ func (s *Store) read(id string) (Row, error) {
 
 func insert(tx *sql.Tx, r Row, stamp string) error {
 	_, err := tx.Exec(`INSERT OR REPLACE INTO runs
-		(id, stamp, label, suite, experiment, target, place, created, status, source, format, cells, repetitions)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, stamp, r.Label, r.Suite, r.Experiment, r.Target, r.Place, r.Created.UnixNano(), r.Status, r.Source, r.Format, r.Cells, r.Repetitions)
+		(id, stamp, label, suite, experiment, pair, stage, target, place, created, status, source, format, cells, repetitions)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, stamp, r.Label, r.Suite, r.Experiment, r.Pair, r.Stage, r.Target, r.Place, r.Created.UnixNano(), r.Status, r.Source, r.Format, r.Cells, r.Repetitions)
 	return err
 }
 
 func query(db *sql.DB) ([]Row, error) {
-	rows, err := db.Query(`SELECT id, label, suite, experiment, target, place, created, status, source, format, cells, repetitions
+	rows, err := db.Query(`SELECT id, label, suite, experiment, pair, stage, target, place, created, status, source, format, cells, repetitions
 		FROM runs ORDER BY created DESC, id`)
 	if err != nil {
 		return nil, err
@@ -236,7 +243,7 @@ func query(db *sql.DB) ([]Row, error) {
 	for rows.Next() {
 		var r Row
 		var created int64
-		if err := rows.Scan(&r.ID, &r.Label, &r.Suite, &r.Experiment, &r.Target, &r.Place, &created, &r.Status, &r.Source, &r.Format,
+		if err := rows.Scan(&r.ID, &r.Label, &r.Suite, &r.Experiment, &r.Pair, &r.Stage, &r.Target, &r.Place, &created, &r.Status, &r.Source, &r.Format,
 			&r.Cells, &r.Repetitions); err != nil {
 			return nil, err
 		}

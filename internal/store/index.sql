@@ -4,6 +4,8 @@ CREATE TABLE runs (
 	label       TEXT NOT NULL,
 	suite       TEXT NOT NULL,
 	experiment  TEXT NOT NULL, -- in words; empty for a run that varies nothing
+	pair        TEXT NOT NULL, -- the run that it was measured together with; empty for none
+	stage       TEXT NOT NULL, -- empty for a run that is none
 	target      TEXT NOT NULL,
 	place       TEXT NOT NULL,
 	created     INTEGER NOT NULL, -- nanoseconds since 1970

@@ -147,6 +147,35 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one"}}, damaged)
 }
 
+// FindAll is Find for commands that take several runs: a label that runs have which were measured together (the stages of one measurement, the
+// sides of a live comparison) names all of them, in the order in which they began.
+func (s *Store) FindAll(ref string) ([]*Bundle, error) {
+	b, err := s.Find(ref)
+	if err == nil {
+		return []*Bundle{b}, nil
+	}
+	rows, _ := s.List() // whatever is damaged, Find has said so
+	var found []Row
+	for _, r := range rows {
+		if r.Label == ref {
+			found = append(found, r)
+		}
+	}
+	apart := func(r Row) bool { return r.Pair == "" || r.Pair != found[0].Pair }
+	if len(found) < 2 || slices.ContainsFunc(found, apart) {
+		return nil, err
+	}
+	var bundles []*Bundle
+	for _, r := range slices.Backward(found) { // the list begins with the newest
+		b, err := s.bundle(r.ID)
+		if err != nil {
+			return nil, err
+		}
+		bundles = append(bundles, b)
+	}
+	return bundles, nil
+}
+
 func (s *Store) bundle(id string) (*Bundle, error) {
 	return OpenBundle(filepath.Join(s.runs(), id))
 }
