@@ -19,6 +19,7 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
+	"headroom/internal/sweep"
 	"headroom/internal/target"
 	"headroom/internal/unit"
 )
@@ -313,11 +314,15 @@ func (x *experiment) plan() error {
 		return x.takeUpHunt()
 	}
 	terms := plan.VisitTerms{Blocks: x.run.Experiment.Blocks, Fewest: x.run.Experiment.Fewest, Budget: x.run.Budget}
+	arms := x.visited()
 	var settled func([]plan.Done) []string
-	if x.kind == ablating {
+	switch {
+	case x.kind == ablating:
 		settled = settledIn(x.run)
+	case x.run.Experiment.Looks > 0:
+		terms.Fewest, settled = sweep.FewestBlocks, settledLoads(x.run, arms)
 	}
-	x.visits = plan.InVisits(x.visited(), terms, settled, x.run.Seed)
+	x.visits = plan.InVisits(arms, terms, settled, x.run.Seed)
 	if len(x.run.Experiment.Pairs) > 0 {
 		x.visits = x.pairVisits()
 	}

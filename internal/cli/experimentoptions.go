@@ -90,6 +90,9 @@ func exampleOf(kind string) string {
 	return "queue:scheduler=none,mq-deadline"
 }
 
+// blocksInBudget are those of a sweep that is bounded by its time: loads that are decided early leave room for more of the others.
+const blocksInBudget = 20
+
 // defaultBlocks is how often every arm is visited at most. A sweep has a number of blocks that is fixed beforehand; an ablation stops
 // when nothing is left to decide, and a search for culprits when they are proved: its blocks are single measurements.
 func defaultBlocks(kind string) int {
@@ -109,7 +112,7 @@ func (o *experimentOptions) flags(p *program, c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&o.blocks, "blocks", 0, "visits of every arm at most")
 	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a visit (default 1); with 2 the report says how many are worth it")
-	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished. Of a sweep, levels and loads are left out that do not fit four times, and named")
+	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished. Of a sweep, levels and loads are left out that do not fit four times, and named; loads that four blocks have decided get no more")
 	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
 	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
 	o.commonFlags(p, c)

@@ -16,8 +16,11 @@ import (
 // fewestLevels are measured in any case, where there are as many: two ends say nothing of what is between them.
 const fewestLevels = 3
 
+// forAll is how much of a budget that is too small for everything goes to the blocks that all loads get; the rest is for those whose answer is open after them.
+const forAll = 0.75
+
 // fitBudget leaves out of a sweep what does not fit into its budget often enough to say anything: levels first, so that a coarse grid is left of them, then loads. A block
-// is never cut, and one that takes longer than the budget would be all that is measured.
+// is never cut, and one that takes longer than the budget would be all that is measured. What is left of the budget goes to the loads that are not decided by then.
 func (x *experiment) fitBudget() {
 	if x.kind != sweeping || x.options.budget <= 0 || len(x.choices) != 1 || x.hasCommands() {
 		return
@@ -31,10 +34,21 @@ func (x *experiment) fitBudget() {
 		return // nobody knows how long it takes
 	}
 	blocks := min(sweep.FewestBlocks, x.run.Experiment.Blocks)
+	if x.options.blocks == 0 {
+		x.run.Experiment.Blocks = blocksInBudget
+	}
+	if x.run.Experiment.Blocks > sweep.FewestBlocks {
+		x.run.Experiment.Looks = 2
+	}
 	levels := x.choices[0].Levels
 	room := int(x.options.budget.Seconds() / (float64(blocks) * visit.Seconds()))
 	if room >= len(levels) {
 		return
+	}
+	budget := x.options.budget.Seconds()
+	if x.run.Experiment.Looks > 0 {
+		budget *= forAll
+		room = int(budget / (float64(blocks) * visit.Seconds()))
 	}
 	kept := levelsAt(levels, plan.Coarse(len(levels), max(fewestLevels, room), max(0, slices.Index(levels, x.options.baseline))))
 	var without []string
@@ -43,7 +57,7 @@ func (x *experiment) fitBudget() {
 	}
 	x.choices[0].Levels, x.run.Experiment.Factors[0].Levels = kept, kept
 	each := visit.Seconds() / float64(len(cells))
-	if most := int(x.options.budget.Seconds() / (float64(blocks*len(kept)) * each)); most < len(cells) {
+	if most := int(budget / (float64(blocks*len(kept)) * each)); most < len(cells) {
 		var fewer []lab.Cell
 		for _, i := range plan.Coarse(len(cells), max(1, most)) {
 			fewer = append(fewer, x.run.Cells[i])

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"headroom/internal/factor"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
 	"headroom/internal/store"
+	"headroom/internal/sweep"
 )
 
 // referenceArm is the arm of a sweep that is no level: the same suite on another place, such as the disk of this machine that a guest's
@@ -96,10 +96,9 @@ func (x *experiment) openReference(ctx context.Context, on string, many int) (*m
 
 // sameLoads refuses a reference that has not the loads of the levels: a suite can have other ones for a directory than for a device.
 func (x *experiment) sameLoads(cells []lab.Cell) error {
-	shared := func(id string) string { return id[:strings.LastIndex(id, "@")] }
 	for _, c := range cells {
-		if !slices.ContainsFunc(x.run.Cells, func(o lab.Cell) bool { return shared(o.ID) == shared(c.ID) }) {
-			return usage(fmt.Sprintf("the reference %s has a load %s, which the levels have not", x.options.reference, shared(c.ID)))
+		if !slices.ContainsFunc(x.run.Cells, func(o lab.Cell) bool { return sweep.SharedID(o.ID) == sweep.SharedID(c.ID) }) {
+			return usage(fmt.Sprintf("the reference %s has a load %s, which the levels have not", x.options.reference, sweep.SharedID(c.ID)))
 		}
 	}
 	return nil

@@ -184,7 +184,7 @@ func TestScriptedSweepAgainstAReference(t *testing.T) {
 func TestScriptedSweepEndsOnItsBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,64", "--seed", "1"}
-		for budget, blocks := range map[string]int{"1ms": 1, "100s": 3, "1h": 6} {
+		for budget, blocks := range map[string]int{"1ms": 1, "100s": 3, "1h": 4} { // four show that no level makes a difference
 			l.run(append(args, "--budget", budget)...).ends(0)
 			if d := l.saved("last"); d.Status != lab.Complete || len(l.repetitions("last")) != 3*blocks {
 				t.Errorf("with %s the run is %s, with %d repetitions", budget, d.Status, len(l.repetitions("last")))
@@ -278,24 +278,73 @@ func TestScriptedSweepFitsItsBudget(t *testing.T) {
 			}
 			return all
 		}
-		l.run(args(one, "3m")...).ends(0).says("left out, since 4 blocks of everything take", "5 levels of 9")
+		l.run(args(one, "4m")...).ends(0).says("left out, since 4 blocks of everything take", "5 levels of 9")
 		if got := levels(); !slices.Equal(got, []string{"1", "3", "6", "32"}) {
 			t.Errorf("levels %v", got)
 		}
 		if d := l.saved("last"); !slices.Contains(codes(d), "left-out-for-budget") || d.Cells[0].N < 4 {
 			t.Errorf("%v, %d repetitions", codes(d), d.Cells[0].N)
 		}
-		l.run(args(one, "3m", "--baseline", "12", "--dry-run")...).ends(0).says("job:iodepth: 1, 4, 12, 32")
+		l.run(args(one, "4m", "--baseline", "12", "--dry-run")...).ends(0).says("job:iodepth: 1, 4, 12, 32")
 		l.run(args(one, "2h", "--dry-run")...).ends(0).says("1, 2, 3, 4, 6, 8, 12, 16, 32")
 
 		many := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}", "fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k, 64k, 128k]}", 1))
-		l.run(args(many, "7m")...).ends(0).says("6 levels of 9 and 3 loads of 6")
+		l.run(args(many, "560s")...).ends(0).says("6 levels of 9 and 3 loads of 6")
 		sizes := map[string]bool{}
 		for _, c := range l.saved("last").Cells {
 			sizes[c.Params["bs"]] = true
 		}
 		if len(sizes) != 3 || !sizes["4k"] || !sizes["128k"] || !slices.Equal(levels(), []string{"1", "6", "32"}) {
 			t.Errorf("%v at %v", sizes, levels())
+		}
+		l.asFound("db1")
+	})
+}
+
+// Loads that are decided after four blocks get no more of a budget: what they would have taken goes to the one that is open, and the run ends within it.
+func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.Noise = 0.04
+		m.Fio = func(load *scripted.Load) scripted.IO {
+			io := scripted.Drive(load)
+			small := 0.5
+			if load.Params["bs"] == "32k" {
+				small = 0.97
+			}
+			if m.Get(readAhead) == "32" {
+				io.Write *= small
+			}
+			return io
+		}
+		suite := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}", "fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k]}", 1))
+		args := []string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=32,128", "--seed", "1", "--budget", "12m"}
+		o := l.run(args...).ends(0)
+		d := document[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
+		visits := map[string]int{}
+		for _, c := range d.Cells {
+			visits[c.Params["bs"]] = c.Levels[0].N
+		}
+		if visits["4k"] != 4 || visits["8k"] != 4 || visits["16k"] != 4 || visits["32k"] < 10 || d.Settled != 3 || d.Looks != 2 {
+			t.Errorf("blocks by load %v, %d settled, %d looks", visits, d.Settled, d.Looks)
+		}
+		if want := 1 - d.Alpha/float64(2*d.Claims); math.Abs(d.Confidence-want) > 1e-9 {
+			t.Errorf("two looks share the risk: %g, want %g", d.Confidence, want)
+		}
+		for _, c := range d.Cells {
+			if c.Params["bs"] != "32k" && (c.Verdict != sweep.Better || c.Top != "128") {
+				t.Errorf("%s: %s, best %s", c.Title, c.Verdict, c.Top)
+			}
+		}
+		if !strings.Contains(strings.Join(strings.Fields(o.stdout), " "), "Decided after 4 blocks, so that the rest of the budget went to the others: 3 loads of 4") {
+			t.Errorf("it does not say which loads got no more: %s", o.stdout)
+		}
+		taken := time.Duration(0)
+		for _, r := range l.repetitions("last") {
+			taken += secondsToDuration(r.Took)
+		}
+		if taken > 12*time.Minute {
+			t.Errorf("it took %s", taken)
 		}
 		l.asFound("db1")
 	})

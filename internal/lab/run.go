@@ -139,6 +139,9 @@ type Experiment struct {
 	// Blocks is how many times all arms are visited at most, Fewest how many times at least.
 	Blocks int `json:"blocks"`
 	Fewest int `json:"fewest,omitempty"`
+	// Looks is how many times what was measured is looked at to decide which loads are worth more blocks: each statement shares its risk out among
+	// them. 0 where all loads have as many.
+	Looks int `json:"looks,omitempty"`
 	// MostPairs is how many pairs of settings are measured at most where effects do not add up. Pairs are those that were chosen, by the numbers
 	// of their settings from 1, and PairsFrom is the first block that visits them.
 	MostPairs int      `json:"most_pairs,omitempty"`

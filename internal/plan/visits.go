@@ -24,11 +24,12 @@ type VisitTerms struct {
 	First int
 	// Blocks at most, and Fewest before an arm may be left out.
 	Blocks, Fewest int
-	// Budget in seconds, 0 for none; the plan ends before a block that would go beyond it, but not before the first has ended.
+	// Budget in seconds, 0 for none; the plan ends before a block that would go beyond it, but not before the first has ended. A block in which less
+	// is left to measure is taken to need as much less time.
 	Budget float64
 }
 
-// InVisits is the plan of a number of blocks at most. Settled names, after each whole block, the arms that need no further visit, and
+// InVisits is the plan of a number of blocks at most. Settled names, after each whole block, the arms and the cells that need no further visit, and
 // they get none; nil visits all of them in every block.
 func InVisits(arms []VisitedArm, terms VisitTerms, settled func(done []Done) []string, seed uint64) *Visits {
 	return &Visits{arms: arms, terms: terms, settled: settled, seed: seed}
@@ -55,7 +56,7 @@ func (p *Visits) Next(done []Done) (Repetition, bool) {
 			if ended[visitKey(r)] {
 				continue
 			}
-			if !begun && block > 1 && p.terms.Budget > 0 && seconds+longest > p.terms.Budget {
+			if !begun && block > 1 && p.terms.Budget > 0 && seconds+longest*p.shareOf(arms) > p.terms.Budget {
 				return Repetition{}, false
 			}
 			return r, true
@@ -92,13 +93,31 @@ func (p *Visits) inBlock(block int, done []Done) []VisitedArm {
 		settled := p.settled(before)
 		var left []VisitedArm
 		for _, a := range open {
-			if !slices.Contains(settled, a.ID) {
+			a.Cells = slices.DeleteFunc(slices.Clone(a.Cells), func(c Cell) bool { return slices.Contains(settled, c.ID) })
+			if !slices.Contains(settled, a.ID) && len(a.Cells) > 0 {
 				left = append(left, a)
 			}
 		}
 		open = left
 	}
 	return open
+}
+
+// shareOf is how much of a whole block these arms and their cells are.
+func (p *Visits) shareOf(arms []VisitedArm) float64 {
+	count := func(arms []VisitedArm) (n float64) {
+		for _, a := range arms {
+			for _, c := range a.Cells {
+				n += float64(c.Repetitions)
+			}
+		}
+		return n
+	}
+	whole := count(p.arms)
+	if whole == 0 {
+		return 1
+	}
+	return count(arms) / whole
 }
 
 // order of a block. An arm that is left out leaves the order of the others as it was.

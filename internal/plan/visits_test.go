@@ -125,6 +125,21 @@ func TestSettledArmsAreLeftOutFromTheNextBlockOn(t *testing.T) {
 	}
 }
 
+// A cell that is settled is left out of every visit, and the time that it no longer takes is there for the others.
+func TestSettledCellsAreLeftOut(t *testing.T) {
+	settled := func([]Done) []string { return []string{"read@baseline", "read@+1", "read@+2"} }
+	for budget, blocks := range map[float64]int{27: 3, 29: 3, 30: 4, 33: 5} { // of 9 seconds each, then 3
+		counts, last := map[string]int{}, 0
+		for _, d := range all(t, InVisits(threeArms(), VisitTerms{Blocks: 9, Fewest: 3, Budget: budget}, settled, 1)) {
+			counts[d.Cell]++
+			last = max(last, d.Block)
+		}
+		if last != blocks || counts["read@+1"] != 2*3 || counts["write@+1"] != blocks {
+			t.Errorf("budget %v: %d blocks, %v", budget, last, counts)
+		}
+	}
+}
+
 func TestABudgetEndsBeforeABlockButNotBeforeTheFirst(t *testing.T) {
 	for budget, blocks := range map[float64]int{1: 1, 17: 1, 18: 2, 26: 2, 27: 3} {
 		done := all(t, InVisits(threeArms(), VisitTerms{Blocks: 9, Budget: budget}, nil, 1))

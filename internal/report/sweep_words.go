@@ -369,10 +369,25 @@ func sweepSureness(d *sweep.Document) []string {
 	}
 	lines := []string{fmt.Sprintf("%s. Levels are held against each other within a block; all statements about cells hold together with %s (each of %d intervals with %s).",
 		capital(count(d.Blocks, "block")), confidenceDigits(1-d.Alpha), d.Claims, confidenceDigits(d.Confidence))}
+	if d.Settled > 0 {
+		lines = append(lines, fmt.Sprintf("Decided after %s, so that the rest of the budget went to the others: %s of %d. Both looks share the risk.",
+			count(sweep.FewestBlocks, "block"), count(d.Settled, "load"), loadCount(d)))
+	}
 	if d.Blocks < fewBlocks && d.Blocks > 0 {
 		lines = append(lines, "So few blocks make wide intervals: where noise is 2%, five show a gain of 30%, ten one of 10%, twenty one of 5%.")
 	}
 	return lines
+}
+
+// loadCount is how many loads the numbers are of.
+func loadCount(d *sweep.Document) int {
+	n, last := 0, ""
+	for _, c := range d.Cells {
+		if c.Cell != last {
+			n, last = n+1, c.Cell
+		}
+	}
+	return n
 }
 
 // fewBlocks is how many blocks make a sweep that tells less than 10%.

@@ -42,18 +42,35 @@ func Analyze(in Input) Document {
 	}
 	rows := in.rows()
 	d.Claims = len(rows) * in.pairs()
-	d.Confidence = stat.FamilyWise(s.Alpha, d.Claims)
+	d.Looks = s.Looks
+	d.Confidence = stat.FamilyWise(s.Alpha, d.Claims*max(1, s.Looks))
 	for _, r := range rows {
 		r.compare(d.Confidence)
 		d.Cells = append(d.Cells, in.cell(r))
 	}
 	d.withhold()
+	d.countSettled()
 	d.Recommended = in.recommend(rows)
 	d.Groups = in.groups(rows, d.Cells)
 	_, loads := ofLoads(rows, d.Cells)
 	d.Totals = totals(d.Levels, loads, operation)
 	d.Chain = in.chain(rows)
 	return d
+}
+
+// countSettled counts the loads that were left out of the later blocks.
+func (d *Document) countSettled() {
+	last := ""
+	for _, c := range d.Cells {
+		n := 0
+		for _, p := range c.Levels {
+			n = max(n, p.N)
+		}
+		if d.Looks > 1 && n < d.Blocks && c.Cell != last {
+			d.Settled++
+			last = c.Cell
+		}
+	}
 }
 
 // pairs is how many statements are made of a row: each pair of levels, and each level against the reference. Which level is the best,

@@ -27,6 +27,10 @@ type Document struct {
 	Claims     int     `json:"claims"`
 	Confidence float64 `json:"confidence"`
 	Blocks     int     `json:"blocks"`
+	// Looks is how many times it was decided which loads are worth more blocks: every interval bears the risk of that many. Settled is how many loads
+	// got no more because of it.
+	Looks   int `json:"looks,omitempty"`
+	Settled int `json:"settled,omitempty"`
 	// MeansOnly says that the levels were not visited by turns: figures are those of means, none has an interval, and no level is shown to be better.
 	MeansOnly bool `json:"means_only,omitempty"`
 	// Cells are one for each primary metric of each cell; none where the factor is the rate of the load itself.
@@ -129,6 +133,11 @@ type Cell struct {
 	// of the same direction (bytes where operations are counted).
 	AtCeiling bool            `json:"at_ceiling"`
 	Ceiling   *ReachedCeiling `json:"ceiling,omitempty"`
+}
+
+// Settled says that more blocks would answer nothing: whether any level is better than the baseline is shown, and which is enough, or the ceiling is in the way.
+func (c *Cell) Settled() bool {
+	return c.AtCeiling || c.Verdict == Same || c.Verdict == Better && c.SmallestBetween.From == c.SmallestBetween.To
 }
 
 // Between are two levels, by name; To is empty where no level is known to be enough.

@@ -31,6 +31,7 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 	}
 	in := Input{Run: run.ID, Factor: factorName(e.Factors), Settings: known.Settings, Baseline: -1}
 	in.Settings.Margin, in.Settings.Alpha, in.Settings.Share, in.Settings.Anytime = e.Margin, e.Alpha, e.Share, run.Anytime
+	in.Settings.Looks = e.Looks
 	if e.Limit > 0 {
 		in.Settings.Limit, in.Settings.Quantile = e.Limit, e.Quantile
 	}
@@ -132,6 +133,14 @@ func levelName(a lab.Arm, factors []lab.Varied) string {
 	return strings.Join(names, " + ")
 }
 
+// SharedID is the ID that the cells of one load have in common, whichever arm they are of.
+func SharedID(cell string) string {
+	if i := strings.LastIndex(cell, "@"); i >= 0 {
+		return cell[:i]
+	}
+	return cell
+}
+
 // place of a cell of the run: its level, and the ID that it shares with the cells of other arms.
 type place struct {
 	level int
@@ -153,10 +162,7 @@ func (in *Input) takeCells(run lab.Run, at map[string]int, known Known) map[stri
 		if !ok {
 			continue
 		}
-		id := c.ID
-		if i := strings.LastIndex(id, "@"); i >= 0 {
-			id = id[:i]
-		}
+		id := SharedID(c.ID)
 		places[c.ID] = place{level, id}
 		i, seen := index[id]
 		if !seen {

@@ -90,6 +90,8 @@ type Settings struct {
 	Alpha float64
 	// Anytime says that what was measured decided how many blocks there are, which takes wider intervals.
 	Anytime bool
+	// Looks is how many times it was decided which cells are worth more blocks; 0 where all have as many.
+	Looks int
 	// MeansOnly says that the levels were not visited by turns, so that no interval covers what moved between one and the next.
 	MeansOnly bool
 	// Limit of the latency that load curves are read at, in seconds; 0 for none. Quantile names which latency: "p99".

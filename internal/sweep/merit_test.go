@@ -217,6 +217,49 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 	}
 }
 
+// Loads that are settled after four blocks get no more, and the others eight: what is measured decides, so both looks share the risk.
+func TestNothingIsFoundAtTwoLooks(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 2))
+	trials, cells, wrong, settled := figure.Times(200, 4000), 6, 0, 0
+	for range trials {
+		in := Input{Factor: "sysctl:x", Levels: threads("0", "1", "2", "4", "8"), Settings: Settings{Looks: 2, Margin: 0.1}}
+		for c := range cells {
+			in.Cells = append(in.Cells, cellOf(fmt.Sprint("cell", c)))
+		}
+		more := func(from, to int, open func(id string) bool) {
+			for b := from; b <= to; b++ {
+				for _, c := range in.Cells {
+					if !open(c.ID) {
+						continue
+					}
+					values := make([]float64, len(in.Levels))
+					for i := range values {
+						values[i] = math.Exp(0.01 * r.NormFloat64())
+					}
+					in.Measured = append(in.Measured, once(c.ID, "read.iops", b, values...)...)
+				}
+			}
+		}
+		more(1, FewestBlocks, func(string) bool { return true })
+		first := Analyze(in)
+		more(FewestBlocks+1, 12, func(id string) bool {
+			return !first.Cells[slices.IndexFunc(first.Cells, func(c Cell) bool { return c.Cell == id })].Settled()
+		})
+		d := Analyze(in)
+		settled += d.Settled
+		if slices.ContainsFunc(d.Cells, func(c Cell) bool {
+			return c.ToldApart || len(c.Harm) > 0 || c.Verdict == Better || c.SmallestBetween.From != "0"
+		}) {
+			wrong++
+		}
+	}
+	figure.Record(t, figure.Share("sweep/wrong/two-looks", wrong, trials, figure.Lower).
+		Saying("sweeps of 6 cells x 5 levels without any difference that claim something, where loads that are settled after 4 blocks get no more of 12"))
+	if wrong > trials*5/100 || settled == 0 || settled == trials*cells {
+		t.Errorf("%d of %d sweeps claim something; %d loads of %d were settled early", wrong, trials, settled, trials*cells)
+	}
+}
+
 // How often an effect is found, by its size and the number of blocks.
 func TestHowLargeAnEffectIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
