@@ -109,8 +109,11 @@ func TestTextAndJSONAgree(t *testing.T) {
 			// Percentiles are printed in whole microseconds, rounded up. The text does not say for how long each member
 			// of a group ran, which its share of CPU time is relative to.
 			slack := 0.01*want + 1.1e-6
-			if strings.HasPrefix(metric, "cpu.") {
+			switch {
+			case strings.HasPrefix(metric, "cpu."):
 				slack = 0.1 * want
+			case strings.HasSuffix(metric, ".iops"): // fio cuts the fraction off, and on a busy disk eight flushed writes a second are all
+				slack = max(slack, 1)
 			}
 			if math.Abs(v-want) > slack {
 				t.Errorf("%s: %s is %v in text, %v in JSON", text[i].Name, metric, v, want)
