@@ -109,7 +109,7 @@ func TestVerdicts(t *testing.T) {
 
 // steady has other sessions of every load be known, which hardly differ.
 func steady() Options {
-	return Options{Others: func(Run, Cell, string) []float64 { return []float64{1000, 1000.5, 999.5, 1000, 1000.5, 999.5} }}
+	return Options{Others: func(Run, Cell, string) []float64 { return slices.Repeat([]float64{1000, 1000.5, 999.5}, 5) }}
 }
 
 // Two sessions tell nothing of a third, however well the repetitions of each agree.
@@ -126,9 +126,9 @@ func TestTwoSessionsAreNoMoreThanTwo(t *testing.T) {
 		why     string
 	}{
 		{"nothing else is known", Options{}, Differs, "slower by 19% at least in these two sessions"},
-		{"too little else is known", others(100, 100.5, 99.5, 100.2), Differs, "slower by 19% at least in these two sessions"},
+		{"too little else is known", others(slices.Repeat([]float64{100, 100.5, 99.5}, 4)...), Differs, "slower by 19% at least in these two sessions"},
 		{"others hardly differ", steady(), Slower, "by 19% at least"},
-		{"others differ as far", others(100, 80, 120, 95, 105), Undecided, "20% slower in these two sessions; 5 others of this load spread so far that it may be chance"},
+		{"others differ as far", others(slices.Repeat([]float64{100, 80, 120, 95, 105}, 3)...), Undecided, "20% slower in these two sessions; 15 others of this load spread so far that it may be chance"},
 	} {
 		if got := only(t, Compare(know, base, []Run{next}, c.options)); got.Verdict != c.verdict || got.Why != c.why {
 			t.Errorf("%s: %s, %s; want %s, %s", c.name, got.Verdict, got.Why, c.verdict, c.why)

@@ -364,8 +364,11 @@ func sweepSureness(d *sweep.Document) []string {
 		return []string{"A point is the geometric mean of its blocks. The knee is where rate divided by mean latency is the highest (Kleinrock's power)."}
 	}
 	if d.MeansOnly {
-		return []string{"A figure is the mean of all repetitions of a load at a level. To prove a difference, measure the levels by turns: headroom sweep SUITE PLACE --factor " +
-			d.Factor + "=" + d.Baseline + ",…"}
+		byTurns := "headroom sweep SUITE PLACE --factor " + d.Factor + "=" + d.Baseline + ",…"
+		if d.Factor == lab.StageLevel {
+			byTurns = "headroom sweep, with a factor whose levels they are (headroom factors lists them; mounts of NFS are mount:nfs)"
+		}
+		return []string{"A figure is the mean of all repetitions of a load at a level. To prove a difference, measure the levels by turns: " + byTurns}
 	}
 	lines := []string{fmt.Sprintf("%s. Levels are held against each other within a block; all statements about cells hold together with %s (each of %d intervals with %s).",
 		capital(count(d.Blocks, "block")), confidenceDigits(1-d.Alpha), d.Claims, confidenceDigits(d.Confidence))}

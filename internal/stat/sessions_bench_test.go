@@ -32,7 +32,7 @@ func TestSimulatedSessionsOfDependentRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	models = append([]noise.Model{noise.Wandering(0.2, 0.03), noise.Wandering(0.5, 0.03), noise.Wandering(0.9, 0.03), noise.TwoMode(0.15, 0.5, 0.003, 0.9),
-		noise.TwoMode(0.15, 0.2, 0.003, 0.9)}, models...)
+		noise.TwoMode(0.15, 0.2, 0.003, 0.9), noise.TwoMode(0.3, 0.1, 0.003, 0.99), noise.TwoMode(0.3, 0.0625, 0.003, 0.99)}, models...)
 	for i, m := range models {
 		for _, repetitions := range []int{5, 10, 20} {
 			r := rand.New(rand.NewPCG(12, uint64(100*i+repetitions)))
@@ -51,9 +51,9 @@ func TestSimulatedSessionsOfDependentRuns(t *testing.T) {
 func recordSessions(t *testing.T, name string, session func() []float64) (most float64) {
 	t.Helper()
 	const trials = 3000
-	for _, others := range []int{5, 8, 20} {
+	for _, others := range []int{FewestSessions, 20, 40} {
 		alone, wide := sessionsApart(session, others, trials)
-		if others == 5 {
+		if others == FewestSessions {
 			figure.Record(t, figure.Share(name+"/alone", alone, trials, figure.Lower).Saying("comparisons of a system with itself that two sessions alone would have called different"))
 		}
 		figure.Record(t, figure.Share(fmt.Sprintf("%s/%d-others", name, others), wide, trials, figure.Lower).
