@@ -16,8 +16,10 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/ingest"
 	"headroom/internal/lab"
+	"headroom/internal/reference"
 	"headroom/internal/report"
 	"headroom/internal/stages"
+	"headroom/internal/sweep"
 )
 
 // kept is a sink that keeps the repetitions.
@@ -73,6 +75,10 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	merits, err := reference.BuiltInMerits("iothreads-report")
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		if !fs.ValidPath(name) || name == "." || len(data) > mostToWrite {
 			return
@@ -105,12 +111,31 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 				t.Errorf("compared, %s: %v", format.Name, err)
 			}
 		}
-		writeAsStages(t, name, data)
+		writeLevels(t, run, reps.all(), merits)
+		writeAsStages(t, name, data, merits)
 	})
 }
 
+// writeLevels writes the figures of merit over each factor of a run, beside published ones.
+func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition, error], merits reference.Merits) {
+	t.Helper()
+	for _, factor := range sweep.Factors(run.Arms) {
+		d, err := report.LevelsOf(run, repetitions, sweep.By{Factor: factor}, sweep.Settings{})
+		if err != nil {
+			t.Errorf("by %s: %v", factor, err)
+			continue
+		}
+		d.Beside(merits)
+		for _, format := range report.SweepFormats() {
+			if err := format.Write(io.Discard, d, report.Options{}); err != nil {
+				t.Errorf("by %s, %s: %v", factor, format.Name, err)
+			}
+		}
+	}
+}
+
 // writeAsStages reads a file as one stage and the same once more as another, where that can be done.
-func writeAsStages(t *testing.T, name string, data []byte) {
+func writeAsStages(t *testing.T, name string, data []byte, merits reference.Merits) {
 	t.Helper()
 	again := "again/" + name
 	files := fstest.MapFS{name: {Data: data, Mode: 0o644}, again: {Data: append(bytes.Clone(data), '\n'), Mode: 0o644}}
@@ -120,6 +145,7 @@ func writeAsStages(t *testing.T, name string, data []byte) {
 		return
 	}
 	run.ID = "7KQ4M2X9TD"
+	writeLevels(t, run, reps.all(), merits)
 	d, err := stages.Make(run, reps.all(), stages.Options{})
 	if err == nil {
 		err = report.WriteStages(io.Discard, d, report.Options{})
