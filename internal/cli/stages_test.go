@@ -12,13 +12,19 @@ import (
 	"headroom/internal/golden"
 )
 
-// printedBy runs a command line as it stands in the docs, in the folder above them, and returns what it prints.
-func printedBy(t *testing.T, store, line string) string {
-	t.Helper()
+// argumentsOf takes a command line of the docs apart.
+func argumentsOf(line string) []string {
 	var args []string
 	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+?)'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
 		args = append(args, m[1]+m[2]+m[3]+m[4])
 	}
+	return args
+}
+
+// printedBy runs a command line as it stands in the docs, in the folder above them, and returns what it prints.
+func printedBy(t *testing.T, store, line string) string {
+	t.Helper()
+	args := argumentsOf(line)
 	var out, errs bytes.Buffer
 	code := Run(context.Background(), Surroundings{Args: append(args, "--store", store), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 		Env: func(string) string { return "" }, Version: "test"})

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/golden"
+)
+
+// howto is a page of docs whose commands are carried out in their order. What each prints stands below it.
+type howto struct {
+	page string
+	// run carries a command line out and gives what it prints.
+	run func(t *testing.T, line string) string
+	// exact says that what is printed is the same each time.
+	exact bool
+}
+
+// commandBlock is a command line of a page, and what it printed.
+var commandBlock = regexp.MustCompile("(?s)```sh\n(headroom [^\n]*)\n```\n\n```text\n(.*?)```")
+
+// summaryLine says how many commands a page has, and how long they took.
+var summaryLine = regexp.MustCompile(`(?m)^\d+ commands?, .* in all\.$`)
+
+// follow carries out the commands of the page. UPDATE_GOLDEN=1 writes what they print into it; else what always is the same must stand there.
+func (h howto) follow(t *testing.T) (printed []string) {
+	t.Helper()
+	text, err := os.ReadFile(h.page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, page := time.Now(), string(text)
+	for _, m := range commandBlock.FindAllStringSubmatch(page, -1) {
+		got := h.run(t, m[1])
+		if t.Failed() {
+			return nil
+		}
+		printed = append(printed, got)
+		switch {
+		case golden.Update():
+			page = strings.Replace(page, m[0], "```sh\n"+m[1]+"\n```\n\n```text\n"+got+"```", 1)
+		case h.exact && got != m[2]:
+			t.Errorf("%s: %s prints\n%s\nand not\n%s\nUPDATE_GOLDEN=1 writes it anew", h.page, m[1], got, m[2])
+		}
+	}
+	if len(printed) == 0 || !summaryLine.MatchString(page) {
+		t.Fatalf("%s: %d commands, and a line with their time: %v", h.page, len(printed), summaryLine.MatchString(page))
+	}
+	if !golden.Update() {
+		return printed
+	}
+	took := time.Since(began).Round(time.Second).String()
+	if time.Since(began) < 10*time.Second {
+		took = "less than ten seconds"
+	}
+	page = summaryLine.ReplaceAllString(page, fmt.Sprintf("%s, %s in all.", plural(len(printed), "command"), took))
+	if err := os.WriteFile(h.page, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return printed
+}
+
+// The commands about the NFS report's own page print what stands below them.
+func TestHowToReadAReportOnNFS(t *testing.T) {
+	t.Chdir("../..")
+	store := t.TempDir()
+	howto{page: "docs/howto-nfs.md", exact: true, run: func(t *testing.T, line string) string {
+		return regexp.MustCompile(`(--show )[0-9A-Z]{4,}`).ReplaceAllString(printedBy(t, store, line), "${1}8JT9")
+	}}.follow(t)
+}
+
+// The commands of all such pages are ones that headroom has, flags and all.
+func TestCommandsOfHowTos(t *testing.T) {
+	n := 0
+	for _, name := range []string{"howto-nfs.md", "howto-iothreads.md", "howto-network.md"} {
+		page, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range commandBlock.FindAllStringSubmatch(string(page), -1) {
+			n++
+			// Help is printed when all flags before it are known.
+			var errs bytes.Buffer
+			args := append(argumentsOf(m[1]), "--help")
+			if code := Run(context.Background(), Surroundings{Args: args, Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &errs, Env: func(string) string { return "" }, Version: "test"}); code != 0 {
+				t.Errorf("%s: %s: %s", name, m[1], errs.String())
+			}
+		}
+	}
+	if n < 6 {
+		t.Errorf("%d commands", n)
+	}
+}

@@ -1,0 +1,74 @@
+//go:build system && guests
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The two guests of docs/nfs.md work as they are written there: with the programs of NFS where Debian installs them, which a mount namespace of the test's own shows, and the
+// kernel that is to be had. Of the suite one short load is measured.
+func TestNFSGuestsOfTheDocs(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("a mount namespace needs root")
+	}
+	kernel := kernelOfGuests(t)
+	out, err := exec.Command("../../scripts/guest-nfs").Output()
+	if err != nil {
+		t.Fatalf("no programs of NFS for the guests: %v", err)
+	}
+	programs := strings.TrimSpace(string(out))
+	page, err := os.ReadFile("../../docs/nfs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := newVictim(t)
+	dir := filepath.Dir(v.suite)
+	for _, name := range []string{"server.yaml", "client.yaml"} {
+		m := regexp.MustCompile("(?s)```yaml\n# " + regexp.QuoteMeta(name) + "\n(.*?)```").FindSubmatch(page)
+		if m == nil {
+			t.Fatalf("docs/nfs.md has no %s", name)
+		}
+		text := regexp.MustCompile(`(?m)^kernel: .*$`).ReplaceAllString(string(m[1]), "kernel: "+kernel)
+		// Guests of KVM hang on machines that nest badly.
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"accelerator: emulation\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(v.suite, []byte(nfsTestSuite), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^headroom nfs (--on client=qemu:client\.yaml --on server=qemu:server\.yaml .*) \\$`).FindSubmatch(page)
+	if command == nil {
+		t.Fatal("docs/nfs.md has no command for its guests")
+	}
+	args := strings.NewReplacer("qemu:client.yaml", "qemu:"+dir+"/client.yaml", "qemu:server.yaml", "qemu:"+dir+"/server.yaml").Replace(string(command[1]))
+	measure := v.command(append([]string{"nfs", v.suite}, strings.Fields(args)...)...)
+	// What is mounted over the folder of programs is gone with the namespace. Mounts of the machine are not changed.
+	layer := fmt.Sprintf("mount --make-rprivate / && mkdir -p %[1]s/upper %[1]s/work && mount -t overlay overlay -o lowerdir=%[2]s/usr/sbin:%[2]s/sbin:/usr/sbin /usr/sbin && exec \"$@\"", t.TempDir(), programs)
+	inside := exec.Command("unshare", append([]string{"--mount", "sh", "-c", layer, "sh"}, measure.Args...)...)
+	inside.Env = measure.Env
+	if out, err := inside.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	} else {
+		t.Logf("%s", out)
+	}
+	stages := map[string]bool{}
+	for _, b := range v.measuredStages() {
+		for _, a := range b.Run.Arms {
+			stages[a.Levels[stageLevel]] = true
+		}
+	}
+	for _, want := range []string{"server memory", "TCP single path", "TCP multipath", "RDMA single path", "RDMA multipath"} {
+		if !stages[want] {
+			t.Errorf("no stage %q among %v", want, stages)
+		}
+	}
+	v.nothingLeft("after the stages")
+}
