@@ -139,11 +139,11 @@ func TestSysctlLeavesOut(t *testing.T) {
 	content := map[string]string{}
 	for _, name := range []string{"fs/binfmt_misc/status", "fs/file-nr", "kernel/random/uuid", "kernel/hostname",
 		"net/ipv4/tcp_fastopen_key", "net/ipv4/conf/eth0/rp_filter", "net/ipv6/neigh/eth0.100/mcast_solicit",
-		"net/ipv6/conf/all/stable_secret", "vm/stat_refresh", "kernel/sched_domain/cpu0/domain0/flags"} {
+		"net/ipv6/conf/all/stable_secret", "vm/stat_refresh", "kernel/sched_domain/cpu0/domain0/flags", "sunrpc/svc_rdma/rdma_stat_recv"} {
 		content["/proc/sys/"+name] = value
 	}
 	kept := map[string]bool{"sysctl.net.ipv4.conf.all.rp_filter": true, "sysctl.net.ipv6.neigh.default.mcast_solicit": true,
-		"sysctl.vm.swappiness": true, "sysctl.net.netfilter.nf_conntrack_max": true}
+		"sysctl.vm.swappiness": true, "sysctl.net.netfilter.nf_conntrack_max": true, "sysctl.sunrpc.svc_rdma.max_requests": true}
 	for key := range kept {
 		content["/proc/sys/"+strings.ReplaceAll(strings.TrimPrefix(key, "sysctl."), ".", "/")] = value
 	}

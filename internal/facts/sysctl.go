@@ -32,6 +32,8 @@ func sysctlSkipped(name string) bool {
 	switch dir {
 	case "net/ipv4/conf/", "net/ipv4/neigh/", "net/ipv6/conf/", "net/ipv6/neigh/", "net/mpls/conf/":
 		return last != "all" && last != "default"
+	case "sunrpc/svc_rdma/": // rdma_stat_read and its like stand beside settings; net/sunrpc/xprtrdma/svc_rdma.c
+		return strings.HasPrefix(last, "rdma_stat_")
 	}
 	// RFC 7217's seed of addresses; the kernel answers with an error while none is set.
 	return last == "stable_secret"
