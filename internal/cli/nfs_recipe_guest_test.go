@@ -54,10 +54,15 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	layer := fmt.Sprintf("mount --make-rprivate / && mkdir -p %[1]s/upper %[1]s/work && mount -t overlay overlay -o lowerdir=%[2]s/usr/sbin:%[2]s/sbin:/usr/sbin /usr/sbin && exec \"$@\"", t.TempDir(), programs)
 	inside := exec.Command("unshare", append([]string{"--mount", "sh", "-c", layer, "sh"}, measure.Args...)...)
 	inside.Env = measure.Env
-	if out, err := inside.CombinedOutput(); err != nil {
+	out, err = inside.CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
-	} else {
-		t.Logf("%s", out)
+	}
+	// What went over each path, and what to paste for good.
+	for _, want := range []string{"bytes at the client: eth0", "transport 2 (tcp)", "transport 2 (rdma)", " for good, the fastest of 4 mounts", "in /etc/fstab", "10.0.11.1:/"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("it does not say %q:\n%s", want, out)
+		}
 	}
 	stages := map[string]bool{}
 	for _, b := range v.measuredStages() {
