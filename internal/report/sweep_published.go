@@ -61,7 +61,7 @@ func publishedRows(d *sweep.Document) []publishedRow {
 	var rows []publishedRow
 	for _, l := range loads {
 		i := slices.IndexFunc(d.Cells, func(c sweep.Cell) bool { return c.Cell == l.Cell && c.Gain == l.Here })
-		rows = append(rows, publishedRow{l.Title, gainText(d, &d.Cells[i]), ratioBounds(l.Here), wholeChange(1 + l.Gain), enoughText(d, &d.Cells[i]), l.Smallest})
+		rows = append(rows, publishedRow{l.Title, gainText(d, &d.Cells[i]), ratioBounds(&sweep.Ratio{Ratio: l.Here.Ratio, Bounds: l.Bounds}), wholeChange(1 + l.Gain), enoughText(d, &d.Cells[i]), l.Smallest})
 	}
 	return rows
 }

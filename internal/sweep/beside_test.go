@@ -7,6 +7,27 @@ import (
 	"headroom/internal/reference"
 )
 
+// Where the baseline has the best mean, how much another level may gain is bounded by what is known of the others: what lies within is not denied.
+func TestBesideABaselineThatIsBest(t *testing.T) {
+	four, lo, hi := 0.97, 0.8, 1.3
+	d := Document{Baseline: "0", Cells: []Cell{{Cell: "c", Params: map[string]string{"rw": "read", "bs": "4k"}, Top: "0", Gain: &Ratio{Ratio: 1, Bounds: bounds(1, 1), N: 4},
+		Levels: []Point{{Level: "0", Value: &four, ToBaseline: &Ratio{Ratio: 1, Bounds: bounds(1, 1)}}, {Level: "4", Value: &four, ToBaseline: &Ratio{Ratio: four, Bounds: bounds(lo, hi)}}}}}}
+	for percent, want := range map[string]string{"0": "within", "18": "within", "30": "within", "33": "above", "-3": "below"} {
+		m, err := reference.ParseMerits("theirs", strings.NewReader("bs,rw,gain %,smallest guest:iothreads for 90%\n4096,read,"+percent+",2\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Beside(m); d.Published.Loads[0].Agrees != want {
+			t.Errorf("%s%%: %+v, want %s", percent, d.Published.Loads[0], want)
+		}
+	}
+	d.Cells[0].Levels[1].ToBaseline.Bounds = Bounds{}
+	m, _ := reference.ParseMerits("theirs", strings.NewReader("bs,rw,gain %,smallest guest:iothreads for 90%\n4096,read,18,2\n"))
+	if d.Beside(m); d.Published.Loads[0].Agrees != "" || d.Published.Loads[0].Known() {
+		t.Errorf("nothing is known of level 4: %+v", d.Published.Loads[0])
+	}
+}
+
 // A published gain is held against the interval here, within half a per cent, to which it was rounded.
 func TestBeside(t *testing.T) {
 	run, reps := sweepRun("guest:iothreads", "0", "4")

@@ -3,6 +3,7 @@ package sweep
 import (
 	"math"
 
+	"headroom/internal/lab"
 	"headroom/internal/reference"
 	"headroom/internal/unit"
 )
@@ -23,10 +24,12 @@ type Published struct {
 type PublishedLoad struct {
 	Cell  string `json:"cell"`
 	Title string `json:"title"`
-	// Gain of the best level over the baseline there, as a share, and Here, with its interval.
+	// Gain of the best level over the baseline there, as a share, and Here, of the level whose mean is the best.
 	Gain float64 `json:"gain"`
 	Here *Ratio  `json:"here,omitempty"`
-	// Agrees says how the gain there lies to that here: within its interval, above or below it; empty where there is no interval.
+	// Bounds of the gain here, as ratios, whichever level is really the best. They are absent where a level has no interval.
+	Bounds
+	// Agrees says how the gain there lies to these bounds: within, above or below; empty where there are none.
 	Agrees string `json:"agrees,omitempty"`
 	// Smallest level that is enough there and here, and the levels here between which it surely lies.
 	Smallest     string  `json:"smallest"`
@@ -49,12 +52,13 @@ func (d *Document) Beside(m reference.Merits) {
 				continue
 			}
 			found = true
-			one := PublishedLoad{Cell: c.Cell, Title: c.Title, Gain: row.Gain, Here: c.Gain, Smallest: row.Smallest, SmallestHere: c.SmallestForShare, Between: c.SmallestBetween}
-			if c.Gain.Known() {
+			one := PublishedLoad{Cell: c.Cell, Title: c.Title, Gain: row.Gain, Here: c.Gain, Smallest: row.Smallest, SmallestHere: c.SmallestForShare, Between: c.SmallestBetween,
+				Bounds: c.gainOfAny(d.Baseline)}
+			if one.Known() {
 				switch v := 1 + row.Gain; { // what is printed is rounded to whole per cent
-				case v > *c.Gain.Hi+0.005:
+				case v > *one.Hi+0.005:
 					one.Agrees = "above"
-				case v < *c.Gain.Lo-0.005:
+				case v < *one.Lo-0.005:
 					one.Agrees = "below"
 				default:
 					one.Agrees = "within"
@@ -67,6 +71,24 @@ func (d *Document) Beside(m reference.Merits) {
 		}
 	}
 	d.Published = p
+}
+
+// gainOfAny bounds the gain of the level that is really the best, the baseline among them: it is no less than what any level surely gains, and no more
+// than the most that any may.
+func (c *Cell) gainOfAny(baseline string) Bounds {
+	lo, hi := 1.0, 1.0
+	for _, p := range c.Levels {
+		switch r := p.ToBaseline; {
+		case p.Level == baseline || p.Value == nil:
+		case r == nil || !r.Known():
+			return Bounds{}
+		case c.Better == lab.Lower:
+			lo, hi = max(lo, 1 / *r.Hi), max(hi, 1 / *r.Lo)
+		default:
+			lo, hi = max(lo, *r.Lo), max(hi, *r.Hi)
+		}
+	}
+	return bounds(lo, hi)
 }
 
 // sameLoad compares what the source's tables tell apart; one job and a depth of one are fio's defaults.
