@@ -1,0 +1,47 @@
+package ladder
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"headroom/internal/figure"
+	"headroom/internal/stat/noise"
+)
+
+// A ladder without a fault, whose rungs are measured one after the other on disks that were recorded: no rung is accused but in few of many. Each pass has the rungs in another
+// order, which the next one turns round, as they are measured.
+func TestFewAreAccusedOnRecordedDisks(t *testing.T) {
+	models, err := noise.Recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const passes = 6
+	ladders := figure.Times(40, 1000)
+	for _, model := range models {
+		r, wrong := rand.New(rand.NewPCG(31, 1)), 0
+		for range ladders {
+			m := fourDrives(4e9, 4e9, 4e9)
+			levels := model.Runs(r, passes*len(m.rates))
+			var measured []Measured
+			var order []int
+			for block := 1; block <= passes; block++ {
+				if slices.Reverse(order); block%2 == 1 {
+					order = r.Perm(len(m.rates))
+				}
+				for at, rung := range order {
+					v := m.rates[rung] * math.Exp(levels[(block-1)*len(order)+at])
+					measured = append(measured, Measured{Rung: rung, Cell: "read", Block: block, Values: map[string]float64{"read.bandwidth": v, "read.iops": v / (1 << 20)}})
+				}
+			}
+			if Climb(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes, CPUs: 8}).Answer.Rung != nil {
+				wrong++
+			}
+		}
+		figure.Record(t, figure.Share(figure.Name("ladder/accused", model.Name), wrong, ladders, figure.Lower).Saying("ladders without a fault that are accused, on a disk as %s", model.Name))
+		if wrong > ladders*5/100 {
+			t.Errorf("%s: %d of %d ladders without a fault are accused", model.Name, wrong, ladders)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package layers
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"headroom/internal/figure"
+	"headroom/internal/stat/noise"
+)
+
+// Layers that add nothing, measured one after the other on disks that were recorded, each two blocks in mirrored order: what a layer adds has an interval, and few of many leave nothing
+// out. There are three for each survey, each 95% sure by itself.
+func TestLayersThatAddNothingOnRecordedDisks(t *testing.T) {
+	models, err := noise.Recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const blocks = 10
+	surveys := figure.Times(40, 1000)
+	for _, model := range models {
+		r, wrong, intervals := rand.New(rand.NewPCG(33, 1)), 0, 0
+		for range surveys {
+			n := len(stack())
+			levels := model.Runs(r, blocks*n)
+			var all []Measured
+			var order []int
+			for b := 1; b <= blocks; b++ {
+				if slices.Reverse(order); b%2 == 1 {
+					order = r.Perm(n)
+				}
+				for at, layer := range order {
+					mean := 100e-6 / math.Exp(levels[(b-1)*n+at])
+					all = append(all, Measured{Layer: layer, Cell: "randread", Block: b, Values: map[string]float64{"read.latency.mean": mean}})
+				}
+			}
+			for _, s := range Compare(stack(), []Cell{oneAtATime()}, all, nil, nil).Steps {
+				if s.Added == nil {
+					continue
+				}
+				if intervals++; *s.Added.Lo > 0 || *s.Added.Hi < 0 {
+					wrong++
+				}
+			}
+		}
+		figure.Record(t, figure.Share(figure.Name("layers/wrong", model.Name), wrong, intervals, figure.Lower).Saying("intervals of what a layer adds that leave nothing out where it adds nothing, on a disk as %s", model.Name))
+		if intervals != 3*surveys {
+			t.Fatalf("%d intervals", intervals)
+		}
+	}
+}
