@@ -197,11 +197,7 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 					}
 				}
 				d := Analyze(in)
-				claims := false
-				for _, c := range d.Cells {
-					claims = claims || c.ToldApart || len(c.Harm) > 0 || c.Verdict == Better || c.SmallestBetween.From != "0"
-				}
-				if claims {
+				if slices.ContainsFunc(d.Cells, claims) {
 					wrong++
 				}
 				if d.Recommended.ToldApart {
@@ -217,24 +213,25 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 	}
 }
 
-// Loads that are settled after four blocks get no more, and the others eight: what is measured decides, so both looks share the risk.
+// Loads that are settled after four blocks get no more, and the others eight: what is measured decides, so both looks share the risk. Every other load is so quiet that four
+// blocks show that nothing makes a difference.
 func TestNothingIsFoundAtTwoLooks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	trials, cells, wrong, settled := figure.Times(200, 4000), 6, 0, 0
 	for range trials {
-		in := Input{Factor: "sysctl:x", Levels: threads("0", "1", "2", "4", "8"), Settings: Settings{Looks: 2, Margin: 0.1}}
+		in := Input{Factor: "sysctl:x", Levels: threads("0", "1", "2", "4", "8"), Settings: Settings{Looks: 2}}
 		for c := range cells {
 			in.Cells = append(in.Cells, cellOf(fmt.Sprint("cell", c)))
 		}
 		more := func(from, to int, open func(id string) bool) {
 			for b := from; b <= to; b++ {
-				for _, c := range in.Cells {
+				for i, c := range in.Cells {
 					if !open(c.ID) {
 						continue
 					}
 					values := make([]float64, len(in.Levels))
-					for i := range values {
-						values[i] = math.Exp(0.01 * r.NormFloat64())
+					for level := range values {
+						values[level] = math.Exp([]float64{0.03, 0.0005}[i%2] * r.NormFloat64())
 					}
 					in.Measured = append(in.Measured, once(c.ID, "read.iops", b, values...)...)
 				}
@@ -247,9 +244,7 @@ func TestNothingIsFoundAtTwoLooks(t *testing.T) {
 		})
 		d := Analyze(in)
 		settled += d.Settled
-		if slices.ContainsFunc(d.Cells, func(c Cell) bool {
-			return c.ToldApart || len(c.Harm) > 0 || c.Verdict == Better || c.SmallestBetween.From != "0"
-		}) {
+		if slices.ContainsFunc(d.Cells, claims) {
 			wrong++
 		}
 	}

@@ -1,0 +1,59 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"headroom/internal/figure"
+	"headroom/internal/stat/noise"
+)
+
+// Levels that do not differ, visited by turns on disks that were recorded, with six loads one after the other in each visit: few of many sweeps claim anything.
+func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
+	models, err := noise.Recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweeps := figure.Times(20, 500)
+	levels := threads("0", "1", "2", "4", "8")
+	for _, model := range models {
+		for _, blocks := range []int{4, 10} {
+			r, wrong := rand.New(rand.NewPCG(34, uint64(blocks))), 0
+			for range sweeps {
+				in := Input{Factor: "sysctl:x", Levels: levels}
+				for c := range 6 {
+					in.Cells = append(in.Cells, cellOf(fmt.Sprint("cell", c)))
+				}
+				trace := model.Runs(r, blocks*len(levels)*len(in.Cells))
+				var order []int
+				for b := 1; b <= blocks; b++ {
+					if slices.Reverse(order); b%2 == 1 {
+						order = r.Perm(len(levels))
+					}
+					for _, level := range order {
+						for _, c := range r.Perm(len(in.Cells)) {
+							in.Measured = append(in.Measured, Measured{Level: level, Cell: in.Cells[c].ID, Block: b, Values: map[string]float64{"read.iops": 1000 * math.Exp(trace[0])}})
+							trace = trace[1:]
+						}
+					}
+				}
+				if slices.ContainsFunc(Analyze(in).Cells, claims) {
+					wrong++
+				}
+			}
+			figure.Record(t, figure.Share(figure.Name("sweep/wrong", fmt.Sprint(blocks, " blocks"), model.Name), wrong, sweeps, figure.Lower).
+				Saying("sweeps of 6 cells x 5 levels without any difference that claim something, %d blocks, %s", blocks, model.Name))
+			if wrong > sweeps*10/100 {
+				t.Errorf("%s, %d blocks: %d of %d sweeps claim something", model.Name, blocks, wrong, sweeps)
+			}
+		}
+	}
+}
+
+// claims says whether anything is called better, harmful, or too small.
+func claims(c Cell) bool {
+	return c.ToldApart || len(c.Harm) > 0 || c.Verdict == Better || c.SmallestBetween.From != "0"
+}
