@@ -32,13 +32,12 @@ func (p *program) showLevels(run stagedRun, format string, o experimentOptions) 
 	default:
 		return usage("a sweep has one factor", "--factor "+o.factors[0])
 	}
-	var settings sweep.Settings
 	if o.share != "" {
 		v, err := unit.ParseShare(o.share)
 		if err != nil {
 			return usage("--share: " + err.Error())
 		}
-		settings.Share = v
+		by.Share = v
 	}
 	merits, err := publishedMerits(o.published)
 	if err != nil {
@@ -53,7 +52,7 @@ func (p *program) showLevels(run stagedRun, format string, o experimentOptions) 
 		if !options.Serials {
 			header, repetitions = report.Redacted(header, repetitions)
 		}
-		d, err := report.LevelsOf(header, repetitions, by, settings)
+		d, err := report.LevelsOf(header, repetitions, by)
 		if err != nil {
 			return err
 		}

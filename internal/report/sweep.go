@@ -47,11 +47,10 @@ func SweepOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], facts ma
 }
 
 // LevelsOf analyses a saved run that was not measured as a sweep, by one of the factors that its loads differ in.
-func LevelsOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by sweep.By, settings sweep.Settings) (sweep.Document, error) {
+func LevelsOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by sweep.By) (sweep.Document, error) {
 	in, err := sweep.FromLevels(run, repetitions, by, ceilingsOf(run))
 	if err != nil {
 		return sweep.Document{}, err
 	}
-	in.Settings.Share = settings.Share
 	return sweep.Analyze(in), nil
 }

@@ -20,6 +20,8 @@ type By struct {
 	Baseline string
 	// Reference names the arms that are no level of it, like pods beside virtual machines: "kube:runtime_class=runc"; empty for none.
 	Reference string
+	// Share of the best level's result that is enough; 0 for 0.9.
+	Share float64
 }
 
 // Factors are the names of the levels that differ between arms, in alphabetical order.
@@ -51,7 +53,7 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 	if err != nil {
 		return Input{}, err
 	}
-	in := Input{Run: run.ID, Factor: factor, Settings: Settings{MeansOnly: true}, Baseline: -1}
+	in := Input{Run: run.ID, Factor: factor, Settings: Settings{Share: by.Share, MeansOnly: true}, Baseline: -1}
 	l := levels{factor: factor, arms: map[string]lab.Arm{}, places: map[string]place{}}
 	for _, a := range run.Arms {
 		l.arms[a.ID] = a
