@@ -93,7 +93,28 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 	if failed > 0 {
 		in.Notes = append(in.Notes, fmt.Sprintf("repetitions that failed are left out: %d", failed))
 	}
+	if single := l.atOneLevel(); single > 0 {
+		in.Notes = append(in.Notes, fmt.Sprintf("loads of one %s alone are left out: %d; loads are the same where the job and all parameters are", factor, single))
+	}
 	return in, nil
+}
+
+// atOneLevel is how many loads no second level has.
+func (l *levels) atOneLevel() int {
+	seen := map[string]map[int]bool{}
+	for _, p := range l.places {
+		if seen[p.cell] == nil {
+			seen[p.cell] = map[int]bool{}
+		}
+		seen[p.cell][p.level] = true
+	}
+	n := 0
+	for _, at := range seen {
+		if len(at) == 1 {
+			n++
+		}
+	}
+	return n
 }
 
 // factor is the one that was asked for, or the only one that there is.

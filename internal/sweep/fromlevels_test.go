@@ -79,6 +79,19 @@ func TestRepetitionsOfALevelProveNothing(t *testing.T) {
 	}
 }
 
+// A load that differs between levels in more than the factor is no load of both, and is said to be left out.
+func TestLoadsOfOneLevelAreLeftOut(t *testing.T) {
+	run, reps := importedLevels()
+	run.Cells[0].Params["ioengine"], run.Cells[2].Params["ioengine"], run.Cells[4].Params["ioengine"] = "libaio", "io_uring", "psync"
+	in, err := FromLevels(run, sequence(reps, nil), By{Factor: "guest:iothreads"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Analyze(in); len(d.Cells) != 1 || len(d.Notes) != 2 || !strings.Contains(d.Notes[1], "loads of one guest:iothreads alone are left out: 3") {
+		t.Errorf("%d cells, notes %q", len(d.Cells), d.Notes)
+	}
+}
+
 // A factor that has one level at each level of another is no load of its own, and can't be told from it.
 func TestLevelsThatGoAlong(t *testing.T) {
 	run, reps := importedLevels()
