@@ -27,3 +27,25 @@ func TestSeriesAreEven(t *testing.T) {
 		t.Errorf("seconds that nobody saw: %+v", all)
 	}
 }
+
+// A client that is starved looks later than it was asked to. Its series has the steps that were asked for all the same, those of the clients beside it.
+func TestSeriesOfAStarvedClient(t *testing.T) {
+	late := func(every float64, n int) Result {
+		f := &Flow{}
+		for i := range n {
+			f.Intervals = append(f.Intervals, Interval{From: every * float64(i), To: every * float64(i+1), Bytes: int64(every * 1000)})
+		}
+		return Result{Forward: f}
+	}
+	for every, want := range map[float64]float64{0.96: 1, 1: 1, 1.06: 1, 1.4: 1, 1.9: 1, 2: 2, 2.3: 2, 5: 5, 0.5: 0.5, 0.1: 0.1} {
+		all := late(every, 20).Series()
+		if len(all) != 1 || all[0].Interval != want {
+			t.Fatalf("looked every %g s: %+v, want steps of %g s", every, all, want)
+		}
+		for _, v := range all[0].Values {
+			if math.Abs(v/8000-1) > 0.01 {
+				t.Errorf("looked every %g s: %g bit/s, want 8000", every, v)
+			}
+		}
+	}
+}
