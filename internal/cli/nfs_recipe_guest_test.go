@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,7 +50,11 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	args := strings.NewReplacer("qemu:client.yaml", "qemu:"+dir+"/client.yaml", "qemu:server.yaml", "qemu:"+dir+"/server.yaml").Replace(string(command[1]))
 	measure := v.command(append([]string{"nfs", v.suite}, strings.Fields(args)...)...)
 	// What is mounted over the folder of programs is gone with the namespace. Mounts of the machine are not changed.
-	layer := fmt.Sprintf("mount --make-rprivate / && mkdir -p %[1]s/upper %[1]s/work && mount -t overlay overlay -o lowerdir=%[2]s/usr/sbin:%[2]s/sbin:/usr/sbin /usr/sbin && exec \"$@\"", t.TempDir(), programs)
+	folders := programs + "/usr/sbin"
+	if real, err := filepath.EvalSymlinks(programs + "/sbin"); err == nil && real != folders { // newer packages have all of them in one
+		folders += ":" + programs + "/sbin"
+	}
+	layer := "mount --make-rprivate / && mount -t overlay overlay -o lowerdir=" + folders + ":/usr/sbin /usr/sbin && exec \"$@\""
 	inside := exec.Command("unshare", append([]string{"--mount", "sh", "-c", layer, "sh"}, measure.Args...)...)
 	inside.Env = measure.Env
 	out, err = inside.CombinedOutput()
