@@ -14,12 +14,13 @@ func TestParseMerits(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	for want, text := range map[string]string{
-		"mine.csv:1: expected a line that names the columns":    "",
-		`mine.csv:1: expected rw, bs, numjobs, iodepth`:         "rw,threads,gain %,smallest x for 90%\n",
-		"mine.csv:1: expected the columns rw, gain %":           "rw,bs,gain %\n",
-		`mine.csv:1: "many" is no share`:                        "rw,gain %,smallest x for many\n",
-		`mine.csv:2: expected a gain in percent, found "a lot"`: "rw,gain %,smallest x for 90%\nread,a lot,4\n",
-		"wrong number of fields":                                "rw,gain %,smallest x for 90%\nread,4\n",
+		"mine.csv:1: expected a line that names the columns":                   "",
+		`mine.csv:1: expected rw, bs, numjobs, iodepth`:                        "rw,threads,gain %,smallest x for 90%\n",
+		"mine.csv:1: expected the columns rw, gain %":                          "rw,bs,gain %\n",
+		`mine.csv:1: "many" is no share`:                                       "rw,gain %,smallest x for many\n",
+		`mine.csv:2: expected a gain in percent, found "a lot"`:                "rw,gain %,smallest x for 90%\nread,a lot,4\n",
+		"mine.csv:1: expected rows below the names of the columns, found none": "rw,gain %,smallest x for 90%\n",
+		"wrong number of fields":                                               "rw,gain %,smallest x for 90%\nread,4\n",
 	} {
 		if _, err := ParseMerits("mine.csv", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -1,20 +1,13 @@
 package reference
 
 import (
-	"bufio"
 	"bytes"
 	"embed"
-	"encoding/csv"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
 	"headroom/internal/unit"
 )
 
@@ -48,32 +41,18 @@ type TableRow struct {
 	Line int
 }
 
+func tables() csvFiles { return csvFiles{builtInTables, "tables", "tables", "headroom stages --help"} }
+
 // TableNames are the sources whose tables come with headroom.
-func TableNames() ([]string, error) {
-	files, err := fs.Glob(builtInTables, "tables/*.csv")
-	var names []string
-	for _, f := range files {
-		names = append(names, strings.TrimSuffix(path.Base(f), ".csv"))
-	}
-	return names, err
-}
+func TableNames() ([]string, error) { return tables().names() }
 
 // BuiltInTables reads the tables of a source that come with headroom.
 func BuiltInTables(source string) ([]Table, error) {
-	names, err := TableNames()
+	data, err := tables().read(source)
 	if err != nil {
 		return nil, err
 	}
-	source = strings.TrimPrefix(source, Prefix)
-	if !slices.Contains(names, source) {
-		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("no published tables of %q come with headroom", source),
-			Hints: []string{"there are those of " + strings.Join(names, ", "), "or name a file of your own, which headroom stages --help describes"}}
-	}
-	data, err := builtInTables.ReadFile("tables/" + source + ".csv")
-	if err != nil {
-		return nil, err
-	}
-	return ParseTables(source+".csv", bytes.NewReader(data))
+	return ParseTables(strings.TrimPrefix(source, Prefix)+".csv", bytes.NewReader(data))
 }
 
 // columnOf reads the title of a column: its unit says what is in it.
@@ -101,9 +80,6 @@ func columnOf(title string) (Column, bool) {
 	return c, ok
 }
 
-// maxTableRows bounds a table: a published one is read by people.
-const maxTableRows = 10000
-
 // ParseTables reads published tables that somebody typed as comma-separated values. The first line names the columns: label, and the
 // unit of each other one (IOPS, MiB/s, Gbit/s, %, with words before it if need be); a column "table" keeps several tables apart. What
 // is not there is left empty, and a line that begins with # is a remark.
@@ -112,24 +88,15 @@ const maxTableRows = 10000
 //	multipath,IPoIB single randread Q1T1 8k,10558,80.5,0.675283105,
 //	multipath,IPoIB con=2 randread Q1T1 8k,10275,80.3,0.673605383,99.7515528
 func ParseTables(name string, r io.Reader) ([]Table, error) {
-	fault := func(line int, format string, args ...any) error {
-		return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s:%d: %s", name, line, fmt.Sprintf(format, args...))}
+	in := newTyped(name, r)
+	head, line, err := in.head("label, IOPS, MiB/s")
+	if err != nil {
+		return nil, err
 	}
-	in := csv.NewReader(bufio.NewReader(r))
-	in.Comment, in.TrimLeadingSpace = '#', true
-	head, err := in.Read()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, fault(1, "expected a line that names the columns (label, IOPS, MiB/s), found nothing")
-	case err != nil:
-		return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
-	}
-	line, _ := in.FieldPos(0)
 	label, table := -1, -1
 	var columns []Column
 	var at []int // the field of each column
 	for i, title := range head {
-		title = strings.TrimSpace(title)
 		switch strings.ToLower(title) {
 		case "label":
 			label = i
@@ -140,43 +107,35 @@ func ParseTables(name string, r io.Reader) ([]Table, error) {
 		}
 		c, ok := columnOf(title)
 		if !ok {
-			return nil, fault(line, "expected a column that ends in its unit (IOPS, MiB/s, Gbit/s, %%), found %q", title)
+			return nil, in.fault(line, "expected a column that ends in its unit (IOPS, MiB/s, Gbit/s, %%), found %q", title)
 		}
 		columns, at = append(columns, c), append(at, i)
 	}
 	measured := func(c Column) bool { return c.Quantity != "efficiency" }
 	if label < 0 || !slices.ContainsFunc(columns, measured) {
-		return nil, fault(line, "expected the column label and one of IOPS or a bandwidth, found %s", strings.Join(head, ","))
+		return nil, in.fault(line, "expected the column label and one of IOPS or a bandwidth, found %s", strings.Join(head, ","))
 	}
 	var tables []Table
-	for n := 0; ; n++ {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for r, err := range in.rows() {
 		if err != nil {
-			return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
+			return nil, err
 		}
-		line, _ := in.FieldPos(0)
-		if n == maxTableRows {
-			return nil, fault(line, "expected %d rows at most", maxTableRows)
-		}
-		row := TableRow{Label: strings.TrimSpace(fields[label]), Line: line}
+		row := TableRow{Label: r.fields[label], Line: r.line}
 		some := false
 		for i, c := range columns {
-			text := strings.TrimSpace(fields[at[i]])
+			text := r.fields[at[i]]
 			if v, err := strconv.ParseFloat(text, 64); text != "" && (err != nil || !(v > 0) || !plainDecimal(text)) {
-				return nil, fault(line, "expected a number above zero in the column %q, found %q", c.Title, text)
+				return nil, in.fault(r.line, "expected a number above zero in the column %q, found %q", c.Title, text)
 			}
 			row.Figures = append(row.Figures, text)
 			some = some || text != "" && c.Quantity != "efficiency"
 		}
 		if row.Label == "" || !some {
-			return nil, fault(line, "expected a label and a figure besides the efficiency")
+			return nil, in.fault(r.line, "expected a label and a figure besides the efficiency")
 		}
 		title := ""
 		if table >= 0 {
-			title = strings.TrimSpace(fields[table])
+			title = r.fields[table]
 		}
 		i := slices.IndexFunc(tables, func(t Table) bool { return t.Name == title })
 		if i < 0 {
@@ -186,7 +145,7 @@ func ParseTables(name string, r io.Reader) ([]Table, error) {
 		tables[i].Rows = append(tables[i].Rows, row)
 	}
 	if len(tables) == 0 {
-		return nil, fault(line, "expected rows below the names of the columns, found none")
+		return nil, in.fault(line, "expected rows below the names of the columns, found none")
 	}
 	return tables, nil
 }
