@@ -12,6 +12,7 @@ import (
 	"headroom/internal/ablation"
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
+	"headroom/internal/reference"
 	"headroom/internal/report"
 	"headroom/internal/store"
 	"headroom/internal/sweep"
@@ -33,7 +34,12 @@ func (p *program) showExperiment(b *store.Bundle, o experimentOptions) error {
 	if err != nil {
 		return err
 	}
-	merits, err := publishedMerits(o.published)
+	return p.writeExperimentTo(o, func(w io.Writer, options report.Options) error { return p.writeExperiment(b, format, w, options) })
+}
+
+// writeExperimentTo writes to the output that was asked for, with the options that go with it.
+func (p *program) writeExperimentTo(o experimentOptions, write func(io.Writer, report.Options) error) error {
+	merits, err := o.merits()
 	if err != nil {
 		return err
 	}
@@ -42,8 +48,17 @@ func (p *program) showExperiment(b *store.Bundle, o experimentOptions) error {
 		if err != nil {
 			return err
 		}
-		return p.writeExperiment(b, format, w, options)
+		return write(w, options)
 	})
+}
+
+// merits are the published figures of merit that were asked for; nil for none.
+func (o *experimentOptions) merits() (*reference.Merits, error) {
+	if o.published == "" {
+		return nil, nil
+	}
+	m, err := readPublished(o.published, reference.BuiltInMerits, reference.ParseMerits)
+	return &m, err
 }
 
 // writeExperiment writes what a run with several arms was made for: its JSON, or one of the formats that experiments have.

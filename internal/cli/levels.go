@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"headroom/internal/lab"
-	"headroom/internal/reference"
 	"headroom/internal/report"
 	"headroom/internal/store"
 	"headroom/internal/sweep"
@@ -39,15 +37,7 @@ func (p *program) showLevels(run stagedRun, format string, o experimentOptions) 
 		}
 		by.Share = v
 	}
-	merits, err := publishedMerits(o.published)
-	if err != nil {
-		return err
-	}
-	return p.writeWhole(o.output, func(w io.Writer) error {
-		options, err := p.reportOptions(w, report.Options{RawCells: o.rawCells, Merits: merits})
-		if err != nil {
-			return err
-		}
+	return p.writeExperimentTo(o, func(w io.Writer, options report.Options) error {
 		header, repetitions := run.Run, run.repetitions
 		if !options.Serials {
 			header, repetitions = report.Redacted(header, repetitions)
@@ -58,24 +48,6 @@ func (p *program) showLevels(run stagedRun, format string, o experimentOptions) 
 		}
 		return writeSweepDocument(d, format, w, options)
 	})
-}
-
-// publishedMerits are figures of merit by the name of a reference or of a file; nil where none is named.
-func publishedMerits(name string) (*reference.Merits, error) {
-	if name == "" {
-		return nil, nil
-	}
-	if strings.HasPrefix(name, reference.Prefix) {
-		m, err := reference.BuiltInMerits(name)
-		return &m, err
-	}
-	f, err := openInput(name)
-	if err != nil {
-		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the published figures " + name, Err: err}
-	}
-	defer f.Close()
-	m, err := reference.ParseMerits(name, f)
-	return &m, err
 }
 
 // refuseLevelFlags says that what a sweep varies is settled.

@@ -145,6 +145,31 @@ func comparableReference(r reference.Reference, redact bool) (compare.Run, error
 	return report.Comparable(summary, run, r.Name, r.Facts, redact), nil
 }
 
+// readPublished reads what somebody published: by the name of a reference what comes with headroom, else a file. Nothing is read where none is named.
+func readPublished[T any](name string, comes func(name string) (T, error), parse func(name string, r io.Reader) (T, error)) (out T, err error) {
+	switch {
+	case name == "":
+		return out, nil
+	case strings.HasPrefix(name, reference.Prefix):
+		return comes(name)
+	}
+	f, err := openInput(name)
+	if err != nil {
+		return out, &lab.Error{Kind: lab.Usage, What: "can't read what was published, " + name, Err: err}
+	}
+	defer f.Close()
+	return parse(name, f)
+}
+
+// publishedNames are the references that --published may name.
+func publishedNames(of func() ([]string, error)) []string {
+	names, _ := of() // without names there is nothing to complete
+	for i := range names {
+		names[i] = reference.Prefix + names[i]
+	}
+	return names
+}
+
 func noReference(name string, references []reference.Reference) error {
 	name = strings.TrimPrefix(name, reference.Prefix)
 	hints := []string{"headroom references lists them"}

@@ -180,6 +180,19 @@ func TestScriptedSweepAgainstAReference(t *testing.T) {
 	})
 }
 
+// Published figures that can't be read are refused before anything is measured.
+func TestScriptedSweepRefusesPublishedFiguresFirst(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32", "--published"}
+		l.run(append(args, "reference:nobody")...).ends(2).says(`no published figures of merit of "nobody"`)
+		l.run(append(args, l.file("mine.csv", "rw,speed\nread,4\n"))...).ends(2).says(`mine.csv:1: expected rw, bs`, `found "speed"`)
+		l.run(append(args, "missing.csv")...).ends(2).says("can't read what was published, missing.csv")
+		if n := len(l.machine("db1").Loads()); n > 0 {
+			t.Errorf("%d loads", n)
+		}
+	})
+}
+
 // A budget ends a sweep before the next block; the first is always finished.
 func TestScriptedSweepEndsOnItsBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {

@@ -78,17 +78,8 @@ whose runs stands for all.`,
 	f.StringVarP(&o.output, "output", "o", "", "write the run's page with the stages on it to a file: .html or .md")
 	f.StringVar(&o.published, "published", "", "published table to hold against it: FILE or reference:NAME")
 	p.jsonFlag(c)
-	completeFlag(c, "published", publishedNames)
+	completeFlag(c, "published", func() []string { return publishedNames(reference.TableNames) })
 	return c
-}
-
-// publishedNames are the published tables that come with headroom, as they are named.
-func publishedNames() []string {
-	names, _ := reference.TableNames() // without names there is nothing to complete
-	for i := range names {
-		names[i] = reference.Prefix + names[i]
-	}
-	return names
 }
 
 // writeStagesTo writes the page of a run with its stages, as they were asked for.
@@ -124,7 +115,7 @@ func (p *program) stages(b *store.Bundle, o stagesOptions) (stages.Document, err
 	if options.Links, err = stageLinks(run.Run, o.links); err != nil {
 		return stages.Document{}, err
 	}
-	if options.Published, err = publishedTables(o.published); err != nil {
+	if options.Published, err = readPublished(o.published, reference.BuiltInTables, reference.ParseTables); err != nil {
 		return stages.Document{}, err
 	}
 	return stages.Make(run.Run, run.repetitions, options)
@@ -186,19 +177,4 @@ func stageNames(run lab.Run) []string {
 		}
 	}
 	return names
-}
-
-func publishedTables(name string) ([]reference.Table, error) {
-	if name == "" {
-		return nil, nil
-	}
-	if strings.HasPrefix(name, reference.Prefix) {
-		return reference.BuiltInTables(name)
-	}
-	f, err := openInput(name)
-	if err != nil {
-		return nil, &lab.Error{Kind: lab.Usage, What: "can't read the published table " + name, Err: err}
-	}
-	defer f.Close()
-	return reference.ParseTables(name, f)
 }

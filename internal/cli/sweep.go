@@ -50,7 +50,7 @@ several levels (headroom import), and of stages; --factor says by which of the t
 	f.StringVar(&o.limit, "limit", "", "of latency, like 2ms (p99) or p99.9=5ms: how much load stays within it")
 	f.StringVar(&o.published, "published", "", "figures of merit that somebody published, to show beside those of the same loads: FILE or reference:NAME")
 	o.flags(p, c)
-	completeFlag(c, "published", publishedMeritNames)
+	completeFlag(c, "published", func() []string { return publishedNames(reference.MeritNames) })
 	p.jsonFlag(c)
 	return c
 }
@@ -64,15 +64,6 @@ func (p *program) sweepRun(c *cobra.Command, o experimentOptions, args []string)
 		return p.interruptible(c.Context(), func() error { return p.showSweep(c, o) })
 	}
 	return p.reportExperiment(c.Context(), id, sweeping, o)
-}
-
-// publishedMeritNames are the published figures of merit that come with headroom, as they are named.
-func publishedMeritNames() []string {
-	names, _ := reference.MeritNames() // without names there is nothing to complete
-	for i := range names {
-		names[i] = reference.Prefix + names[i]
-	}
-	return names
 }
 
 // showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels in another way.
@@ -110,6 +101,9 @@ func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptio
 	}
 	if _, err := o.format(p.json); err != nil {
 		return "", err // rather now than after the measuring
+	}
+	if _, err := o.merits(); err != nil {
+		return "", err
 	}
 	if o.show != "" {
 		return o.show, nil

@@ -31,8 +31,6 @@ type Merit struct {
 	// Gain of the best level over the baseline as a share: 0.18 is 18%. Smallest is the smallest level that is enough; empty where it is not printed.
 	Gain     float64
 	Smallest string
-	// Line of the file.
-	Line int
 }
 
 // TotalOf stands for rw in a row over all operations.
@@ -92,7 +90,7 @@ func ParseMerits(name string, r io.Reader) (Merits, error) {
 		if err != nil {
 			return out, err
 		}
-		row := Merit{Params: map[string]string{}, Smallest: r.fields[smallest], Line: r.line}
+		row := Merit{Params: map[string]string{}, Smallest: r.fields[smallest]}
 		percent, err := strconv.ParseFloat(r.fields[gain], 64)
 		if err != nil || !(percent > -100 && percent < 1e6) {
 			return out, in.fault(r.line, "expected a gain in percent, found %q", r.fields[gain])
