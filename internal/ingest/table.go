@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/load/fio"
 	"headroom/internal/unit"
 )
 
@@ -185,7 +186,7 @@ func (c *tableColumn) figure(title string) bool {
 		c.quantity, c.perUnit, known = "bandwidth", unit.Bitrates()[name]/8, len(words) == 1
 	case unit.Times()[name] > 0 && len(words) == 2:
 		c.quantity, c.perUnit = strings.ToLower(words[0]), unit.Times()[name]
-		known = slices.Contains([]string{"mean", "min", "max", "p50", "p90", "p95", "p99", "p99.9", "p99.99"}, c.quantity)
+		known = slices.Contains([]string{"mean", "min", "max"}, c.quantity) || slices.ContainsFunc(lab.Quantiles(), func(q lab.Quantile) bool { return q.Name == c.quantity })
 	}
 	return known
 }
@@ -317,17 +318,14 @@ func asInFio(name, text string) string {
 
 // directionOf is what a pattern of fio does; empty where it does both, or is not said.
 func directionOf(rw string) (string, error) {
-	switch rw {
-	case "read", "randread":
-		return lab.Read, nil
-	case "write", "randwrite":
-		return lab.Write, nil
-	case "trim", "randtrim":
-		return lab.Trim, nil
-	case "", "rw", "readwrite", "randrw", "trimwrite", "randtrimwrite":
-		return "", nil
+	directions := fio.Directions(rw)
+	switch {
+	case len(directions) == 0 && rw != "":
+		return "", fmt.Errorf("expected a pattern of fio (read, randread, write, randwrite, randrw), found %q", rw)
+	case len(directions) == 1:
+		return directions[0], nil
 	}
-	return "", fmt.Errorf("expected a pattern of fio (read, randread, write, randwrite, randrw), found %q", rw)
+	return "", nil
 }
 
 // number reads a figure; where fields are separated by something else than commas, a comma may be the decimal sign.

@@ -281,6 +281,24 @@ func (p *textParser) current() *Job {
 	return p.job
 }
 
+// Directions of a pattern (rw), with modifiers or without, in the order in which fio prints them; none for what is no pattern.
+func Directions(rw string) []string {
+	pattern, _, _ := strings.Cut(rw, ":")
+	switch pattern {
+	case "read", "randread":
+		return []string{lab.Read}
+	case "write", "randwrite":
+		return []string{lab.Write}
+	case "trim", "randtrim":
+		return []string{lab.Trim}
+	case "rw", "readwrite", "randrw":
+		return []string{lab.Read, lab.Write}
+	case "trimwrite", "randtrimwrite":
+		return []string{lab.Write, lab.Trim}
+	}
+	return nil
+}
+
 // directionOf is the direction of a line of this kind: the last one named, or by the job's rw. A job that mixes prints
 // all lines of its reads first.
 func (p *textParser) directionOf(job *Job, kind string) string {
@@ -291,18 +309,7 @@ func (p *textParser) directionOf(job *Job, kind string) string {
 	if rw == "" {
 		rw = job.Options["readwrite"]
 	}
-	rw, _, _ = strings.Cut(rw, ":")
-	var directions []string
-	switch rw {
-	case "read", "randread":
-		directions = []string{lab.Read}
-	case "write", "randwrite":
-		directions = []string{lab.Write}
-	case "trim", "randtrim":
-		directions = []string{lab.Trim}
-	case "rw", "readwrite", "randrw":
-		directions = []string{lab.Read, lab.Write}
-	}
+	directions := Directions(rw)
 	i := p.seen[kind]
 	p.seen[kind]++
 	if i >= len(directions) {
