@@ -33,7 +33,7 @@ func writeSweepMarkdown(w io.Writer, d *sweep.Document, _ Options) error {
 	}
 	for i := range d.Cells {
 		c := &d.Cells[i]
-		cells := []string{c.Title, metricTitle(c.Metric, true), figure(c.Unit, *topPoint(c).Value), bestLevels(d, c), enoughText(d, c), betweenLevels(c.SmallestBetween), "", "", "", ""}
+		cells := []string{c.Title, metricTitle(c.Metric, true), figure(c.Unit, *topPoint(c).Value), bestLevels(d, c), enoughText(d, c), surelyLevels(d, c), "", "", "", ""}
 		if c.Gain != nil {
 			cells[6] = joinNonEmpty(changeText(c.Gain.Ratio), ratioBounds(c.Gain))
 		}

@@ -207,10 +207,10 @@ func cellTitle(d *sweep.Document, c *sweep.Cell) string {
 		text += ", " + joinNonEmpty(changeText(c.Gain.Ratio), ratioBounds(c.Gain)) + " over " + d.Baseline
 	}
 	text += "; " + roundPercent(d.Share) + " of it at " + c.SmallestForShare
-	if d.MeansOnly {
-		return text
+	if surely := surelyLevels(d, c); surely != "" {
+		text += ", surely " + surely
 	}
-	return text + ", surely " + betweenLevels(c.SmallestBetween)
+	return text
 }
 
 // levelHeat tints by the place of the smallest level.

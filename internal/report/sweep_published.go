@@ -27,7 +27,7 @@ func publishedText(d *sweep.Document) []string {
 	}
 	var parts []string
 	for _, one := range []struct{ agrees, text string }{{"within", "within the interval here in %d"}, {"above", "above it in %d"}, {"below", "below it in %d"}, {"", "without an interval here in %d"}} {
-		if n := counts[one.agrees]; n > 0 && n < len(p.Loads) || n > 0 && one.agrees != "" {
+		if n := counts[one.agrees]; n > 0 && (one.agrees != "" || n < len(p.Loads)) {
 			parts = append(parts, fmt.Sprintf(one.text, n))
 		}
 	}

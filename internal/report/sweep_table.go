@@ -180,11 +180,7 @@ func (p *paragraphs) sweepCells(d *sweep.Document, all []mark) {
 		value.cells = append(value.cells, figure(c.Unit, *top.Value))
 		signs.cells = append(signs.cells, codeSigns(all, cellCodes(c)))
 		best.cells, enough.cells = append(best.cells, bestLevels(d, c)), append(enough.cells, enoughText(d, c))
-		surely := betweenLevels(c.SmallestBetween)
-		if d.MeansOnly {
-			surely = ""
-		}
-		between.cells = append(between.cells, surely)
+		between.cells = append(between.cells, surelyLevels(d, c))
 		change := ""
 		if c.Gain != nil {
 			change = changeText(c.Gain.Ratio)

@@ -428,6 +428,14 @@ func enoughText(d *sweep.Document, c *sweep.Cell) string {
 	return text
 }
 
+// surelyLevels is that range of a cell; empty where there are means alone, which bound nothing.
+func surelyLevels(d *sweep.Document, c *sweep.Cell) string {
+	if d.MeansOnly {
+		return ""
+	}
+	return betweenLevels(c.SmallestBetween)
+}
+
 // betweenLevels is the range that the smallest level lies in: "2 to 8"; "from 2" where no level is shown to be enough.
 func betweenLevels(b sweep.Between) string {
 	switch {

@@ -35,7 +35,7 @@ func (c Change) OverSessions(levels []float64) (wide Change, known bool) {
 	return c, true
 }
 
-// pairwiseQuantile is what a share of all pairs of values differ by at most.
+// pairwiseQuantile is the least that two values differ by of what is beyond a share of all pairs.
 func pairwiseQuantile(values []float64, share float64) float64 {
 	var apart []float64
 	for i := range values {

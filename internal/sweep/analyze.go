@@ -58,17 +58,21 @@ func Analyze(in Input) Document {
 	return d
 }
 
-// countSettled counts the loads that were left out of the later blocks.
+// countSettled counts the loads that were left out of the blocks after the look: they have as many as it took, and all of their numbers are settled. Where a run was interrupted
+// others have as few, and are open.
 func (d *Document) countSettled() {
-	last := ""
-	for _, c := range d.Cells {
-		n := 0
-		for _, p := range c.Levels {
-			n = max(n, p.N)
-		}
-		if d.Looks > 1 && n < d.Blocks && c.Cell != last {
+	if d.Looks < 2 || d.Blocks <= FewestBlocks {
+		return
+	}
+	open := map[string]bool{}
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		more := slices.ContainsFunc(c.Levels, func(p Point) bool { return p.N > FewestBlocks })
+		open[c.Cell] = open[c.Cell] || more || !c.Settled()
+	}
+	for _, o := range open {
+		if !o {
 			d.Settled++
-			last = c.Cell
 		}
 	}
 }

@@ -53,7 +53,7 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 	if err != nil {
 		return Input{}, err
 	}
-	in := Input{Run: run.ID, Factor: factor, Settings: Settings{Share: by.Share, MeansOnly: true}, Baseline: -1}
+	in := Input{Run: run.ID, Factor: factor, Settings: Settings{Share: by.Share, MeansOnly: true}}
 	l := levels{factor: factor, arms: map[string]lab.Arm{}, places: map[string]place{}}
 	for _, a := range run.Arms {
 		l.arms[a.ID] = a
@@ -62,7 +62,6 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 		return Input{}, err
 	}
 	l.takeLevels(&in, run)
-	in.Baseline = 0
 	if by.Baseline != "" {
 		if in.Baseline = slices.IndexFunc(in.Levels, func(a Arm) bool { return a.Name == by.Baseline }); in.Baseline < 0 {
 			return Input{}, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no %s=%s", run.ID, factor, by.Baseline),
@@ -191,18 +190,18 @@ func (l *levels) goAlong(in *Input, run lab.Run) []string {
 	var along []string
 	for _, other := range slices.Sorted(maps.Keys(levelsByName(run.Arms))) {
 		at := map[string]string{}
-		alone := true
+		same := true
 		for _, a := range run.Arms {
 			level := a.Levels[l.factor]
 			if level == "" {
 				continue
 			}
 			v, seen := at[level]
-			alone = alone && (!seen || v == a.Levels[other])
+			same = same && (!seen || v == a.Levels[other])
 			at[level] = a.Levels[other]
 		}
 		distinct := slices.Compact(slices.Sorted(maps.Values(at)))
-		if other == l.factor || !alone || len(distinct) < 2 {
+		if other == l.factor || !same || len(distinct) < 2 {
 			continue
 		}
 		along = append(along, other)

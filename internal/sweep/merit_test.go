@@ -255,6 +255,22 @@ func TestNothingIsFoundAtTwoLooks(t *testing.T) {
 	}
 }
 
+// A run that was interrupted in its fifth block has loads of four blocks that nothing was decided about.
+func TestInterruptedLoadsAreNotSettled(t *testing.T) {
+	in := Input{Factor: "sysctl:x", Levels: threads("0", "1"), Cells: []CellInput{cellOf("quiet"), cellOf("open"), cellOf("unvisited")}, Settings: Settings{Looks: 2}}
+	for b := 1; b <= 5; b++ {
+		noise := 1 + 0.2*float64(b%3)
+		if b <= FewestBlocks {
+			in.Measured = append(in.Measured, once("quiet", "read.iops", b, 100, 100+0.01*float64(b))...)
+			in.Measured = append(in.Measured, once("unvisited", "read.iops", b, 100, 100*noise)...)
+		}
+		in.Measured = append(in.Measured, once("open", "read.iops", b, 100, 100*noise)...)
+	}
+	if d := Analyze(in); d.Blocks != 5 || d.Settled != 1 {
+		t.Errorf("%d loads are settled in %d blocks, want the quiet one", d.Settled, d.Blocks)
+	}
+}
+
 // How often an effect is found, by its size and the number of blocks.
 func TestHowLargeAnEffectIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
