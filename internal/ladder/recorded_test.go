@@ -3,7 +3,6 @@ package ladder
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"headroom/internal/figure"
@@ -25,14 +24,10 @@ func TestFewAreAccusedOnRecordedDisks(t *testing.T) {
 			m := fourDrives(4e9, 4e9, 4e9)
 			levels := model.Runs(r, passes*len(m.rates))
 			var measured []Measured
-			var order []int
-			for block := 1; block <= passes; block++ {
-				if slices.Reverse(order); block%2 == 1 {
-					order = r.Perm(len(m.rates))
-				}
+			for pass, order := range noise.Turns(r, len(m.rates), passes) {
 				for at, rung := range order {
-					v := m.rates[rung] * math.Exp(levels[(block-1)*len(order)+at])
-					measured = append(measured, Measured{Rung: rung, Cell: "read", Block: block, Values: map[string]float64{"read.bandwidth": v, "read.iops": v / (1 << 20)}})
+					v := m.rates[rung] * math.Exp(levels[pass*len(order)+at])
+					measured = append(measured, Measured{Rung: rung, Cell: "read", Block: pass + 1, Values: map[string]float64{"read.bandwidth": v, "read.iops": v / (1 << 20)}})
 				}
 			}
 			if Climb(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes, CPUs: 8}).Answer.Rung != nil {

@@ -28,14 +28,10 @@ func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 					in.Cells = append(in.Cells, cellOf(fmt.Sprint("cell", c)))
 				}
 				trace := model.Runs(r, blocks*len(levels)*len(in.Cells))
-				var order []int
-				for b := 1; b <= blocks; b++ {
-					if slices.Reverse(order); b%2 == 1 {
-						order = r.Perm(len(levels))
-					}
+				for b, order := range noise.Turns(r, len(levels), blocks) {
 					for _, level := range order {
 						for _, c := range r.Perm(len(in.Cells)) {
-							in.Measured = append(in.Measured, Measured{Level: level, Cell: in.Cells[c].ID, Block: b, Values: map[string]float64{"read.iops": 1000 * math.Exp(trace[0])}})
+							in.Measured = append(in.Measured, Measured{Level: level, Cell: in.Cells[c].ID, Block: b + 1, Values: map[string]float64{"read.iops": 1000 * math.Exp(trace[0])}})
 							trace = trace[1:]
 						}
 					}

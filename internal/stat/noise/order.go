@@ -1,6 +1,9 @@
 package noise
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Order is which of the two is measured first in a pair.
 type Order int
@@ -66,4 +69,18 @@ func (m Model) Pairs(r *rand.Rand, n int, order Order) []float64 {
 		next[i] -= base[i]
 	}
 	return next
+}
+
+// Turns are the orders in which n things are visited in so many blocks: drawn for each two of them, and turned round in the second.
+func Turns(r *rand.Rand, n, blocks int) [][]int {
+	var orders [][]int
+	for b := range blocks {
+		order := r.Perm(n)
+		if b%2 == 1 {
+			order = slices.Clone(orders[b-1])
+			slices.Reverse(order)
+		}
+		orders = append(orders, order)
+	}
+	return orders
 }
