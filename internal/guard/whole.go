@@ -155,7 +155,10 @@ func (s *scan) run(ctx context.Context, open func() (*directReader, error), tell
 			s.next(ctx) // waits for who is looking for a stretch: the file that tells them is closed when this returns
 			return ctx.Err()
 		case <-ended:
-			return s.failed
+			if s.failed != nil {
+				return s.failed
+			}
+			return ctx.Err() // they may have ended for that, before it was seen here
 		}
 	}
 }
