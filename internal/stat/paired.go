@@ -29,10 +29,16 @@ func PairedChange(logs []float64, alpha float64) Change {
 // Student's t. It is for a fixed plan, and for pairs measured after a comparison had stopped: an estimate that took part in the
 // decision when to stop is too large more often than not, one from fresh pairs is not.
 func PairedOnce(logs []float64, confidence float64) Change {
+	return PairedOnceSpread(logs, 0, confidence)
+}
+
+// PairedOnceSpread is PairedOnce for pairs that are known to scatter by a standard deviation of at least so much.
+func PairedOnceSpread(logs []float64, atLeast, confidence float64) Change {
 	c, mean := pairs(logs, "paired, fixed number")
 	if c.N < 2 {
 		return c
 	}
+	c.Spread = max(c.Spread, atLeast)
 	return c.around(mean, distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(c.N - 1)}.Quantile(0.5+confidence/2), confidence)
 }
 

@@ -139,3 +139,18 @@ func BenchmarkPairedChange(b *testing.B) {
 		PairedChange(logs, 0.05)
 	}
 }
+
+// Pairs that scatter less than they are known to have the interval of those that do.
+func TestPairedOnceSpread(t *testing.T) {
+	quiet := []float64{0.05, 0.0501, 0.0499, 0.05, 0.05}
+	c := PairedOnceSpread(quiet, 0.02, 0.95)
+	half := 2.7764 * 0.02 / math.Sqrt(5) // Student's t with 4 degrees of freedom
+	near(t, "lower end", c.Lo, math.Exp(0.05-half), 1e-4)
+	near(t, "upper end", c.Hi, math.Exp(0.05+half), 1e-4)
+	if got, want := PairedOnceSpread(quiet, 1e-9, 0.95), PairedOnce(quiet, 0.95); got != want {
+		t.Errorf("%+v, want the spread of the pairs themselves: %+v", got, want)
+	}
+	if equal := PairedOnceSpread([]float64{0.05, 0.05, 0.05, 0.05}, 0.02, 0.95); equal.Lo >= 1.05 || equal.Hi <= 1.05 {
+		t.Errorf("pairs that are all equal: %+v", equal)
+	}
+}
