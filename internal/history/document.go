@@ -108,7 +108,7 @@ type Change struct {
 	Estimate
 	// P is how often all the series of this machine without any change would show as much anywhere, at most.
 	P float64 `json:"p"`
-	// Likely is set where the change is found only if neighbouring runs are taken to be less alike than they may be: it is not proved, and P is too small.
+	// Likely is set where a level that wanders from run to run explains the runs nearly as well: the change is not proved, and P is too small.
 	Likely bool `json:"likely,omitempty"`
 	// Verdict is better, worse, or same when the interval lies within the margin.
 	Verdict string `json:"verdict"`

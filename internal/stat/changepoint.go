@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // ChangePoint is where a series changed its level.
@@ -18,7 +19,7 @@ type ChangePoint struct {
 	Change Change
 	// P is how often a family of series of these lengths without any change would show as much anywhere, at most.
 	P float64
-	// Likely is set where it is found only if neighbouring values are taken to be less alike than they may be: it is not proved.
+	// Likely is set where a level that wanders explains the values nearly as well: the change is not proved.
 	Likely bool
 }
 
@@ -64,13 +65,14 @@ func NewChangeSearch(alpha float64, series int) *ChangeSearch {
 
 // ChangePoints of one series, in the order of time; none where a value is not positive.
 //
-// Where neighbours are alike, steps come out of chance, and hide the correlation in turn, since levels between them are fitted to it. So the correlation
-// is estimated around the levels found, corrected for their number, and taken out (each value less its share of the one before). As long as that leaves fewer
-// changes, there is more correlation to take out. What is not found again is dropped where the correlation is clear. A change is proved when it is found again after
-// one standard error more was taken out than the estimate, and Likely else: values that are alike show less than they have as often as more.
+// Where neighbours are alike, steps come out of chance, and hide the correlation in turn, since levels between them are fitted to it. So where the correlation around the
+// levels found is clear, it is taken out (each value less its share of the one before), and what is not found again is dropped.
+//
+// A change is proved where a step explains the values clearly better than a level that wanders does: somewhere in the whole series, and between its neighbours. It is Likely else.
+// Values far from their level are drawn nearer for that, since wild runs would hide steps.
 //
 // Source: prewhitening, as X. L. Wang, "Accounting for autocorrelation in detecting mean shifts in climate data series", Journal of Applied Meteorology and
-// Climatology 47 (2008), uses it for steps.
+// Climatology 47 (2008), uses it for steps; stepEvidence has that of the proof.
 func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 	if len(logsOf(values)) != len(values) {
 		return nil
@@ -80,34 +82,57 @@ func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 		return found
 	}
 	if phi := StepCorrelation(values, found); phi > ClearCorrelation(len(values), len(found)) {
-		found = s.foundAgain(values, found, 0)
+		found = s.foundAgain(values, found)
 	}
-	proved := s.foundAgain(values, found, limitOfStepCorrelation)
+	if len(found) == 0 {
+		return found
+	}
+	logs, enough := tamed(logsOf(values), found), clearEvidence+math.Log(provedLevel/s.level)
+	somewhere := changeEvidence(logs) > enough
 	for i := range found {
-		again := slices.IndexFunc(proved, func(p ChangePoint) bool { return max(p.Index-found[i].Index, found[i].Index-p.Index) < FewestBesides })
-		if found[i].Likely = again < 0; again >= 0 {
-			found[i].P = max(found[i].P, proved[again].P)
-		}
+		from, to := neighbours(found, i, len(values))
+		found[i].Likely = !somewhere || stepEvidence(logs[from:to]) <= enough
 	}
 	return found
 }
 
-// limitOfStepCorrelation is how many standard errors above its estimate the correlation is taken to be for a proof. From unprovableCorrelation on nothing is
-// proved: what is left of a level that wanders so far looks like steps.
-const (
-	limitOfStepCorrelation = 1
-	unprovableCorrelation  = 0.8
-)
+// provedLevel is the level that clearEvidence belongs to.
+const provedLevel = 0.05
 
-// foundAgain are the changes that remain when the correlation around them is taken out, so many standard errors more than is estimated.
-func (s *ChangeSearch) foundAgain(values []float64, points []ChangePoint, errors float64) []ChangePoint {
+// tamed are logarithms with those that are more than three standard deviations from the level of their segment put there; the deviation is told by the median distance.
+func tamed(logs []float64, points []ChangePoint) []float64 {
+	const deviations = 3
+	levels, distances := make([]float64, 0, len(logs)), make([]float64, 0, len(logs))
+	from := 0
+	for _, to := range append(indexes(points), len(logs)) {
+		level := Median(logs[from:to])
+		for _, v := range logs[from:to] {
+			levels, distances = append(levels, level), append(distances, math.Abs(v-level))
+		}
+		from = to
+	}
+	reach := deviations * Median(distances) / distuv.UnitNormal.Quantile(0.75)
+	out := make([]float64, len(logs))
+	for i, v := range logs {
+		out[i] = levels[i] + max(-reach, min(reach, v-levels[i]))
+	}
+	return out
+}
+
+func indexes(points []ChangePoint) []int {
+	var out []int
+	for _, p := range points {
+		out = append(out, p.Index)
+	}
+	return out
+}
+
+// foundAgain are the changes that remain when the correlation around them is taken out. As long as that leaves fewer, there is more correlation to take out.
+func (s *ChangeSearch) foundAgain(values []float64, points []ChangePoint) []ChangePoint {
 	for len(points) > 0 {
-		phi := StepCorrelation(values, points) + errors*errorOfCorrelation(len(values), len(points))
+		phi := StepCorrelation(values, points)
 		if !(phi > 0) {
 			break
-		}
-		if errors > 0 && phi >= unprovableCorrelation {
-			return nil
 		}
 		again := s.search(whitened(values, phi))
 		for i := range again {

@@ -104,8 +104,8 @@ func TestChangePointsUpAndDown(t *testing.T) {
 		t.Fatalf("%+v", points)
 	}
 	for i, want := range []float64{0.9, 1 / 0.9} {
-		if c := points[i].Change; math.Abs(c.Ratio/want-1) > 0.01 || c.Lo > c.Ratio || c.Hi < c.Ratio {
-			t.Errorf("%+v, want a ratio of %.3f", c, want)
+		if c := points[i].Change; math.Abs(c.Ratio/want-1) > 0.01 || c.Lo > c.Ratio || c.Hi < c.Ratio || points[i].Likely {
+			t.Errorf("%+v, want a proved ratio of %.3f", points[i], want)
 		}
 	}
 }
