@@ -17,7 +17,7 @@ func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sweeps := figure.Times(20, 500)
+	sweeps := figure.Times(20, 2000)
 	levels := threads("0", "1", "2", "4", "8")
 	for _, model := range models {
 		for _, blocks := range []int{4, 10} {

@@ -104,8 +104,8 @@ func (r *row) estimate(i, j int, confidence float64) stat.Change {
 }
 
 // shareOfQuiet of the lower quartile is what pairs scatter by at least. All of it would hide gains; with this, as many are found as without it, and of levels that are alike
-// on a recorded disk with heavy tails 3.8% of sweeps tell some apart, where it was 6.4% (scripts/bench sweep: sweep/found/*, sweep/wrong/*).
-const shareOfQuiet = 0.6
+// on a recorded disk with heavy tails 4.0% of sweeps tell some apart, where it was 6.1% (scripts/bench sweep: sweep/found/*, sweep/wrong/*).
+const shareOfQuiet = 0.7
 
 // quietSpread is how much pairs of levels scatter at least, told by the lower quartile of all pairs. Of dozens of pairs some scatter little by chance, and would be told
 // apart; but a level that does scatter more than the others must not hide what these show.
