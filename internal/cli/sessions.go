@@ -26,7 +26,7 @@ func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of com
 		var levels []float64
 		for _, r := range read[of.ID] {
 			for _, c := range r.Cells {
-				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || !anyway && doubted(c, metric) {
+				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || !anyway && spoiled(c, metric) {
 					continue
 				}
 				if level := stat.Median(c.Values[metric]); level > 0 {
@@ -38,8 +38,8 @@ func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of com
 	}
 }
 
-// doubted says whether warnings of the load would keep a metric of the cell from being compared; those of the whole run are not asked.
-func doubted(c history.Cell, metric string) bool {
+// spoiled says whether warnings of the load keep a metric of the cell from being compared; those of the whole run are not asked.
+func spoiled(c history.Cell, metric string) bool {
 	warnings := make([]compare.Warning, 0, len(c.Warnings)+len(c.OfRepetitions))
 	for _, w := range c.Warnings {
 		warnings = append(warnings, compare.Warning{Warning: w})
@@ -49,7 +49,7 @@ func doubted(c history.Cell, metric string) bool {
 		had[w.Code]++
 		warnings = append(warnings, compare.Warning{Warning: w, Repetitions: had[w.Code]})
 	}
-	return slices.ContainsFunc(warnings, func(w compare.Warning) bool { return w.Doubts(metric, len(c.Values[metric])) })
+	return slices.ContainsFunc(warnings, func(w compare.Warning) bool { return w.Spoils(metric, len(c.Values[metric])) })
 }
 
 // sessionsLike are the saved runs of the same suite, machine and place as a run, but for those that are compared.

@@ -135,7 +135,8 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 	return failed
 }
 
-// ofOthers says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go with them.
+// ofOthers says whether a fact is about a disk that is not measured: a loop device, which other programs make and remove, or one of a node that pods share.
 func (m *measurement) ofOthers(f lab.Fact) bool {
-	return isPod(m.target.Name()) && f.About != "" && (strings.HasPrefix(f.Key, "disk.") || strings.HasPrefix(f.Key, "volume.")) && !slices.Contains(m.place().Disks, f.About)
+	ofDisk := strings.HasPrefix(f.Key, "disk.") || strings.HasPrefix(f.Key, "volume.")
+	return ofDisk && f.About != "" && (isPod(m.target.Name()) || strings.HasPrefix(f.About, "loop")) && !slices.Contains(m.place().Disks, f.About)
 }

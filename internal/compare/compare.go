@@ -69,6 +69,9 @@ type pending struct {
 	sample sample
 	// of is the number of the pair of cells.
 	of int
+	// disturbed is what may have moved the numbers, and anyway is set where that is not to matter.
+	disturbed []disturbance
+	anyway    bool
 }
 
 // possible says whether there is anything to compare, whatever its worth.
@@ -85,16 +88,12 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 	doc := Document{Schema: Schema, Base: infoOf(base), New: []Next{}, Margin: o.Margin, Alpha: o.Alpha, Cells: []Compared{},
 		Unmatched: []Unmatched{}, Differences: []Difference{}, Warnings: []RunWarning{}}
 	var all [][]pending
-	possible := 0
 	for _, run := range runs {
 		pairs, onlyBase, onlyNew := matchCells(base.Cells, run.Cells)
 		list := pend(base, run, pairs, o)
 		for _, p := range list {
 			if p.cell.Verdict != Incomparable {
 				doc.Comparisons++
-			}
-			if p.possible() {
-				possible++
 			}
 		}
 		all = append(all, list)
@@ -109,7 +108,6 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 	}
 	doc.Confidence = stat.FamilyWise(o.Alpha, claims(doc.Comparisons, base, runs))
 	power := newPower(doc.Confidence)
-	anyway := stat.FamilyWise(o.Alpha, claims(possible, base, runs))
 	for i, list := range all {
 		if live(base, runs[i]) {
 			carry := carryOver(base, runs[i])
@@ -117,10 +115,13 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 				list[k].sample.carry = carry[list[k].cell.Metric]
 			}
 		}
-		doc.New[i].Doubtful = wouldBe(list, anyway)
-		for _, p := range list {
+		for k := range list {
+			p := &list[k]
 			if p.cell.Verdict != Incomparable {
-				p.cell.decide(p.sample, power)
+				p.weigh(p.cell.decide(p.sample, power))
+			}
+			if p.cell.Would != nil {
+				doc.New[i].Doubtful++
 			}
 			doc.New[i].Counts[p.cell.Verdict]++
 			doc.Cells = append(doc.Cells, p.cell)
@@ -193,7 +194,8 @@ func pend(base, run Run, pairs []match, o Options) []pending {
 			if paired(base, run) {
 				c.Reasons, c.Notes = onBothSides(base, run, m, c.Reasons, c.Notes)
 			}
-			p := pending{c, sampleOf(m.base.Values[metric], m.next.Values[metric], paired(base, run)), i}
+			p := pending{cell: c, sample: sampleOf(m.base.Values[metric], m.next.Values[metric], paired(base, run)), of: i, anyway: o.Anyway}
+			p.cell.Reasons, p.disturbed = disturbances(c.Reasons, base, run, m, metric)
 			if p.sample.per == perPair && live(base, run) {
 				p.sample.planned = base.Terms.FirstPairs()
 			}
@@ -201,10 +203,10 @@ func pend(base, run Run, pairs []match, o Options) []pending {
 				p.sample.sessions = true
 				p.sample.others = func() []float64 { return o.others(base, run, m, metric) }
 			}
-			if len(c.Reasons) > 0 && (!o.Anyway || !p.possible()) {
-				p.cell.Verdict, p.cell.Why = Incomparable, c.Reasons[0].Text
+			if len(p.cell.Reasons) > 0 && (!o.Anyway || !p.possible()) {
+				p.cell.Verdict, p.cell.Why = Incomparable, p.cell.Reasons[0].Text
 			}
-			p.cell.Anyway = len(c.Reasons) > 0 && p.cell.Verdict != Incomparable
+			p.cell.Anyway = len(p.cell.Reasons) > 0 && p.cell.Verdict != Incomparable
 			list = append(list, p)
 		}
 	}

@@ -53,7 +53,7 @@ type Next struct {
 	// Jobs is how many cells have a partner; Counts is how many numbers got each verdict.
 	Jobs   int             `json:"jobs"`
 	Counts map[Verdict]int `json:"counts"`
-	// Doubtful is how many of the incomparable are so for warnings alone that leave them what the load really did: they have Would.
+	// Doubtful is how many of the incomparable are so because what disturbed the loads could have made the difference: they have Would.
 	Doubtful int    `json:"doubtful,omitempty"`
 	Means    []Mean `json:"means"`
 	// DifferenceCounts are how many options, arguments, sysctls and other facts differ in all.
@@ -129,7 +129,7 @@ type Compared struct {
 	New       Figures           `json:"new"`
 	// Change is how many times the base the new side is; absent for what is incomparable.
 	Change *Change `json:"change,omitempty"`
-	// Would is what --anyway would judge, of what is incomparable for warnings alone that leave the numbers what the load really did.
+	// Would is what --anyway would judge, of what is incomparable because what disturbed the loads could have made the difference.
 	Would *Change `json:"would,omitempty"`
 	// Confirmed is the change by the pairs of a live comparison that came after the verdict: no estimate that helped to decide when
 	// to stop, so it is not too large for that.
@@ -146,6 +146,8 @@ type Compared struct {
 	// Reasons why it is incomparable, or would have been without --anyway.
 	Reasons []Reason `json:"reasons,omitempty"`
 	Anyway  bool     `json:"anyway,omitempty"`
+	// Caveats are what had a hand in the numbers and can't have turned the verdict.
+	Caveats []Caveat `json:"caveats,omitempty"`
 	// Notes say how the cells were paired where their names, levels or parameters left a doubt.
 	Notes []string `json:"notes,omitempty"`
 	// Unchecked are parameters that one side does not tell.
@@ -187,6 +189,13 @@ type Reason struct {
 	Text string `json:"text"`
 	// Items are what differs, with both values.
 	Items []Pair `json:"items,omitempty"`
+}
+
+// Caveat is a warning that leaves a number what the load did, and what it can explain of it at most: a share, 0 where that is not known.
+type Caveat struct {
+	Code      string  `json:"code"`
+	Text      string  `json:"text"`
+	MostError float64 `json:"most_error,omitempty"`
 }
 
 // Pair is something that has a value on each side.

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/unit"
+	"headroom/internal/validity"
 )
 
 // cellReasons are those for which no metric of two cells can be compared.
@@ -73,13 +74,26 @@ func extent(r Run, c Cell) (size, memory int64) {
 	return size, memory
 }
 
-// ofTheSpread are warnings that say of the spread what the interval of a comparison says better.
-func ofTheSpread() []string { return []string{"few-repetitions", "wide-interval"} }
-
-// Doubts says whether the warning is a reason not to compare a metric that n repetitions of the cell have. One that fewer than half of them
-// have is none: what befell some of them is part of the spread that decides.
+// Doubts says whether the warning is a reason to look twice at a metric that n repetitions of the cell have. One that fewer than half of them
+// have is none: what befell some of them is part of the spread that decides. Nor is one about the spread.
 func (w Warning) Doubts(metric string, n int) bool {
-	return w.Tainted(metric) && !slices.Contains(ofTheSpread(), w.Code) && (w.Repetitions == 0 || 2*w.Repetitions >= n)
+	weight := validity.Weights()[w.Code]
+	return w.Tainted(metric) && weight != validity.Widens && weight != validity.Note && (w.Repetitions == 0 || 2*w.Repetitions >= n)
+}
+
+// Spoils says whether the warning leaves the metric no number that anything can be compared with.
+func (w Warning) Spoils(metric string, n int) bool {
+	weight := validity.Weights()[w.Code]
+	return w.Doubts(metric, n) && weight != validity.Slows && weight != validity.Moves
+}
+
+// warningsOf are those of the run as a whole and of a cell.
+func warningsOf(run Run, cell Cell) []Warning {
+	all := make([]Warning, 0, len(run.Warnings)+len(cell.Warnings))
+	for _, w := range run.Warnings {
+		all = append(all, Warning{Warning: w})
+	}
+	return append(all, cell.Warnings...)
 }
 
 // warningReasons are the warnings that cast doubt on a metric on either side.
@@ -90,11 +104,7 @@ func warningReasons(base, next Run, m match, metric string) []Reason {
 		run  Run
 		cell Cell
 	}{{"base", base, m.base}, {"new", next, m.next}} {
-		whole := make([]Warning, 0, len(side.run.Warnings))
-		for _, w := range side.run.Warnings {
-			whole = append(whole, Warning{Warning: w})
-		}
-		for _, w := range append(whole, side.cell.Warnings...) {
+		for _, w := range warningsOf(side.run, side.cell) {
 			if !w.Doubts(metric, side.cell.N) {
 				continue
 			}

@@ -33,8 +33,8 @@ func bounds(lo, hi, confidence float64) Bounds {
 	return Bounds{Lo: &lo, Hi: &hi, Confidence: confidence}
 }
 
-// decide fills in the change, the verdict and why.
-func (c *Compared) decide(s sample, p *power) {
+// decide fills in the change, the verdict and why. It returns the change that decides.
+func (c *Compared) decide(s sample, p *power) stat.Change {
 	two := s.change(p)
 	change, others := two, 0
 	if s.sessions && two.Decide(c.Margin) != stat.Undecided {
@@ -54,7 +54,7 @@ func (c *Compared) decide(s sample, p *power) {
 	if change.Despite(s.carry).Decide(c.Margin) != decision {
 		c.Verdict, c.Carried = Undecided, true
 		c.Why = fmt.Sprintf("one side leaves something to whatever follows it: %s in turns, perhaps %s each by itself", c.direction(change.Ratio), c.direction(s.carry.Alone(change.Ratio)))
-		return
+		return change
 	}
 	if !c.Change.Known() {
 		decision = stat.Undecided
@@ -88,6 +88,7 @@ func (c *Compared) decide(s sample, p *power) {
 			c.Why = fmt.Sprintf("%s in these two sessions; %d others of this load spread so far that it may be chance", c.direction(change.Ratio), others)
 		}
 	}
+	return change
 }
 
 func newChange(s sample, change stat.Change) *Change {

@@ -628,6 +628,8 @@ type Warning struct {
 	Text string `json:"text"`
 	// Taints are the metrics that must not be trusted; a trailing ".*" stands for all that begin so, and "*" for all.
 	Taints []string `json:"taints"`
+	// MostError is how far what it warns of can have moved what it taints, as a share: 0.2 where others did a fifth of all that the disk did. 0 where that is not known.
+	MostError float64 `json:"most_error,omitempty"`
 }
 
 // Tainted says whether the warning casts doubt on a metric.

@@ -63,7 +63,7 @@ func comparison(t testing.TB) compare.Document {
 	cached := compare.Warning{Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"},
 		Text: "40% of what fio read came from this machine's memory: fio read 10.0 GiB, the disk only 6.00 GiB; add direct=1"}, Repetitions: 8}
 	busy := compare.Warning{Warning: lab.Warning{Code: "other-load", Taints: []string{"*"},
-		Text: "1.20 GiB passed through nvme0n1 beside the 4.50 GiB that fio moved; stop that, or read these numbers as shared"}, Repetitions: 8}
+		Text: "1.20 GiB passed through nvme0n1 beside the 4.50 GiB that fio moved; stop that, or read these numbers as shared", MostError: 0.21}, Repetitions: 8}
 	debian := []comparedJob{
 		{"randread_jobs4", "rw=randread bs=4k iodepth=128 numjobs=4", reads(1.71e6), 0.004, nil},
 		{"read", "rw=read bs=1m iodepth=16", map[string]float64{"read.bandwidth": 6.9 * (1 << 30), "read.iops": 7065}, 0.003, nil},

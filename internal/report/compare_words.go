@@ -270,6 +270,20 @@ func noteTexts(rows []*compare.Compared) []string {
 		at[head] = len(out)
 		out = append(out, capital(g.text)+about)
 	}
+	return append(out, caveatTexts(rows)...)
+}
+
+// caveatTexts are what had a hand in the numbers of a table and turned no verdict, each warning once with the figures of the first row that has it.
+func caveatTexts(rows []*compare.Compared) []string {
+	var out []string
+	for _, g := range groupBy(rows, func(c *compare.Compared) (keys, texts []string) {
+		for _, caveat := range c.Caveats {
+			keys, texts = append(keys, caveat.Code), append(texts, caveat.Text)
+		}
+		return keys, texts
+	}) {
+		out = append(out, "Caveat: "+g.text+" ["+g.about()+"]")
+	}
 	return out
 }
 

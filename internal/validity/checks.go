@@ -15,6 +15,7 @@ func Checks() []Check {
 	return []Check{
 		{
 			Code:       "errors",
+			Weight:     Spoils,
 			Title:      "fio reported an error",
 			Repetition: failed,
 			Taints:     "everything",
@@ -26,6 +27,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "no-result",
+			Weight: Spoils,
 			Title:  "fio printed nothing that can be read",
 			By:     "runner",
 			Taints: "everything",
@@ -35,6 +37,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "too-much-output",
+			Weight: Spoils,
 			Title:  "The load printed too much, and was ended",
 			By:     "runner",
 			Taints: "everything",
@@ -45,6 +48,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "not-ended",
+			Weight: Spoils,
 			Title:  "The load did not end by itself",
 			By:     "runner",
 			Taints: "everything",
@@ -56,6 +60,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "output-cut",
+			Weight: Note,
 			Title:  "Only the ends of what was printed are kept",
 			By:     "runner",
 			Taints: "nothing: what could be read of it counts",
@@ -66,6 +71,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "command-failed",
+			Weight: Spoils,
 			Title:  "A command failed",
 			By:     "runner",
 			Taints: "everything",
@@ -76,6 +82,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "cleanup-failed",
+			Weight: Note,
 			Title:  "Cleaning up after a command failed",
 			By:     "runner",
 			Taints: "nothing: what was measured was measured before",
@@ -85,6 +92,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "event-failed",
+			Weight: Spoils,
 			Title:  "An event was not carried out as it was meant",
 			By:     "runner",
 			Taints: "what is said of events",
@@ -94,6 +102,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "event-unknown",
+			Weight: Spoils,
 			Title:  "What an event did can't be told",
 			By:     "runner",
 			Taints: "what is said of events",
@@ -103,6 +112,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "not-recovered",
+			Weight: Spoils,
 			Title:  "The rate was not back when the load ended",
 			By:     "runner",
 			Taints: "the time until it was back, which the other repetitions alone would make too good",
@@ -112,6 +122,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "no-io",
+			Weight:     Spoils,
 			Title:      "No I/O of a kind that was asked for",
 			Repetition: noIO,
 			Taints:     "the directions that are missing",
@@ -121,6 +132,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "ended-early",
+			Weight:     Spoils,
 			Title:      "The load ended before its time",
 			Repetition: endedEarly,
 			Taints:     "everything",
@@ -131,6 +143,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "short-run",
+			Weight:     Moves,
 			Title:      "Too short to mean anything",
 			Repetition: tooShort,
 			Taints:     "everything",
@@ -140,6 +153,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "uneven-jobs",
+			Weight:     Spoils,
 			Title:      "Jobs that were added up did not run together",
 			Repetition: unevenJobs,
 			Taints:     "IOPS and bandwidth",
@@ -149,6 +163,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "concurrent-jobs",
+			Weight:     Spoils,
 			Title:      "Different loads ran at the same time",
 			Repetition: concurrentJobs,
 			Taints:     "everything",
@@ -160,6 +175,7 @@ func Checks() []Check {
 
 		{
 			Code:       "never-written",
+			Weight:     Spoils,
 			Title:      "Read from holes or from blocks that were never written",
 			Repetition: neverWritten,
 			Taints:     "reads",
@@ -171,6 +187,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "page-cache",
+			Weight:     Spoils,
 			Title:      "This machine's memory answered reads",
 			Repetition: pageCache,
 			Taints:     "reads",
@@ -181,6 +198,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "direct-not-honoured",
+			Weight:     Spoils,
 			Title:      "O_DIRECT was asked for and not honoured",
 			Repetition: directNotHonoured,
 			Taints:     "the direction concerned",
@@ -191,6 +209,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "memory-backed",
+			Weight:     Spoils,
 			Title:      "The place lies in memory",
 			Repetition: memoryBacked,
 			Taints:     "everything",
@@ -201,6 +220,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "server-cache",
+			Weight:     Spoils,
 			Title:      "The server's memory may have answered reads",
 			Repetition: serverCache,
 			Taints:     "reads",
@@ -211,6 +231,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "small-file",
+			Weight:     Spoils,
 			Title:      "Buffered I/O on data that fits into memory",
 			Repetition: smallFile,
 			Taints:     "the directions concerned",
@@ -221,6 +242,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "implausibly-fast",
+			Weight:     Spoils,
 			Title:      "Faster than any drive",
 			Repetition: implausiblyFast,
 			Taints:     "reads",
@@ -232,6 +254,7 @@ func Checks() []Check {
 
 		{
 			Code:   "above-ceiling",
+			Weight: Spoils,
 			Title:  "Faster than the hardware allows",
 			By:     "report",
 			Taints: "the direction concerned",
@@ -243,6 +266,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "samples-above-ceiling",
+			Weight: Spoils,
 			Title:  "Seconds that are faster than the hardware allows",
 			By:     "report",
 			Taints: "the direction concerned",
@@ -253,6 +277,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "maxima-above-ceiling",
+			Weight: Spoils,
 			Title:  "The jobs' highest samples add up to more than the hardware allows",
 			By:     "report",
 			Taints: "the direction concerned",
@@ -263,6 +288,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "at-one-of-several",
+			Weight: Note,
 			Title:  "At the ceiling of a part",
 			By:     "report",
 			Taints: "nothing by itself",
@@ -272,6 +298,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "generator-bound",
+			Weight:     Slows,
 			Title:      "The processor was the limit, not the storage",
 			Repetition: generatorBound,
 			Taints:     "everything of the load's directions",
@@ -282,6 +309,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "depth-not-reached",
+			Weight:     Spoils,
 			Title:      "Fewer I/Os in flight than asked for",
 			Repetition: depthNotReached,
 			Taints:     "everything of the load's directions",
@@ -293,6 +321,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "sync-engine",
+			Weight:     Spoils,
 			Title:      "A synchronous engine was asked for depth",
 			Repetition: syncEngine,
 			Taints:     "everything",
@@ -302,6 +331,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "buffered-async",
+			Weight:     Spoils,
 			Title:      "libaio without direct=1 does not queue",
 			Repetition: bufferedAsync,
 			Taints:     "everything",
@@ -311,6 +341,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "rate-limited",
+			Weight:     Spoils,
 			Title:      "The rate that was asked for is not the limit",
 			Repetition: rateLimited,
 			Taints:     "IOPS and bandwidth",
@@ -320,6 +351,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "rate-not-reached",
+			Weight:     Spoils,
 			Title:      "An open queue was overloaded",
 			Repetition: rateNotReached,
 			Taints:     "latency",
@@ -329,6 +361,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "same-blocks",
+			Weight:     Spoils,
 			Title:      "Several jobs read or write the same blocks in step",
 			Repetition: sameBlocks,
 			Taints:     "everything of the load's directions",
@@ -338,6 +371,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "repeated-offsets",
+			Weight:     Spoils,
 			Title:      "Every repetition reads the same blocks",
 			Repetition: repeatedOffsets,
 			Taints:     "reads",
@@ -348,6 +382,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "gtod-reduce",
+			Weight:     Spoils,
 			Title:      "No latency was measured",
 			Repetition: gtodReduce,
 			Taints:     "latency",
@@ -357,6 +392,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "clock-source",
+			Weight:     Slows,
 			Title:      "Reading the time is expensive here",
 			Repetition: clockSource,
 			Taints:     "everything of the load's directions",
@@ -367,6 +403,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "fio-version",
+			Weight:     Spoils,
 			Title:      "This version of fio misreports something",
 			Repetition: fioVersion,
 			Taints:     "what it misreports",
@@ -377,6 +414,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "ramp-longer-than-run",
+			Weight:     Spoils,
 			Title:      "The ramp is longer than the run",
 			Repetition: rampOutlastsRun,
 			Taints:     "everything of the load's directions",
@@ -386,6 +424,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "latency-clipped",
+			Weight:     Spoils,
 			Title:      "Percentiles at the end of fio's scale",
 			Repetition: latencyClipped,
 			Taints:     "those percentiles",
@@ -396,6 +435,7 @@ func Checks() []Check {
 
 		{
 			Code:       "unsynced-writes",
+			Weight:     Moves,
 			Title:      "Writes that nothing made durable",
 			Repetition: unsyncedWrites,
 			Taints:     "writes; at depth 1 with direct=1 their latency",
@@ -407,6 +447,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "flush-absorbed",
+			Weight:     Spoils,
 			Title:      "Flushes that stored nothing",
 			Repetition: flushAbsorbed,
 			Taints:     "writes and syncs",
@@ -418,6 +459,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "fsync-dominated",
+			Weight:     Spoils,
 			Title:      "The flush at the end is most of the run",
 			Repetition: fsyncDominated,
 			Taints:     "IOPS and bandwidth of writes",
@@ -428,6 +470,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "not-preconditioned",
+			Weight:     Moves,
 			Title:      "Writes to an empty SSD",
 			Repetition: notPreconditioned,
 			Taints:     "writes",
@@ -438,6 +481,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "discard-unsupported",
+			Weight: Slows,
 			Title:  "The device can't discard",
 			By:     "runner",
 			Taints: "writes",
@@ -447,6 +491,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "compressible",
+			Weight:     Moves,
 			Title:      "Data that compresses or repeats",
 			Repetition: compressible,
 			Taints:     "the directions concerned",
@@ -459,6 +504,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "block-below-sector",
+			Weight:     Slows,
 			Title:      "Blocks that do not fit the device's sectors",
 			Repetition: blockBelowSector,
 			Taints:     "the direction concerned",
@@ -469,6 +515,7 @@ func Checks() []Check {
 
 		{
 			Code:       "warming-up",
+			Weight:     Moves,
 			Title:      "Measured while warming up",
 			Repetition: warmingUp,
 			Taints:     "everything of the direction",
@@ -479,6 +526,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "drifting",
+			Weight:     Moves,
 			Title:      "Faster or slower all the time",
 			Repetition: drifting,
 			Taints:     "everything of the direction",
@@ -489,6 +537,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "not-steady",
+			Weight:     Moves,
 			Title:      "Not at a steady state",
 			Repetition: notSteady,
 			Taints:     "everything of the direction",
@@ -499,6 +548,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "stalls",
+			Weight:     Slows,
 			Title:      "Large stalls inside the run",
 			Repetition: stalls,
 			Taints:     "everything of the direction",
@@ -510,6 +560,7 @@ func Checks() []Check {
 
 		{
 			Code:       "other-load",
+			Weight:     Slows,
 			Title:      "Something else used the device",
 			Repetition: otherLoad,
 			Taints:     "everything of the load's directions",
@@ -519,12 +570,12 @@ func Checks() []Check {
 			Source: "fio's bytes against /proc/diskstats",
 		},
 		{
-			Code: "busy-before", Title: "The disks were busy before the run began", By: "run", Taints: "everything",
+			Code: "busy-before", Weight: Note, Title: "The disks were busy before the run began", By: "run", Taints: "nothing by itself: other-load weighs what others did during each load",
 			When: "two looks at their counters, 0.3 s apart and before anything is started, find at least 20 operations a second, or a disk busy for a tenth of the time",
 			Do:   "stop what uses them (iotop -o names it) and repeat", Source: "/proc/diskstats",
 		},
 		{
-			Code: "path-unused", Title: "A way to the server carried nothing", By: "nfs", Taints: "everything",
+			Code: "path-unused", Weight: Spoils, Title: "A way to the server carried nothing", By: "nfs", Taints: "everything",
 			When: "a transport of the mount under test sent no call, no RDMA port counted anything although the mount is one over RDMA, or the cards (ports) that moved at least 5% of all bytes are fewer than the " +
 				"addresses that the mount is trunked over",
 			Do:     "one address for each card, in a subnet of its own; ip route get ADDRESS says which card it is",
@@ -532,6 +583,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "programs-hidden",
+			Weight: Note,
 			Title:  "Programs that have the device open could not be seen",
 			By:     "run",
 			Taints: "nothing by itself",
@@ -542,6 +594,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "device-sampled",
+			Weight: Note,
 			Title:  "A device was sampled, not read, before it was written to",
 			By:     "run",
 			Taints: "nothing by itself",
@@ -552,6 +605,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "store-on-device",
+			Weight: Note,
 			Title:  "Results are kept on the device under test",
 			By:     "run",
 			Taints: "nothing by itself",
@@ -562,6 +616,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "settings-changed",
+			Weight: Moves,
 			Title:  "The machine was changed during the run",
 			By:     "run",
 			Taints: "everything",
@@ -571,6 +626,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "connection-missed",
+			Weight: Note,
 			Title:  "perftest's client came before its server listened",
 			By:     "runner",
 			Taints: "nothing: no operation was carried out in what was given up",
@@ -580,6 +636,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "target-lost",
+			Weight: Note,
 			Title:  "The target was lost, and another one took its place",
 			By:     "runner",
 			Taints: "nothing: what was lost does not count",
@@ -589,6 +646,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "target-left-out",
+			Weight: Note,
 			Title:  "A node that was meant has no pod",
 			By:     "run",
 			Taints: "nothing: the node is in no number",
@@ -598,6 +656,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "started-apart",
+			Weight: Spoils,
 			Title:  "Loads of several targets did not start together",
 			By:     "runner",
 			Taints: "everything",
@@ -607,6 +666,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "clocks-unknown",
+			Weight: Spoils,
 			Title:  "Nobody knows whether loads of several targets ran at the same time",
 			By:     "runner",
 			Taints: "everything",
@@ -617,6 +677,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "unanswered",
+			Weight: Spoils,
 			Title:  "Requests were not answered, or answers were left out",
 			By:     "runner",
 			Taints: "the latency of requests, and their rate where answers were left out",
@@ -626,6 +687,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "only-sent",
+			Weight: Spoils,
 			Title:  "Messages were counted where they were sent",
 			By:     "runner",
 			Taints: "the rate of what was sent",
@@ -635,6 +697,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "no-sum",
+			Weight: Note,
 			Title:  "Several targets are not added up",
 			By:     "runner",
 			Taints: "nothing: each target has its own numbers",
@@ -645,6 +708,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "core-full",
+			Weight:     Slows,
 			Title:      "A core of one end had no time left",
 			Repetition: coreFull,
 			AnyLoad:    true,
@@ -655,6 +719,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "another-way",
+			Weight:     Spoils,
 			Title:      "The traffic took another port than the one that was meant",
 			Repetition: wentAnotherWay,
 			AnyLoad:    true,
@@ -667,6 +732,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "unused-hop",
+			Weight:     Spoils,
 			Title:      "A next hop of the route carried next to nothing",
 			Repetition: unusedHop,
 			AnyLoad:    true,
@@ -679,6 +745,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "shared-port",
+			Weight:     Slows,
 			Title:      "Others used the port under test",
 			Repetition: sharedPort,
 			AnyLoad:    true,
@@ -691,6 +758,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "port-errors",
+			Weight:     Slows,
 			Title:      "The port under test lost packets, or was told to pause",
 			Repetition: portErrors,
 			AnyLoad:    true,
@@ -703,6 +771,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "cpu-steal",
+			Weight:     Slows,
 			Title:      "The hypervisor took CPU time away",
 			Repetition: cpuSteal,
 			AnyLoad:    true,
@@ -713,6 +782,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "throttled",
+			Weight:     Slows,
 			Title:      "The CPU was too hot",
 			Repetition: throttled,
 			AnyLoad:    true,
@@ -723,6 +793,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "cpu-quota",
+			Weight:     Slows,
 			Title:      "A limit of CPU time held the load back",
 			Repetition: cpuQuota,
 			AnyLoad:    true,
@@ -733,6 +804,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "cpu-frequency",
+			Weight:     Slows,
 			Title:      "The CPU ran slowly under load",
 			Repetition: cpuFrequency,
 			AnyLoad:    true,
@@ -744,6 +816,7 @@ func Checks() []Check {
 		},
 		{
 			Code:       "disk-hot",
+			Weight:     Slows,
 			Title:      "The drive was hot",
 			Repetition: diskHot,
 			AnyLoad:    true,
@@ -755,6 +828,7 @@ func Checks() []Check {
 
 		{
 			Code:   "emulated-guest",
+			Weight: Note,
 			Title:  "The machine is emulated",
 			Run:    emulatedGuest,
 			Taints: "nothing by itself",
@@ -764,6 +838,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "effect-not-verified",
+			Weight: Note,
 			Title:  "Nothing shows whether a setting is in effect",
 			Run:    effectNotVerified,
 			Taints: "nothing by itself: what no difference says of that setting",
@@ -775,6 +850,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "few-repetitions",
+			Weight: Widens,
 			Title:  "Too few repetitions for a spread",
 			Run:    fewRepetitions,
 			Taints: "everything",
@@ -784,6 +860,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "wide-interval",
+			Weight: Widens,
 			Title:  "Repetitions differ widely",
 			Run:    wide,
 			Taints: "IOPS and bandwidth; of a command what decides",
@@ -794,6 +871,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "few-operations",
+			Weight: Moves,
 			Title:  "Too few I/Os for a percentile",
 			Run:    fewOperations,
 			Taints: "those percentiles",
@@ -803,6 +881,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "position-effect",
+			Weight: Moves,
 			Title:  "The order of the tests matters",
 			Run:    positionEffect,
 			Taints: "everything",
@@ -816,6 +895,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "fresh-layout",
+			Weight: Moves,
 			Title:  "The first load on freshly written data",
 			Run:    freshLayout,
 			Taints: "everything; reads where there is one repetition",
@@ -829,6 +909,7 @@ func Checks() []Check {
 
 		{
 			Code:   "sum-of-targets",
+			Weight: Note,
 			Title:  "The numbers are of several targets together",
 			By:     "run",
 			Taints: "nothing by itself",
@@ -838,6 +919,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "read-otherwise",
+			Weight: Note,
 			Title:  "A job file was read otherwise than fio reads it",
 			By:     "run",
 			Taints: "nothing by itself",
@@ -847,6 +929,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "not-settable",
+			Weight: Note,
 			Title:  "Differences that the target does not let be set",
 			By:     "run",
 			Taints: "nothing by itself",
@@ -856,6 +939,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "left-out-for-budget",
+			Weight: Note,
 			Title:  "Levels or loads of a sweep were left out to keep its budget",
 			By:     "run",
 			Taints: "nothing by itself",
@@ -865,6 +949,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "bundle-incomplete",
+			Weight: Note,
 			Title:  "A set of settings was made without some of them",
 			By:     "run",
 			Taints: "nothing by itself",
@@ -874,6 +959,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "not-stacked",
+			Weight: Note,
 			Title:  "A layer does not lie on the one below",
 			By:     "run",
 			Taints: "nothing of what was measured, but what is said to be added",
@@ -883,6 +969,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "unlike-pair",
+			Weight: Note,
 			Title:  "Two loads that are not alike were set against each other",
 			By:     "stages",
 			Taints: "nothing of what was measured, but the efficiency",
@@ -892,6 +979,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "writes-by-cache",
+			Weight: Note,
 			Title:  "Writes take far less than reads of the same size",
 			By:     "stages",
 			Taints: "nothing of what was measured",
@@ -901,6 +989,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "label-differs",
+			Weight: Note,
 			Title:  "A published row is called otherwise than what was run",
 			By:     "stages",
 			Taints: "nothing: the row here is labelled by what was run",
@@ -911,6 +1000,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "published-differs",
+			Weight: Note,
 			Title:  "A published figure is not what was measured",
 			By:     "stages",
 			Taints: "nothing: the figure here is that of the load generator",
@@ -920,6 +1010,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "import-best-of",
+			Weight: Spoils,
 			Title:  "The best of several passes, or their mean",
 			By:     "import",
 			Taints: "everything",
@@ -929,6 +1020,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "migration-failed",
+			Weight: Spoils,
 			Title:  "A guest was not moved",
 			By:     "import",
 			Taints: "everything",
@@ -938,6 +1030,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "migration-network",
+			Weight: Note,
 			Title:  "A guest was not moved over a network of its own",
 			By:     "import",
 			Taints: "nothing: it says what the speed is that of",
@@ -947,6 +1040,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "import-bandwidth",
+			Weight: Note,
 			Title:  "KDiskMark's MB/s were computed anew",
 			By:     "import",
 			Taints: "nothing: the bandwidths here are right",
@@ -956,6 +1050,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "import-disagrees",
+			Weight: Spoils,
 			Title:  "The text contradicts itself",
 			By:     "import",
 			Taints: "IOPS and bandwidth of that row",
@@ -965,6 +1060,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "import-mixed",
+			Weight: Spoils,
 			Title:  "Files of different conditions in one import",
 			By:     "import",
 			Taints: "everything",
@@ -974,6 +1070,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "import-summary",
+			Weight: Spoils,
 			Title:  "A summary was imported, not the results",
 			By:     "import",
 			Taints: "what the summary has lost",
@@ -983,6 +1080,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "import-incomplete",
+			Weight: Note,
 			Title:  "The other tool says that tests failed",
 			By:     "import",
 			Taints: "nothing that is there",
@@ -992,6 +1090,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "import-left-out",
+			Weight: Note,
 			Title:  "Files were left out of an import",
 			By:     "import",
 			Taints: "nothing that is there",
@@ -1001,6 +1100,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "import-duplicate",
+			Weight: Note,
 			Title:  "The same file was given twice",
 			By:     "import",
 			Taints: "nothing: it was counted once",
@@ -1010,6 +1110,7 @@ func Checks() []Check {
 		},
 		{
 			Code:   "workers-apart",
+			Weight: Spoils,
 			Title:  "Workers that were added up did not run together",
 			By:     "import",
 			Taints: "everything",

@@ -479,6 +479,16 @@ func cases() map[string][]one {
 			{"a writer beside reads", change(inFile(reading(50e3), 8<<30), func(e *Evidence) {
 				e.disk(func(d *DiskCounters) { d.WriteBytes += 2 << 30 })
 			}), "2.00 GiB"},
+			{"a writer beside writes in a file", change(inFile(writes(), 8<<30), func(e *Evidence) {
+				e.disk(func(d *DiskCounters) { d.WriteBytes += 4 << 30 })
+			}), "4.00 GiB"},
+			{"the same where files are written elsewhere", change(inFile(writes(), 8<<30), func(e *Evidence) {
+				e.Machine.Filesystem = "btrfs"
+				e.disk(func(d *DiskCounters) { d.WriteBytes += 4 << 30 })
+			}), ""},
+			{"the journal of writes in a file", change(inFile(writes("fdatasync", "1"), 8<<30), func(e *Evidence) {
+				e.disk(func(d *DiskCounters) { d.WriteBytes += 4 << 30 })
+			}), ""},
 			{"alone", reads(), ""},
 			{"a ramp", change(reads(), func(e *Evidence) {
 				e.Group.Params["ramp_time"] = "5"

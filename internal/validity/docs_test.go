@@ -34,6 +34,19 @@ A warning is a reason to distrust a number. It stands beside the number that it 
 seen and what to do. Its code is stable: scripts may test for it. A check that lacks its evidence (an import has no
 counters of the machine) says nothing; no warning is no proof that all is well.
 
+Each has a weight:
+
+| weight | what it means for the numbers that it taints | in a comparison |
+| --- | --- | --- |
+| spoils | they are not what they are called | incomparable |
+| slows | they are what the load did, and could only have been better without it | incomparable where that could turn the verdict, else a caveat |
+| moves | the same, but they could have been better or worse | the same |
+| widens | they differ from one repetition to the next | nothing: the interval tells it |
+| note | nothing; it is worth knowing | nothing |
+
+How far a warning that slows or moves can have moved a number stands in the JSON as most_error, where it can be computed. What both sides of a comparison have to an
+unknown extent is a caveat.
+
 This page is written from the list of checks in internal/validity/checks.go.
 
 `)
@@ -54,8 +67,8 @@ This page is written from the list of checks in internal/validity/checks.go.
 				"nfs":    "the paths of a mount, before its loads and after",
 			}[c.By]
 		}
-		fmt.Fprintf(&b, "\n## `%s`\n%s.\n\n- Fires when: %s.\n- What to do: %s.\n- Taints: %s.\n- Looks at: %s.\n- Source: %s.\n",
-			c.Code, c.Title, c.When, c.Do, c.Taints, about, c.Source)
+		fmt.Fprintf(&b, "\n## `%s`\n%s.\n\n- Fires when: %s.\n- What to do: %s.\n- Taints: %s.\n- Weight: %s.\n- Looks at: %s.\n- Source: %s.\n",
+			c.Code, c.Title, c.When, c.Do, c.Taints, c.Weight, about, c.Source)
 	}
 	return b.String()
 }
@@ -68,7 +81,7 @@ func TestChecksAreComplete(t *testing.T) {
 		}
 		seen[c.Code] = true
 		for name, text := range map[string]string{
-			"title": c.Title, "when": c.When, "do": c.Do, "taints": c.Taints, "source": c.Source,
+			"title": c.Title, "when": c.When, "do": c.Do, "taints": c.Taints, "source": c.Source, "weight": string(c.Weight),
 		} {
 			if text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
 				t.Errorf("%s: %s is %q", c.Code, name, text)

@@ -34,10 +34,11 @@ func DeviceSampled(device, seen string, missed []string) lab.Warning {
 		Text: device + " was sampled, not read: " + seen + "; the chance that it missed one stretch of data, at a random place, is " + strings.Join(missed, ", ")}
 }
 
-// BusyBefore is the warning that the disks under test were busy before the run began; activity says with what.
+// BusyBefore is the warning that the disks under test were busy before the run began; activity says with what. It taints nothing by itself: a moment before the run
+// says little of the minutes that follow, of which other-load tells.
 func BusyBefore(activity string) lab.Warning {
-	return lab.Warning{Code: "busy-before", Taints: everything(),
-		Text: "before the run began, the disks under test were busy already: " + activity + "; stop that (iotop -o names it) and repeat, or read the numbers as shared"}
+	return lab.Warning{Code: "busy-before", Taints: []string{},
+		Text: "before the run began, the disks under test were busy already: " + activity + "; stop that (iotop -o names it), or see by other-load what it cost each load"}
 }
 
 // manyChanges is how many changed settings a warning names.

@@ -58,15 +58,22 @@ func otherLoad(e *Evidence) []lab.Warning {
 	if reads > 0 && direct || e.Place.Kind == lab.Device && direct {
 		extra += max(0, float64(d.ReadBytes)-reads)
 	}
-	if writes == 0 || e.Place.Kind == lab.Device && direct && len(e.Place.Disks) == 1 {
+	if writes == 0 || direct && len(e.Place.Disks) == 1 && (e.Place.Kind == lab.Device || e.overwritesAlone()) {
 		extra += max(0, float64(d.WriteBytes)-writes)
 	}
 	if extra < otherBytes || extra < otherShare*(reads+writes) {
 		return nil
 	}
-	return warn(allOf(e.directions()...), "%s passed through %s beside the %s that fio moved, so something else "+
+	return moved(extra/(extra+reads+writes), warn(allOf(e.directions()...), "%s passed through %s beside the %s that fio moved, so something else "+
 		"was using it; stop that (iotop -o names it), or read these numbers as shared",
-		unit.Bytes(extra), names(e.Place.Disks), unit.Bytes(reads+writes))
+		unit.Bytes(extra), names(e.Place.Disks), unit.Bytes(reads+writes)))
+}
+
+// overwritesAlone says whether direct writes through the file system are all that reaches the disk: ext4 and XFS write over a file that was laid out where it lies, and little
+// else. What is flushed writes to the journal, too, and file systems that copy on write also write where that is.
+func (e *Evidence) overwritesAlone() bool {
+	inPlace := slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, e.Machine.Filesystem) && !slices.Contains(e.Machine.MountOptions, "data=journal")
+	return inPlace && e.Repetition.Layout.Kind == "file" && e.syncs() == 0 && !e.syncsAsItWrites() && !e.syncsAtTheEnd()
 }
 
 func names(disks []string) string {
@@ -81,8 +88,8 @@ func cpuSteal(e *Evidence) []lab.Warning {
 	if !ok || stolen <= stealShare || e.After.CPU.Steal-e.Before.CPU.Steal < stealTime.Seconds() {
 		return nil
 	}
-	return warn(everything(), "the hypervisor gave %s of this machine's CPU time to others: rates are lower and "+
-		"tails longer than the hardware's own; repeat at a quieter time, or with dedicated CPUs", unit.Percent(stolen))
+	return moved(stolen, warn(everything(), "the hypervisor gave %s of this machine's CPU time to others: rates are lower and "+
+		"tails longer than the hardware's own; repeat at a quieter time, or with dedicated CPUs", unit.Percent(stolen)))
 }
 
 func throttled(e *Evidence) []lab.Warning {
@@ -102,8 +109,8 @@ func cpuQuota(e *Evidence) []lab.Warning {
 	if held <= 0 || periods <= 0 || float64(held) <= quotaShare*float64(periods) {
 		return nil
 	}
-	return warn(everything(), "the limit of CPU time held the load back in %d of %d periods, for %s in all: it measured the limit; give it more CPU, "+
-		"or keep the limit for every run that is compared", held, periods, unit.Duration(time.Duration((after.Seconds-before.Seconds)*float64(time.Second))))
+	return moved(float64(held)/float64(periods), warn(everything(), "the limit of CPU time held the load back in %d of %d periods, for %s in all: it measured the limit; give it more CPU, "+
+		"or keep the limit for every run that is compared", held, periods, unit.Duration(time.Duration((after.Seconds-before.Seconds)*float64(time.Second)))))
 }
 
 func cpuFrequency(e *Evidence) []lab.Warning {
@@ -116,9 +123,9 @@ func cpuFrequency(e *Evidence) []lab.Warning {
 	if e.Machine.Governor != "" {
 		governor = " (governor " + e.Machine.Governor + ")"
 	}
-	return warn(everything(), "the cores ran at %.0f MHz of %.0f MHz while %s of them were busy%s: a power limit, "+
+	return moved(1-now/highest, warn(everything(), "the cores ran at %.0f MHz of %.0f MHz while %s of them were busy%s: a power limit, "+
 		"heat or the governor holds them back; lift that, or keep it for every run that is compared",
-		now, highest, unit.Percent(busy), governor)
+		now, highest, unit.Percent(busy), governor))
 }
 
 func diskHot(e *Evidence) []lab.Warning {

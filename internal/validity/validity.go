@@ -139,6 +139,8 @@ type Machine struct {
 type Check struct {
 	// Code is stable and names the warning.
 	Code string
+	// Weight says what it does to the numbers that it taints.
+	Weight Weight
 	// Title is a line for docs and lists.
 	Title string
 	// When says what makes it fire, with the threshold; Do what to do about it; Taints which metrics it concerns.

@@ -1,0 +1,127 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+	"headroom/internal/unit"
+	"headroom/internal/validity"
+)
+
+// disturbance is a warning that leaves a number what the load really did, and says that something had a hand in it: others at work, a machine that was not steady.
+type disturbance struct {
+	reason Reason
+	weight validity.Weight
+	// most is how far it can have moved the number of the base and of the new side, as a share: 0 where it did not, infinite where nobody knows.
+	most [2]float64
+}
+
+// disturbances are the reasons that a change may outweigh, apart from those that nothing can be compared despite.
+func disturbances(reasons []Reason, base, next Run, m match, metric string) (left []Reason, list []disturbance) {
+	weights := validity.Weights()
+	for _, r := range reasons {
+		d := disturbance{reason: r}
+		if r.Code == "warning" {
+			d.weight = weights[r.Items[0].Name]
+		}
+		if d.weight != validity.Slows && d.weight != validity.Moves {
+			left = append(left, r)
+			continue
+		}
+		for i, side := range []struct {
+			run  Run
+			cell Cell
+		}{{base, m.base}, {next, m.next}} {
+			d.most[i] = mostError(side.run, side.cell, r.Items[0].Name, metric)
+		}
+		list = append(list, d)
+	}
+	return left, list
+}
+
+// mostError is how far warnings of a code can have moved a metric of a cell: the largest that any of them says.
+func mostError(run Run, cell Cell, code, metric string) float64 {
+	most := 0.0
+	for _, w := range warningsOf(run, cell) {
+		if w.Code != code || !w.Doubts(metric, cell.N) {
+			continue
+		}
+		if w.MostError == 0 {
+			return math.Inf(1)
+		}
+		most = max(most, w.MostError)
+	}
+	return most
+}
+
+// shared says whether it is a condition of both sides, to an extent that nobody knows.
+func (d disturbance) shared() bool { return math.IsInf(d.most[0], 1) && math.IsInf(d.most[1], 1) }
+
+// undisturbed is the change as it may have been without what disturbed the sides: its interval takes in all that could have been.
+func undisturbed(c stat.Change, better lab.Better, list []disturbance) stat.Change {
+	for _, d := range list {
+		if d.shared() {
+			continue
+		}
+		for side, most := range d.most {
+			faster, slower := 1/max(0, 1-most), 1.0 // how many times as much a rate could have been, at most and at least
+			if math.IsInf(most, 1) {
+				faster = math.Inf(1)
+			}
+			if d.weight == validity.Moves {
+				slower = 1 / faster
+			}
+			if better == lab.Lower {
+				faster, slower = 1/slower, 1/faster
+			}
+			if side == 0 {
+				faster, slower = 1/slower, 1/faster
+			}
+			c.Lo, c.Hi = c.Lo*slower, c.Hi*faster
+		}
+	}
+	return c
+}
+
+// weigh takes the verdict back where what disturbed the sides could have turned it, and says else what weakens it. What is undecided claims nothing that could be turned.
+func (p *pending) weigh(change stat.Change) {
+	c := &p.cell
+	if len(p.disturbed) == 0 {
+		return
+	}
+	if c.Verdict != Undecided && !p.anyway && undisturbed(change, c.Better, p.disturbed).Decide(c.Margin) != change.Decide(c.Margin) {
+		for _, d := range p.disturbed {
+			if !d.shared() {
+				c.Reasons = append(c.Reasons, d.reason)
+			}
+		}
+		c.Verdict, c.Would, c.Change, c.Confirmed = Incomparable, c.Change, nil, nil
+		c.Why = "could have made the difference: " + c.Reasons[0].Text
+		c.Smallest, c.More = 0, 0
+		return
+	}
+	for _, d := range p.disturbed {
+		c.Caveats = append(c.Caveats, d.caveat())
+	}
+}
+
+func (d disturbance) caveat() Caveat {
+	c := Caveat{Code: d.reason.Items[0].Name, Text: d.reason.Text}
+	if i := strings.LastIndex(c.Text, "; "); i > 0 {
+		c.Text = c.Text[:i] // the advice is about one run
+	}
+	var sides []string
+	for i, name := range []string{"base", "new"} {
+		if most := d.most[i]; most > 0 && !math.IsInf(most, 1) {
+			c.MostError = max(c.MostError, most)
+			sides = append(sides, fmt.Sprintf("%s of the %s side", unit.Percent(most), name))
+		}
+	}
+	if len(sides) > 0 {
+		c.Text += "; it can explain at most " + strings.Join(sides, ", ")
+	}
+	return c
+}
