@@ -203,6 +203,7 @@ func pend(base, run Run, pairs []match, o Options) []pending {
 				p.sample.sessions = true
 				p.sample.others = func() []float64 { return o.others(base, run, m, metric) }
 			}
+			p.cell.Base, p.cell.New = p.sample.figures(c.Base, c.New)
 			if len(p.cell.Reasons) > 0 && (!o.Anyway || !p.possible()) {
 				p.cell.Verdict, p.cell.Why = Incomparable, p.cell.Reasons[0].Text
 			}

@@ -154,7 +154,8 @@ type Compared struct {
 	Unchecked []string `json:"unchecked,omitempty"`
 }
 
-// Figures are one side: the median of its values in the metric's unit, with its interval.
+// Figures are one side in the metric's unit: the median of its repetitions or of its boots, or the geometric mean of its side of the pairs, with its interval; Values are all
+// repetitions.
 type Figures struct {
 	Center float64 `json:"center"`
 	Bounds
@@ -162,7 +163,7 @@ type Figures struct {
 	Values []float64 `json:"values"`
 }
 
-// Change is a ratio with the interval that decides.
+// Change is the ratio of the two centers with the interval that decides.
 type Change struct {
 	Ratio float64 `json:"ratio"`
 	Bounds

@@ -25,6 +25,55 @@ func figures(values []Value) Figures {
 	return f
 }
 
+// figures are those of both sides by the values that decide, so that the change is that of the two: boots count by their median, pairs by their geometric means, since
+// the change of pairs is the mean of their logarithms.
+func (s sample) figures(base, next Figures) (Figures, Figures) {
+	if len(s.base) == 0 || len(s.next) == 0 {
+		return base, next
+	}
+	if s.planned > 0 && len(s.blocks()) > 0 { // a block that is not whole does not count
+		blocks := s.blocks()
+		s.base, s.next = nil, nil
+		for _, b := range blocks {
+			s.base, s.next = append(s.base, math.Exp(b.Base[0]), math.Exp(b.Base[1])), append(s.next, math.Exp(b.New[0]), math.Exp(b.New[1]))
+		}
+	}
+	for _, side := range []struct {
+		figures *Figures
+		values  []float64
+	}{{&base, s.base}, {&next, s.next}} {
+		if s.per == perPair {
+			e := stat.MeanInterval(logs(side.values), shownConfidence)
+			side.figures.Center, side.figures.Bounds = math.Exp(e.Center), bounds(math.Exp(e.Lo), math.Exp(e.Hi), e.Confidence)
+			continue
+		}
+		e := stat.MedianInterval(side.values, shownConfidence)
+		side.figures.Center, side.figures.Bounds = e.Center, bounds(e.Lo, e.Hi, e.Confidence)
+	}
+	return base, next
+}
+
+func logs(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = math.Log(v)
+	}
+	return out
+}
+
+// agreeing is a change whose ratio is that of the two sides that stand beside it. Where values lie on two levels, the median of all ratios may even have the other sign than
+// the ratio of the medians; the interval takes in both then, so that nothing is claimed against what can be read.
+func (c *Compared) agreeing(change stat.Change) stat.Change {
+	if !(c.Base.Center > 0) || !(c.New.Center > 0) {
+		return change
+	}
+	change.Ratio = c.New.Center / c.Base.Center
+	if change.Known() {
+		change.Lo, change.Hi = min(change.Lo, change.Ratio), max(change.Hi, change.Ratio)
+	}
+	return change
+}
+
 // bounds are absent where they are not known; infinity, which JSON has no word for, is not known either.
 func bounds(lo, hi, confidence float64) Bounds {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
@@ -36,6 +85,9 @@ func bounds(lo, hi, confidence float64) Bounds {
 // decide fills in the change, the verdict and why. It returns the change that decides.
 func (c *Compared) decide(s sample, p *power) stat.Change {
 	two := s.change(p)
+	if s.per != perPair {
+		two = c.agreeing(two)
+	}
 	change, others := two, 0
 	if s.sessions && two.Decide(c.Margin) != stat.Undecided {
 		levels := s.others()
