@@ -14,27 +14,27 @@ import (
 // mostSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.
 const mostSessions = 50
 
-// otherSessions finds, for a cell of one of these runs, its levels in the other saved runs of the suite on the same machine and in the same place.
+// otherSessions finds, for a cell of one of these runs, its values in the other saved runs of the suite on the same machine and in the same place.
 // Those where a warning of the load would keep it from being compared are left out, unless all are compared anyway. What is damaged tells nothing, and
 // `headroom list` says that it is.
-func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell, metric string) []float64 {
+func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
 	read := map[string][]history.Run{} // by the run that others are looked for of
-	return func(of compare.Run, cell compare.Cell, metric string) []float64 {
+	return func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
 		if _, known := read[of.ID]; !known {
 			read[of.ID] = p.sessionsLike(of.ID, compared)
 		}
-		var levels []float64
+		var sessions [][]float64
 		for _, r := range read[of.ID] {
 			for _, c := range r.Cells {
 				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || !anyway && spoiled(c, metric) {
 					continue
 				}
-				if level := stat.Median(c.Values[metric]); level > 0 {
-					levels = append(levels, level)
+				if values := c.Values[metric]; stat.Median(values) > 0 {
+					sessions = append(sessions, values)
 				}
 			}
 		}
-		return levels
+		return sessions
 	}
 }
 

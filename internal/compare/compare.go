@@ -29,9 +29,9 @@ type Options struct {
 	Metrics []string
 	// Anyway compares what is incomparable.
 	Anyway bool
-	// Others are the levels of a metric in other sessions of the same load, on the machine and in the place of a run, which tell how far sessions
-	// differ; nil where nobody knows any.
-	Others func(of Run, cell Cell, metric string) []float64
+	// Others are the values of a metric in other sessions of the same load, by session, on the machine and in the place of a run, which tell how far
+	// repetitions and sessions differ; nil where nobody knows any.
+	Others func(of Run, cell Cell, metric string) [][]float64
 }
 
 func (o Options) margin(metric string) float64 {
@@ -50,9 +50,9 @@ func (o Options) margin(metric string) float64 {
 	return o.Margin
 }
 
-// others are the levels of a metric in sessions beside the two that are compared. Where the two are of different machines or places, each has its
+// others are the values of a metric in sessions beside the two that are compared. Where the two are of different machines or places, each has its
 // own, and those of the side that has more of them are taken.
-func (o Options) others(base, run Run, m match, metric string) []float64 {
+func (o Options) others(base, run Run, m match, metric string) [][]float64 {
 	if o.Others == nil {
 		return nil
 	}
@@ -123,6 +123,12 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 			if p.cell.Would != nil {
 				doc.New[i].Doubtful++
 			}
+			if s := p.cell.Suggests; s != nil {
+				if doc.New[i].Probably == nil {
+					doc.New[i].Probably = map[Verdict]int{}
+				}
+				doc.New[i].Probably[s.Verdict]++
+			}
 			doc.New[i].Counts[p.cell.Verdict]++
 			doc.Cells = append(doc.Cells, p.cell)
 		}
@@ -135,6 +141,7 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 			doc.Warnings = append(doc.Warnings, sessionsUnknown(base, runs[i]))
 		}
 		doc.New[i].Means = append(doc.New[i].Means, means(list, 1-o.Alpha)...)
+		doc.New[i].Decide = decision(base, runs[i], list)
 	}
 	return doc
 }
@@ -201,7 +208,7 @@ func pend(base, run Run, pairs []match, o Options) []pending {
 			}
 			if p.sample.per == perRepetition && base.ID != run.ID {
 				p.sample.sessions = true
-				p.sample.others = func() []float64 { return o.others(base, run, m, metric) }
+				p.sample.others = func() [][]float64 { return o.others(base, run, m, metric) }
 			}
 			p.cell.Base, p.cell.New = p.sample.figures(c.Base, c.New)
 			if len(p.cell.Reasons) > 0 && (!o.Anyway || !p.possible()) {

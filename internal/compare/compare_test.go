@@ -109,7 +109,7 @@ func TestVerdicts(t *testing.T) {
 
 // steady has other sessions of every load be known, which hardly differ.
 func steady() Options {
-	return Options{Others: func(Run, Cell, string) []float64 { return slices.Repeat([]float64{1000, 1000.5, 999.5}, 5) }}
+	return Options{Others: func(Run, Cell, string) [][]float64 { return slices.Repeat([][]float64{{1000}, {1000.5}, {999.5}}, 5) }}
 }
 
 // Two sessions tell nothing of a third, however well the repetitions of each agree.
@@ -117,7 +117,13 @@ func TestTwoSessionsAreNoMoreThanTwo(t *testing.T) {
 	know := knowledge(t)
 	base, next := run("BASE", reads, 100, 101, 99, 100, 100.5), run("NEXT", reads, 80, 81, 79.5, 80, 80.2)
 	others := func(levels ...float64) Options {
-		return Options{Others: func(Run, Cell, string) []float64 { return levels }}
+		return Options{Others: func(Run, Cell, string) [][]float64 {
+			var sessions [][]float64
+			for _, l := range levels {
+				sessions = append(sessions, []float64{l})
+			}
+			return sessions
+		}}
 	}
 	for _, c := range []struct {
 		name    string

@@ -89,6 +89,7 @@ func undisturbed(c stat.Change, better lab.Better, list []disturbance) stat.Chan
 // weigh takes the verdict back where what disturbed the sides could have turned it, and says else what weakens it. What is undecided claims nothing that could be turned.
 func (p *pending) weigh(change stat.Change) {
 	c := &p.cell
+	c.Suggests = p.suggestion(change)
 	if len(p.disturbed) == 0 {
 		return
 	}
@@ -100,7 +101,7 @@ func (p *pending) weigh(change stat.Change) {
 		}
 		c.Verdict, c.Would, c.Change, c.Confirmed = Incomparable, c.Change, nil, nil
 		c.Why = "could have made the difference: " + c.Reasons[0].Text
-		c.Smallest, c.More = 0, 0
+		c.Smallest, c.More, c.Suggests = 0, 0, nil
 		return
 	}
 	for _, d := range p.disturbed {

@@ -56,6 +56,10 @@ type Next struct {
 	// Doubtful is how many of the incomparable are so because what disturbed the loads could have made the difference: they have Would.
 	Doubtful int    `json:"doubtful,omitempty"`
 	Means    []Mean `json:"means"`
+	// Probably is how many of the numbers that are undecided, or differ, suggest each verdict.
+	Probably map[Verdict]int `json:"probably,omitempty"`
+	// Decide is what to measure for a verdict on what has none; nil where all have one, and where nobody knows.
+	Decide *Decision `json:"decide,omitempty"`
 	// DifferenceCounts are how many options, arguments, sysctls and other facts differ in all.
 	DifferenceCounts DifferenceCounts `json:"difference_counts"`
 	// FactsKnown says whether anything is known of the machines on both sides.
@@ -131,6 +135,8 @@ type Compared struct {
 	Change *Change `json:"change,omitempty"`
 	// Would is what --anyway would judge, of what is incomparable because what disturbed the loads could have made the difference.
 	Would *Change `json:"would,omitempty"`
+	// Suggests is what the values suggest, by a model of their noise, where they prove nothing; nil where they suggest nothing either.
+	Suggests *Suggestion `json:"suggests,omitempty"`
 	// Confirmed is the change by the pairs of a live comparison that came after the verdict: no estimate that helped to decide when
 	// to stop, so it is not too large for that.
 	Confirmed *Change `json:"confirmed,omitempty"`
@@ -175,6 +181,29 @@ type Change struct {
 	Spread *float64 `json:"spread,omitempty"`
 	// Familiar are the P values that readers of other tools look for. They decide nothing.
 	Familiar *PValues `json:"familiar,omitempty"`
+}
+
+// Suggestion is what values suggest that prove nothing. It stands for one number by itself, and is wrong more often than a verdict.
+type Suggestion struct {
+	// Verdict that it comes to: faster, slower, better or worse.
+	Verdict Verdict `json:"verdict"`
+	// Ratio is that of the two centers, with the interval of the model.
+	Ratio float64 `json:"ratio"`
+	Bounds
+	// Chance is the probability, by the model, that the change has this sign.
+	Chance float64 `json:"chance"`
+	Model  string  `json:"model"`
+	// Sessions is how many other sessions of the load tell its noise, and Assumed is set where how far sessions differ is taken to be as usual.
+	Sessions int  `json:"sessions,omitempty"`
+	Assumed  bool `json:"assumed,omitempty"`
+}
+
+// Decision is a command that would bring a verdict in four of five cases, if the noise stays what it is.
+type Decision struct {
+	Command string `json:"command"`
+	// Seconds that it takes.
+	Seconds float64 `json:"seconds"`
+	Why     string  `json:"why"`
 }
 
 // PValues of two familiar tests of one cell alone; absent where there are too few values.

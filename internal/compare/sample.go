@@ -37,7 +37,7 @@ type sample struct {
 	shared bool
 	// sessions is set where the two sides are one session each, and others are the levels of further ones.
 	sessions bool
-	others   func() []float64
+	others   func() [][]float64
 }
 
 // sampleOf takes pairs where the two runs belong to one live comparison, boots where each side has two at least, and else

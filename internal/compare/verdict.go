@@ -90,7 +90,10 @@ func (c *Compared) decide(s sample, p *power) stat.Change {
 	}
 	change, others := two, 0
 	if s.sessions && two.Decide(c.Margin) != stat.Undecided {
-		levels := s.others()
+		var levels []float64
+		for _, session := range s.others() {
+			levels = append(levels, stat.Median(session))
+		}
 		if wide, known := two.OverSessions(levels); known {
 			change, others = wide, len(levels)
 		}

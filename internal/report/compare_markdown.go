@@ -60,7 +60,7 @@ func writeComparedLine(out *bufio.Writer, t rowTitle, c *compare.Compared) {
 	next, nextSpread := sideText(c.Unit, c.New)
 	change, interval := changeTexts(c)
 	cells := []string{t.name(), metricTitle(c.Metric, true), joinNonEmpty(base, baseSpread), joinNonEmpty(next, nextSpread), change,
-		interval, verdictText(c), c.Why}
+		interval, verdictText(c), whyText(c)}
 	for i := range cells {
 		cells[i] = escapeMarkdown(cells[i])
 	}

@@ -43,7 +43,7 @@ func overviewGrid(d *compare.Document) grid {
 				columns[i].cells = append(columns[i].cells, "")
 			}
 			change, _ := changeTexts(c)
-			columns[i].cells[row] = joinNonEmpty(change, string(c.Verdict))
+			columns[i].cells[row] = joinNonEmpty(change, comparedWord(c))
 		}
 	}
 	for i := range columns {

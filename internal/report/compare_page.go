@@ -109,7 +109,7 @@ func comparePageRows(rows []*compare.Compared) []comparePageRow {
 	signs := reasonSigns(rows)
 	for i, c := range rows {
 		r := comparePageRow{Job: titles[i].job, Params: titles[i].params, Metric: titles[i].metric,
-			Class: string(c.Verdict), Verdict: string(c.Verdict), Why: c.Why, Signs: signs(c)}
+			Class: string(c.Verdict), Verdict: comparedWord(c), Why: whyText(c), Signs: signs(c)}
 		r.Base, r.BaseSpread = sideText(c.Unit, c.Base)
 		r.New, r.NewSpread = sideText(c.Unit, c.New)
 		r.Change, r.Interval = changeTexts(c)

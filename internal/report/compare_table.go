@@ -159,9 +159,9 @@ func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*
 		next.cells, nextSpread.cells = append(next.cells, number), append(nextSpread.cells, spread)
 		text, bounds := changeTexts(c)
 		change.cells, interval.cells = append(change.cells, text), append(interval.cells, bounds)
-		verdict.cells = append(verdict.cells, joinNonEmpty(string(c.Verdict), fewSigns(signs(c))))
+		verdict.cells = append(verdict.cells, joinNonEmpty(comparedWord(c), fewSigns(signs(c))))
 		forest.cells = append(forest.cells, scale.draw(c))
-		text = c.Why
+		text = whyText(c)
 		if c.Verdict == compare.Incomparable {
 			text = ""
 		}
@@ -181,7 +181,7 @@ func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*
 	}
 	for i, l := range g.lines(p.o) {
 		if i > 0 {
-			l = p.paintVerdict(p.paintWould(l, rows[i-1]), rows[i-1].Verdict)
+			l = p.paintVerdict(p.paintWould(l, rows[i-1]), rows[i-1])
 		}
 		p.line(l)
 	}
@@ -197,11 +197,12 @@ func cloned(columns ...column) []column {
 }
 
 // paintVerdict colours the word, which says it already.
-func (p *paragraphs) paintVerdict(line string, v compare.Verdict) string {
+func (p *paragraphs) paintVerdict(line string, c *compare.Compared) string {
+	v, word := c.Verdict, comparedWord(c)
 	colours := map[compare.Verdict]style{compare.Slower: "31", compare.Worse: "31", compare.Faster: "32", compare.Better: "32",
 		compare.Differs: alarm, compare.Undecided: alarm, compare.Incomparable: alarm}
-	if i := strings.LastIndex(line, string(v)); i >= 0 {
-		return line[:i] + colours[v].paint(string(v), p.o) + line[i+len(v):]
+	if i := strings.LastIndex(line, word); i >= 0 {
+		return line[:i] + colours[v].paint(word, p.o) + line[i+len(word):]
 	}
 	return line
 }
@@ -233,16 +234,16 @@ const mostWhys = 8
 func (p *paragraphs) whys(rows []*compare.Compared) {
 	told := 0
 	for _, g := range groupTexts(rows, func(c *compare.Compared) []string {
-		if c.Verdict != compare.Undecided {
+		if c.Verdict != compare.Undecided && c.Suggests == nil {
 			return nil
 		}
-		return []string{c.Why}
+		return []string{comparedWord(c) + ": " + whyText(c)}
 	}) {
 		if told++; told == mostWhys+1 {
-			p.wrapped(plain, "more that is undecided: --json has all of it", 2)
+			p.wrapped(plain, "more like these: --json has all of it", 2)
 			break
 		}
-		p.wrapped(plain, "undecided: "+g.text+" ["+g.about()+"]", 2)
+		p.wrapped(plain, g.text+" ["+g.about()+"]", 2)
 	}
 	if told > 0 {
 		p.line("")
@@ -312,6 +313,9 @@ func (p *paragraphs) next(d *compare.Document, n *compare.Next, rows []*compare.
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return len(c.Reasons) > 0 && !c.Anyway }) {
 		p.command("compare them nevertheless: ", command+" --anyway")
 	}
+	if what, decide := decisionText(n); decide != "" {
+		p.command(what, decide)
+	}
 	p.command("as a page: ", command+" -o page.html")
 }
 
@@ -338,12 +342,12 @@ func newRatioScale(rows []*compare.Compared) ratioScale {
 	a := ratioScale{}
 	for _, c := range rows {
 		a.reach = max(a.reach, 2*math.Log1p(c.Margin))
-		if c.Change == nil {
+		if shownChange(c) == nil {
 			continue
 		}
-		a.reach = max(a.reach, math.Abs(math.Log(c.Change.Ratio)))
-		if c.Change.Known() {
-			a.reach = max(a.reach, math.Abs(math.Log(*c.Change.Lo)), math.Abs(math.Log(*c.Change.Hi)))
+		a.reach = max(a.reach, math.Abs(math.Log(shownChange(c).Ratio)))
+		if shownChange(c).Known() {
+			a.reach = max(a.reach, math.Abs(math.Log(*shownChange(c).Lo)), math.Abs(math.Log(*shownChange(c).Hi)))
 		}
 	}
 	a.reach = min(a.reach, math.Log(mostReach))
@@ -359,7 +363,7 @@ func (a ratioScale) at(ratio float64) (column int, inside bool) {
 
 // draw is a row's range: ● the estimate, ── the interval, ┊ no change, ░ the margin.
 func (a ratioScale) draw(c *compare.Compared) string {
-	if c.Change == nil || !(c.Change.Ratio > 0) {
+	if shownChange(c) == nil || !(shownChange(c).Ratio > 0) {
 		return ""
 	}
 	cells := []rune(strings.Repeat(" ", forestWidth))
@@ -369,9 +373,9 @@ func (a ratioScale) draw(c *compare.Compared) string {
 		cells[i] = '░'
 	}
 	cells[forestWidth/2] = '┊'
-	if c.Change.Known() {
-		lo, loInside := a.at(*c.Change.Lo)
-		hi, hiInside := a.at(*c.Change.Hi)
+	if shownChange(c).Known() {
+		lo, loInside := a.at(*shownChange(c).Lo)
+		hi, hiInside := a.at(*shownChange(c).Hi)
 		for i := lo; i <= hi; i++ {
 			cells[i] = '─'
 		}
@@ -383,7 +387,7 @@ func (a ratioScale) draw(c *compare.Compared) string {
 			cells[lo] = endOf(lo)
 		}
 	}
-	at, inside := a.at(c.Change.Ratio)
+	at, inside := a.at(shownChange(c).Ratio)
 	if inside {
 		cells[at] = '●'
 	}

@@ -15,12 +15,15 @@ import (
 // compareHeadline is the answer about one new run in a sentence: "talos against debian, 8 jobs: slower in 5, same in 2,
 // undecided in 1; mean 0.61x [0.59, 0.63]".
 func compareHeadline(d *compare.Document, n *compare.Next) string {
-	total, kinds := 0, 0
+	counts, total := map[string]int{}, 0
+	for _, c := range compareRows(d, n.ID) {
+		counts[comparedWord(c)]++
+		total++
+	}
 	var parts []string
-	for _, v := range compare.Verdicts() {
-		if c := n.Counts[v]; c > 0 {
-			total, kinds = total+c, kinds+1
-			parts = append(parts, fmt.Sprintf("%s in %d", v, c))
+	for _, word := range comparedWords() {
+		if c := counts[word]; c > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d", word, c))
 		}
 	}
 	text := fmt.Sprintf("%s against %s, %s", n.Name, d.Base.Name, count(n.Jobs, "job"))
@@ -32,9 +35,9 @@ func compareHeadline(d *compare.Document, n *compare.Next) string {
 	case total != n.Jobs:
 		text += ", " + count(total, "number")
 	}
-	if kinds == 1 {
-		for v := range n.Counts {
-			text += ": " + string(v)
+	if len(counts) == 1 {
+		for word := range counts {
+			text += ": " + word
 			if total > 1 {
 				text += " in all"
 			}
@@ -141,7 +144,7 @@ func changeBounds(c *compare.Change) string {
 func changeTexts(c *compare.Compared) (change, interval string) {
 	switch {
 	case c.Change != nil:
-		return changeText(c.Change.Ratio), changeBounds(c.Change)
+		return changeText(c.Change.Ratio), changeBounds(shownChange(c))
 	case c.Would != nil:
 		if r := c.Would.Ratio; r < 10 && r > 0.1 {
 			return "(" + signed(r, true) + "%)", changeBounds(c.Would)
@@ -173,7 +176,7 @@ func sideText(u lab.Unit, f compare.Figures) (number, spread string) {
 
 // verdictText is the verdict with what belongs to it wherever it stands.
 func verdictText(c *compare.Compared) string {
-	text := string(c.Verdict)
+	text := comparedWord(c)
 	if c.Anyway {
 		text += " (anyway)"
 	}
@@ -354,6 +357,9 @@ func compareReading(d *compare.Document, rows []*compare.Compared) []string {
 		}
 		text += fmt.Sprintf(" A change within %s counts as none (--margin).", strings.Replace(unit.Percent(d.Margin), ".0%", "%", 1))
 		lines = append(lines, text)
+	}
+	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Suggests != nil }) {
+		lines = append(lines, "Probably is no proof: of ten such rows where nothing changed, one says it. Its interval is that of a model, normal noise.")
 	}
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Would != nil }) {
 		lines = append(lines, "A change in parentheses is what it would be if the warnings did not matter: no verdict.")

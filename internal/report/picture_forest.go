@@ -24,7 +24,7 @@ func forest(rows []*compare.Compared) template.HTML {
 	var names []string
 	titles := rowTitles(rows)
 	for i, c := range rows {
-		if c.Change != nil && c.Change.Ratio > 0 && len(shown) < mostForest {
+		if shownChange(c) != nil && shownChange(c).Ratio > 0 && len(shown) < mostForest {
 			shown, names = append(shown, c), append(names, shorten(joinNonEmpty(titles[i].name(), titles[i].metric), 24))
 		}
 	}
@@ -55,11 +55,11 @@ func (d *drawing) forestRow(c *compare.Compared, y float64) {
 	if c.Verdict != compare.Undecided {
 		colour = accent
 	}
-	if c.Change.Known() {
-		d.line([]point{{*c.Change.Lo, y}, {*c.Change.Hi, y}}, colour, 1.6)
+	if shownChange(c).Known() {
+		d.line([]point{{*shownChange(c).Lo, y}, {*shownChange(c).Hi, y}}, colour, 1.6)
 	}
-	if c.Change.Ratio >= d.x.min && c.Change.Ratio <= d.x.max {
-		d.dot(point{c.Change.Ratio, y}, colour)
+	if shownChange(c).Ratio >= d.x.min && shownChange(c).Ratio <= d.x.max {
+		d.dot(point{shownChange(c).Ratio, y}, colour)
 	}
 }
 

@@ -1,0 +1,101 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/stat"
+)
+
+// suggestion is what the values of a number suggest that is not decided; nil where that is nothing: no probable change, one within the margin, or one that what disturbed the
+// sides could explain.
+func (p *pending) suggestion(change stat.Change) *Suggestion {
+	c := &p.cell
+	if c.Verdict != Differs && (c.Verdict != Undecided || c.Carried) || len(c.Reasons) > 0 {
+		return nil // numbers that are compared anyway suggest nothing
+	}
+	by, sessions := p.sample.suggest(shownConfidence)
+	ratio := c.New.Center / c.Base.Center
+	sameSign := (by.Ratio > 1) == (ratio > 1)
+	if !(by.Chance >= stat.ClearChance) || !sameSign || !beyond(share(max(ratio, 1/ratio)), c.Margin) {
+		return nil
+	}
+	// The model's interval around the ratio that is printed. At the chance that makes a change probable, an interval of 90% excludes none.
+	shift := ratio / by.Ratio
+	lo, hi := by.Lo*shift, by.Hi*shift
+	if left := undisturbed(stat.Change{Ratio: ratio, Lo: min(lo, ratio), Hi: max(hi, ratio), Confidence: shownConfidence}, c.Better, p.disturbed); len(p.disturbed) > 0 && left.Decide(0) == stat.Undecided {
+		return nil
+	}
+	s := &Suggestion{Verdict: c.verdictOf(stat.Above), Ratio: ratio, Bounds: bounds(lo, hi, shownConfidence), Chance: by.Chance, Model: "normal logarithms", Sessions: sessions, Assumed: by.Assumed}
+	if ratio < 1 {
+		s.Verdict = c.verdictOf(stat.Below)
+	}
+	return s
+}
+
+// suggest asks the model of what counts as one value, and says how many other sessions it knows.
+func (s sample) suggest(confidence float64) (by stat.Suggestion, sessions int) {
+	switch s.per {
+	case perPair:
+		return stat.SuggestPairs(logRatios(s.base, s.next), confidence), 0
+	case perBoot:
+		return stat.SuggestBoots(s.base, s.next, confidence), 0
+	}
+	var others [][]float64
+	if s.sessions {
+		others = s.others()
+	}
+	return stat.Suggest(s.base, s.next, others, confidence), len(others)
+}
+
+// decision is what to measure for a verdict on the numbers that have none: the suite once more on either side with more repetitions, or so often that it is known how far
+// sessions differ. Where the sides were not measured by one command, nobody knows what to type.
+func decision(base, next Run, list []pending) *Decision {
+	if base.ID == next.ID || !slices.Equal(base.Command, next.Command) || len(next.Command) < 2 || next.Command[1] != "run" || next.Repetitions == 0 || !next.Finished.After(next.Created) {
+		return nil
+	}
+	each := next.Finished.Sub(next.Created).Seconds() / float64(next.Repetitions)
+	more, sessions := 0, math.MaxInt
+	for i := range list {
+		p := &list[i]
+		switch {
+		case p.sample.per != perRepetition:
+		case p.cell.Verdict == Undecided:
+			more = max(more, p.cell.More)
+		case p.cell.Verdict == Differs:
+			sessions = min(sessions, len(p.sample.others()))
+		}
+	}
+	switch {
+	case sessions < stat.FewestSessions:
+		n := stat.FewestSessions - sessions
+		return &Decision{Command: fmt.Sprintf("for i in $(seq %d); do %s; done", n, typed(next.Command)), Seconds: float64(n*next.Repetitions) * each,
+			Why: fmt.Sprintf("%d more runs tell how far runs of this load differ", n)}
+	case more > 0:
+		repetitions := next.Repetitions + more
+		return &Decision{Command: typed(withRepetitions(next.Command, repetitions)), Seconds: float64(repetitions) * each, Why: "more repetitions, on both sides"}
+	}
+	return nil
+}
+
+// typed is a command as a user would type it, without the path of the program.
+func typed(argv []string) string { return lab.ShellQuote(append([]string{"headroom"}, argv[1:]...)) }
+
+// withRepetitions asks for another number of repetitions.
+func withRepetitions(argv []string, n int) []string {
+	var out []string
+	for i := 0; i < len(argv); i++ {
+		switch {
+		case argv[i] == "--repeat" || argv[i] == "-n":
+			i++
+		case strings.HasPrefix(argv[i], "--repeat="):
+		default:
+			out = append(out, argv[i])
+		}
+	}
+	return append(out, "--repeat", strconv.Itoa(n))
+}

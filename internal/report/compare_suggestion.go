@@ -1,0 +1,85 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"headroom/internal/compare"
+	"headroom/internal/unit"
+)
+
+// probably stands before a verdict that the values suggest and do not prove.
+const probably = "probably "
+
+// comparedWord is the verdict of a row, or what its values suggest where they prove nothing.
+func comparedWord(c *compare.Compared) string {
+	if c.Suggests != nil {
+		return probably + string(c.Suggests.Verdict)
+	}
+	return string(c.Verdict)
+}
+
+// shownChange is the change of a row with the interval that is shown: the model's, of what is probable. nil where there is none.
+func shownChange(c *compare.Compared) *compare.Change {
+	if c.Suggests == nil {
+		return c.Change
+	}
+	shown := *c.Change
+	shown.Ratio, shown.Bounds = c.Suggests.Ratio, c.Suggests.Bounds
+	return &shown
+}
+
+// comparedWords are all of them in the order in which they are counted out: what is proved, what is probable, the rest.
+func comparedWords() []string {
+	moved := []compare.Verdict{compare.Slower, compare.Worse, compare.Faster, compare.Better}
+	var words []string
+	for _, v := range moved {
+		words = append(words, string(v))
+	}
+	for _, v := range moved {
+		words = append(words, probably+string(v))
+	}
+	for _, v := range compare.Verdicts() {
+		if word := string(v); !strings.Contains(strings.Join(words, " "), word) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// whyText is why a row has its verdict, or what it suggests.
+func whyText(c *compare.Compared) string {
+	s := c.Suggests
+	if s == nil {
+		return c.Why
+	}
+	why := fmt.Sprintf("%d v %d %ss are too few to prove it", c.Base.N, c.New.N, c.Change.Per)
+	if c.More > 0 {
+		why += fmt.Sprintf(", %d more would do", c.More)
+	}
+	if c.Verdict == compare.Differs {
+		why = "two sessions prove nothing of a third"
+	}
+	return suggestedAmount(s) + "; " + why
+}
+
+// suggestedAmount is how much it suggests: "by about 12% [8, 16]", "about 4.8 times [3.1, 7.5]".
+func suggestedAmount(s *compare.Suggestion) string {
+	ratio, lo, hi := s.Ratio, *s.Lo, *s.Hi
+	if ratio < 1 {
+		ratio, lo, hi = 1/ratio, 1/hi, 1/lo
+	}
+	if ratio >= 2 {
+		return fmt.Sprintf("about %s times [%s, %s]", factor(ratio), factor(lo), factor(hi))
+	}
+	return fmt.Sprintf("by about %s", strings.TrimLeft(signed(s.Ratio, true), "+-")+"%")
+}
+
+// decisionText is what to type for a verdict, and how long that takes; empty where nobody knows.
+func decisionText(n *compare.Next) (what, command string) {
+	if n.Decide == nil {
+		return "", ""
+	}
+	return fmt.Sprintf("to decide it, %s (about %s): ", n.Decide.Why, unit.Duration(time.Duration(n.Decide.Seconds*float64(time.Second)).Round(time.Second))), n.Decide.Command
+}
