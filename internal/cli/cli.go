@@ -132,6 +132,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		p.stagesCommand(),
 		p.exportCommand(),
 		p.rulesCommand(),
+		p.explainCommand(),
 		p.factorsCommand(),
 		p.referencesCommand(),
 	)

@@ -142,16 +142,20 @@ func (p *program) rulesShowCommand(file *string) *cobra.Command {
 // noRule names the rules whose id has the name in it, or begins like it: who asks has seen it somewhere.
 func noRule(name string, rules []rule.Rule) error {
 	hints := []string{"headroom rules lists them"}
-	var near []string
-	for _, r := range rules {
-		if strings.Contains(r.ID, name) || len(name) > 4 && strings.HasPrefix(r.ID, name[:5]) {
-			near = append(near, r.ID)
-		}
-	}
-	if len(near) > 0 && name != "" {
+	if near := nearNames(name, explained{rules: rules}.ids()); len(near) > 0 {
 		hints = append([]string{"did you mean " + names(near) + "?"}, hints...)
 	}
 	return usage("there is no rule "+name, hints...)
+}
+
+// nearNames are those that have a name in them, or begin like it.
+func nearNames(name string, known []string) (near []string) {
+	for _, k := range known {
+		if name != "" && strings.Contains(k, name) || len(name) > 4 && strings.HasPrefix(k, name[:5]) {
+			near = append(near, k)
+		}
+	}
+	return near
 }
 
 func (p *program) showRule(r rule.Rule) error {
@@ -163,11 +167,13 @@ func (p *program) showRule(r rule.Rule) error {
 	}
 	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
 	w.line("", r.ID+": "+r.Title)
-	row := func(name, text string) {
-		if text != "" {
-			w.line(fmt.Sprintf("  %-11s", name), text)
-		}
-	}
+	printRule(w, r)
+	return nil
+}
+
+// printRule prints all of a rule but its title.
+func printRule(w *wrapper, r rule.Rule) {
+	row := func(name, text string) { w.rows([][2]string{{name, text}}) }
 	row("area", r.Class)
 	row("asked of", map[bool]string{true: "each " + r.Scope, false: "the machine"}[r.Scope != ""])
 	row("severity", r.Severity)
@@ -201,5 +207,4 @@ func (p *program) showRule(r rule.Rule) error {
 	if r.Unpriced {
 		row("", "unpriced: nobody's figure was read, so it is asked with --unpriced only")
 	}
-	return nil
 }

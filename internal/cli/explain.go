@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+	"headroom/internal/rule"
+	"headroom/internal/validity"
+	"headroom/internal/yamlfile"
+)
+
+// explained are warnings, rules and metrics that a name stands for. One name can be of several: clock-source is a
+// warning and a rule.
+type explained struct {
+	checks  []validity.Check
+	rules   []rule.Rule
+	metrics []lab.MetricText
+}
+
+// explainedDocument is the published JSON document of explain.
+type explainedDocument struct {
+	Schema   string       `json:"schema"`
+	Warnings []warningRow `json:"warnings"`
+	Rules    []ruleRow    `json:"rules"`
+	Metrics  []metricRow  `json:"metrics"`
+}
+
+type warningRow struct {
+	Code   string `json:"code"`
+	Title  string `json:"title"`
+	When   string `json:"when"`
+	Do     string `json:"do"`
+	Taints string `json:"taints"`
+	Source string `json:"source"`
+}
+
+type metricRow struct {
+	Name     string     `json:"name"`
+	What     string     `json:"what"`
+	Metrics  []string   `json:"metrics"`
+	Unit     lab.Unit   `json:"unit"`
+	Better   lab.Better `json:"better"`
+	Combined string     `json:"combined"`
+}
+
+func (p *program) explainCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "explain [WARNING, RULE or METRIC]",
+		Short: "Explain a warning, a rule of doctor or a metric: what it means and what to do",
+		Long: `Explains a name that headroom prints: the code of a warning, the id of a rule of doctor, or a metric.
+A warning has when it fires, what to do and which numbers it taints; a rule what it looks at, its
+published effect, its remedies with their cost, and its sources; a metric its unit, which way is
+better, and how repetitions are combined. Case does not matter. Without a name it lists all of them.`,
+		Example: `  headroom explain few-repetitions
+  headroom explain iommu-strict
+  headroom explain read.latency.p99
+  headroom explain p99
+  headroom explain`,
+		Args:              between(0, 1, "the code of a warning, the id of a rule, or a metric"),
+		ValidArgsFunction: completeExplained,
+		RunE: func(_ *cobra.Command, args []string) error {
+			all, err := allExplained()
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return p.listExplained(all)
+			}
+			found := all.named(args[0])
+			if len(found.names()) == 0 {
+				return noExplanation(args[0], all.names())
+			}
+			return p.printExplained(found)
+		},
+	}
+	p.jsonFlag(c)
+	return c
+}
+
+func allExplained() (explained, error) {
+	rules, err := rule.BuiltIn()
+	return explained{validity.Checks(), rules, lab.MetricTexts()}, err
+}
+
+// named are those that go by a name, in any case.
+func (e explained) named(name string) explained {
+	return explained{
+		slices.DeleteFunc(slices.Clone(e.checks), func(c validity.Check) bool { return !strings.EqualFold(c.Code, name) }),
+		slices.DeleteFunc(slices.Clone(e.rules), func(r rule.Rule) bool { return !strings.EqualFold(r.ID, name) }),
+		lab.FindMetrics(name),
+	}
+}
+
+// names of all of them.
+func (e explained) names() []string { return slices.Concat(e.codes(), e.ids(), e.metricNames()) }
+
+func (e explained) codes() (codes []string) {
+	for _, c := range e.checks {
+		codes = append(codes, c.Code)
+	}
+	return codes
+}
+
+func (e explained) ids() (ids []string) {
+	for _, r := range e.rules {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func (e explained) metricNames() (names []string) {
+	for _, m := range e.metrics {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func noExplanation(name string, known []string) error {
+	hints := []string{"headroom explain lists them"}
+	near := nearNames(strings.ToLower(name), known)
+	if one := yamlfile.Nearest(name, known); len(near) == 0 && one != "" {
+		near = []string{one}
+	}
+	if len(near) > 0 {
+		hints = append([]string{"did you mean " + names(near) + "?"}, hints...)
+	}
+	return usage(fmt.Sprintf("there is no warning, rule or metric %q", name), hints...)
+}
+
+// listExplained lists names alone: there are hundreds.
+func (p *program) listExplained(e explained) error {
+	if p.json {
+		return p.printExplained(e)
+	}
+	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
+	for _, kind := range []struct {
+		what string
+		list []string
+	}{
+		{"warnings, reasons to distrust a number", e.codes()},
+		{"rules of doctor", e.ids()},
+		{"kinds of metrics", e.metricNames()},
+	} {
+		slices.Sort(kind.list)
+		w.line("", fmt.Sprintf("%d %s:", len(kind.list), kind.what))
+		w.line("  ", strings.Join(kind.list, "  "))
+		w.line("", "")
+	}
+	w.line("", "one of them: headroom explain NAME")
+	return nil
+}
+
+func (p *program) printExplained(e explained) error {
+	if p.json {
+		d := explainedDocument{"headroom/explain/v1", []warningRow{}, []ruleRow{}, []metricRow{}}
+		for _, c := range e.checks {
+			d.Warnings = append(d.Warnings, warningRow{c.Code, c.Title, c.When, c.Do, c.Taints, c.Source})
+		}
+		for _, r := range e.rules {
+			d.Rules = append(d.Rules, rowOf(r))
+		}
+		for _, m := range e.metrics {
+			d.Metrics = append(d.Metrics, metricRow{m.Name, m.What, m.Names(), m.Info().Unit, m.Info().Better, m.Combined()})
+		}
+		return p.printJSON(d)
+	}
+	w := &wrapper{out: p.Stdout, width: columns(p.Stdout)}
+	printed := 0
+	title := func(kind, name, text string) {
+		if printed++; printed > 1 {
+			w.line("", "")
+		}
+		w.line("", kind+" "+name+": "+text)
+	}
+	for _, c := range e.checks {
+		title("warning", c.Code, c.Title)
+		w.rows([][2]string{{"when", c.When}, {"do", c.Do}, {"taints", c.Taints}, {"source", c.Source}})
+	}
+	for _, r := range e.rules {
+		title("rule", r.ID, r.Title)
+		printRule(w, r)
+	}
+	for _, m := range e.metrics {
+		title("metric", m.Name, m.What)
+		w.rows([][2]string{{"direction", strings.Join(m.Directions, ", ")}, {"part", strings.Join(m.Parts, ", ")},
+			{"unit", unitWords(m.Info().Unit)}, {"better", string(m.Info().Better)}, {"combined", m.Combined()}})
+	}
+	return nil
+}
+
+// unitWords is a unit in words where its sign is no word.
+func unitWords(u lab.Unit) string {
+	if u == lab.Share {
+		return "a share: 1 is all"
+	}
+	return string(u)
+}
+
+// rows prints names, each with its text if it has one.
+func (w *wrapper) rows(rows [][2]string) {
+	for _, row := range rows {
+		if row[1] != "" {
+			w.line(fmt.Sprintf("  %-11s", row[0]), row[1])
+		}
+	}
+}
+
+// completeExplained offers all names with their titles.
+func completeExplained(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	e, err := allExplained()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var found []string
+	for _, c := range e.checks {
+		found = append(found, c.Code+"\t"+c.Title)
+	}
+	for _, r := range e.rules {
+		found = append(found, r.ID+"\t"+r.Title)
+	}
+	for _, m := range e.metrics {
+		for _, name := range m.Names() {
+			found = append(found, name+"\t"+m.What)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
