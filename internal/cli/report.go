@@ -138,11 +138,14 @@ func (p *program) reportCommand() *cobra.Command {
 	var o report.Options
 	c := &cobra.Command{
 		Use:   "report RUN...",
-		Short: "Write a run as one self-contained page",
+		Short: "Write a run as one self-contained page, or print its table",
 		Long: `Writes a run as one HTML page that needs nothing else: it can be opened, printed and mailed.
-Serial numbers are left out unless asked for. A sweep or an ablation is written as what it has found; --cells
-has each load in each arm.`,
-		Example:           "  headroom report last -o page.html\n  headroom report 7KQ4 --output page.html --serials",
+On a terminal, without -o, it prints the table of headroom show; --warnings prints that with all warnings
+in full. Serial numbers are left out unless asked for. A sweep or an ablation is written as what it has
+found; --cells has each load in each arm.`,
+		Example: `  headroom report last -o page.html
+  headroom report 7KQ4 --output page.html --serials
+  headroom report last --warnings`,
 		Args:              between(1, many, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -151,8 +154,11 @@ has each load in each arm.`,
 				return err
 			}
 			format := "html"
-			if p.json {
+			switch {
+			case p.json:
 				format = "json"
+			case o.Warnings || output == "" && columns(p.Stdout) > 0:
+				format, o.Names = "table", true // a page is for a browser
 			}
 			return p.writeTo(output, format, p.presenter(cells), bundles, o)
 		},
@@ -161,7 +167,10 @@ has each load in each arm.`,
 	cellsFlag(c, &cells)
 	c.Flags().BoolVar(&o.Serials, "serials", false, "show serial numbers")
 	c.Flags().BoolVar(&o.NoFacts, "no-facts", false, "leave the facts of the machine out")
+	warningsFlag(c, &o.Warnings)
 	p.jsonFlag(c)
+	c.MarkFlagsMutuallyExclusive("warnings", "output")
+	c.MarkFlagsMutuallyExclusive("warnings", "json")
 	return c
 }
 
@@ -178,6 +187,10 @@ func (p *program) presenter(cells bool) writer {
 
 func cellsFlag(c *cobra.Command, cells *bool) {
 	c.Flags().BoolVar(cells, "cells", false, "of a sweep or an ablation, show each load in each arm")
+}
+
+func warningsFlag(c *cobra.Command, warnings *bool) {
+	c.Flags().BoolVar(warnings, "warnings", false, "below a table, print all warnings in full")
 }
 
 func rawCellsFlag(c *cobra.Command, raw *bool) {

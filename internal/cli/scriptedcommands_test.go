@@ -143,7 +143,11 @@ func TestScriptedCommandFails(t *testing.T) {
 				if c.kept < 3 {
 					code = 1
 				}
-				l.run(l.benches()...).ends(code).says(c.says)
+				l.run(l.benches()...).ends(code)
+				printed := l.run("show", "last", "--warnings").ends(0).stdout
+				if !strings.Contains(strings.Join(strings.Fields(printed), " "), c.says) {
+					t.Errorf("it does not print %q:\n%s", c.says, printed)
+				}
 				d := l.saved("last")
 				want := slices.Clone(c.warns)
 				if slices.Sort(want); d.Status != lab.Complete || len(values(d, "bench", "rate")) != c.kept || !slices.Equal(codes(d), want) {

@@ -11,13 +11,19 @@ import (
 )
 
 func (p *program) showCommand() *cobra.Command {
-	var raw, cells bool
+	var raw, cells, warnings bool
 	c := &cobra.Command{
 		Use:   "show RUN...",
 		Short: "Show runs as a table",
 		Long: `Shows runs as tables. A sweep or an ablation is shown as what it has found; --cells shows each load in each
-arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --show RUN --json have what was found.`,
-		Example:           "  headroom show last\n  headroom show 7KQ4 --json\n  headroom show 7KQ4 --raw\n  headroom show 7KQ4 --cells",
+arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --show RUN --json have what was found.
+
+A table has the most important warnings in a line each and counts the others; --warnings prints all in full.`,
+		Example: `  headroom show last
+  headroom show last --warnings
+  headroom show 7KQ4 --json
+  headroom show 7KQ4 --raw
+  headroom show 7KQ4 --cells`,
 		Args:              between(1, many, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -32,12 +38,15 @@ arm, and so does --json: headroom sweep --show RUN --json and headroom ablate --
 			if p.json {
 				format = "json"
 			}
-			return p.presenter(cells)(format, bundles, p.Stdout, report.Options{Names: format == "table"})
+			return p.presenter(cells)(format, bundles, p.Stdout, report.Options{Names: format == "table", Warnings: warnings})
 		},
 	}
 	c.Flags().BoolVar(&raw, "raw", false, "print what the load generator printed; on a terminal control characters are shown, \\u001b, elsewhere left as they are")
 	cellsFlag(c, &cells)
+	warningsFlag(c, &warnings)
 	p.jsonFlag(c)
+	c.MarkFlagsMutuallyExclusive("warnings", "raw")
+	c.MarkFlagsMutuallyExclusive("warnings", "json")
 	return c
 }
 

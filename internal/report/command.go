@@ -96,12 +96,10 @@ func ownFigure(m *Metric) string {
 	return text
 }
 
-// mostJobs that the answer names.
-const mostJobs = 4
-
-// commandTexts say of each job that runs a command what it reached: "tpcb: transactions 810/s at best (clients=8, !1)".
-func commandTexts(lines []row, all []mark) []string {
-	var jobs, texts []string
+// bestOfCommands are the rows that reached most, one for each job that runs a command.
+func bestOfCommands(lines []row) []row {
+	var jobs []string
+	var found []row
 	for _, r := range lines {
 		if len(r.own) == 0 || slices.Contains(jobs, r.job) {
 			continue
@@ -112,13 +110,25 @@ func commandTexts(lines []row, all []mark) []string {
 		if m == nil {
 			continue
 		}
-		name, _ := best.headline()
-		if strings.HasPrefix(name, "together.") {
+		if name, _ := best.headline(); strings.HasPrefix(name, "together.") {
 			continue // loads of several kinds have no sum, only how well they kept together
 		}
-		text := r.job + ": " + ownTitle(name) + " " + ownFigure(m)
+		found = append(found, best)
+	}
+	return found
+}
+
+// mostJobs that the answer names.
+const mostJobs = 4
+
+// commandTexts say of each job that runs a command what it reached: "tpcb: transactions 810/s at best (clients=8, !1)".
+func commandTexts(lines []row, all []mark) []string {
+	var texts []string
+	for _, best := range bestOfCommands(lines) {
+		name, m := best.headline()
+		text := best.job + ": " + ownTitle(name) + " " + ownFigure(m)
 		signs := strings.Fields(signsFor(all, best.cell, name))
-		if len(mine) > 1 {
+		if others := slices.DeleteFunc(slices.Clone(lines), func(r row) bool { return r.job != best.job }); len(others) > 1 {
 			text += " at best"
 			signs = append([]string{best.params}, signs...)
 		}

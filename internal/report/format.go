@@ -26,6 +26,9 @@ type Options struct {
 	Width int
 	// ShortID shortens the id of a run as far as it stays the only one of its store; nil leaves it whole.
 	ShortID func(id string) string
+	// Warnings prints all warnings in full below a table for a terminal, rather than the most important ones
+	// briefly.
+	Warnings bool
 	// Again are the flags of a comparison, for the command that is said next.
 	Again string
 	// Colour makes escape sequences that the writer sends, which repeat what the text already says; nil for none.

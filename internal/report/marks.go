@@ -9,6 +9,7 @@ import (
 // mark is a kind of warning with the number under which a report shows it: "!1" beside a tainted number, and again
 // before the sentences.
 type mark struct {
+	// number is 0 where a table has room for other warnings only and counts this one.
 	number int
 	code   string
 	// taints of all warnings with the code.
@@ -86,60 +87,69 @@ func cellNames(s *Summary) map[string]string {
 	return names
 }
 
-// signsFor are the signs of a cell's warnings that taint a metric: "!1 !3".
-func signsFor(all []mark, c *Cell, metric string) string {
-	var signs []string
+// signsText has the signs of marks, and how many there are beside them that have none: "!1 !3 +2".
+func signsText(all []mark) string {
+	var texts []string
+	others := 0
+	for _, m := range all {
+		if m.number == 0 {
+			others++
+			continue
+		}
+		texts = append(texts, m.sign())
+	}
+	if others > 0 {
+		texts = append(texts, "+"+strconv.Itoa(others))
+	}
+	return strings.Join(texts, " ")
+}
+
+// ofCell are the marks of those warnings of a cell that are kept.
+func ofCell(all []mark, c *Cell, keep func(mark, Warning) bool) []mark {
+	var found []mark
 	for _, m := range all {
 		for _, w := range c.Warnings {
-			if w.Code == m.code && w.Tainted(metric) {
-				signs = append(signs, m.sign())
+			if w.Code == m.code && keep(m, w) {
+				found = append(found, m)
 			}
 		}
 	}
-	return strings.Join(signs, " ")
+	return found
+}
+
+// signsFor are the signs of a cell's warnings that taint a metric: "!1 !3".
+func signsFor(all []mark, c *Cell, metric string) string {
+	return signsText(ofCell(all, c, func(_ mark, w Warning) bool { return w.Tainted(metric) }))
+}
+
+// measured are the metrics of a row that are there.
+func (r row) measured() []string {
+	return slices.DeleteFunc(r.names(), func(name string) bool { return r.cell.metric(name) == nil })
 }
 
 // rowSigns splits the signs of a row: those that taint every number of it, said once, and for the rest a function that
-// gives the signs of one metric.
+// gives the signs of one metric. Marks without a sign are counted for the whole row.
 func rowSigns(all []mark, r row) (whole string, of func(metric string) string) {
-	var names []string
-	for _, name := range r.names() {
-		if r.cell.metric(name) != nil {
-			names = append(names, name)
+	names := r.measured()
+	everywhere := func(m mark, w Warning) bool {
+		if m.number == 0 && len(names) > 0 {
+			return slices.ContainsFunc(names, w.Tainted)
 		}
+		return !slices.ContainsFunc(names, func(name string) bool { return !w.Tainted(name) })
 	}
-	var everywhere []string
-	for _, m := range all {
-		for _, w := range r.cell.Warnings {
-			untainted := func(name string) bool { return !w.Tainted(name) }
-			if w.Code == m.code && !slices.ContainsFunc(names, untainted) {
-				everywhere = append(everywhere, m.sign())
-			}
-		}
-	}
-	return strings.Join(everywhere, " "), func(metric string) string {
-		var rest []string
-		for sign := range strings.FieldsSeq(signsFor(all, r.cell, metric)) {
-			if !slices.Contains(everywhere, sign) {
-				rest = append(rest, sign)
-			}
-		}
-		return strings.Join(rest, " ")
+	return signsText(ofCell(all, r.cell, everywhere)), func(metric string) string {
+		return signsText(ofCell(all, r.cell, func(m mark, w Warning) bool {
+			return m.number > 0 && w.Tainted(metric) && !everywhere(m, w)
+		}))
 	}
 }
 
-// allSigns are the signs of all warnings that taint some number of a row.
+// allSigns are the signs of all warnings that taint some number of a row, or of a row without numbers.
 func allSigns(all []mark, r row) string {
-	whole, of := rowSigns(all, r)
-	signs := strings.Fields(whole)
-	for _, name := range r.names() {
-		for sign := range strings.FieldsSeq(of(name)) {
-			if r.cell.metric(name) != nil && !slices.Contains(signs, sign) {
-				signs = append(signs, sign)
-			}
-		}
-	}
-	return strings.Join(signs, " ")
+	names := r.measured()
+	return signsText(ofCell(all, r.cell, func(_ mark, w Warning) bool {
+		return len(names) == 0 || slices.ContainsFunc(names, w.Tainted)
+	}))
 }
 
 // about names the cells of a text: "randread, randwrite and 4 more", with how many of their repetitions had it when it

@@ -146,7 +146,7 @@ func TestEveryWarningIsInEveryFormat(t *testing.T) {
 	checked := 0
 	for _, s := range fixtures(t) {
 		for _, f := range Formats() {
-			text := written(t, f.Name, []Summary{s}, Options{Width: 10_000})
+			text := written(t, f.Name, []Summary{s}, Options{Width: 10_000, Warnings: true})
 			for _, m := range marks(&s) {
 				checked++
 				if !strings.Contains(text, m.code) {

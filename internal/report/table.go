@@ -39,27 +39,32 @@ func writeTables(w io.Writer, runs []Summary, o Options) error {
 }
 
 func writeTable(out *bufio.Writer, s *Summary, o Options) {
-	all := marks(s)
 	width := o.width()
 	paragraph := func(style style, text string) {
 		for _, line := range wrap(text, width, 0) {
 			out.WriteString(style.paint(line, o) + "\n")
 		}
 	}
-	paragraph(plain, title(s, all))
-	paragraph(strong, verdict(s, all))
+	listed, table, left, compact := layOutListed(s, o)
+	paragraph(plain, title(listed.run, listed.marks))
+	paragraph(strong, verdict(listed.run, listed.marks))
 	out.WriteString("\n")
 
-	table, left, compact := layOut(rows(s), all, width)
 	for _, line := range table.lines(o) {
 		out.WriteString(line + "\n")
 	}
 	out.WriteString("\n")
 
-	for _, m := range all {
-		writeMark(out, m, compact, width, o)
+	if o.Warnings {
+		for _, m := range listed.marks {
+			writeMark(out, m, compact, width, o)
+		}
+	} else {
+		for _, line := range listed.lines(shortID(s, o), o) {
+			out.WriteString(line + "\n")
+		}
 	}
-	if len(all) > 0 {
+	if len(listed.marks)+len(listed.notes) > 0 {
 		out.WriteString("\n")
 	}
 	for _, line := range reading(s) {
@@ -73,15 +78,20 @@ func writeTable(out *bufio.Writer, s *Summary, o Options) {
 	}
 }
 
+// shortID is the id of a run as one types it; empty for none.
+func shortID(s *Summary, o Options) string {
+	if o.ShortID == nil || s.ID == "" {
+		return s.ID
+	}
+	return o.ShortID(s.ID)
+}
+
 // next is what to type now.
 func next(s *Summary, o Options) []string {
 	if s.ID == "" {
 		return nil
 	}
-	id := s.ID
-	if o.ShortID != nil {
-		id = o.ShortID(id)
-	}
+	id := shortID(s, o)
 	var lines []string
 	if s.Status == lab.Interrupted {
 		command := "run"
@@ -136,6 +146,25 @@ func writeMark(out *bufio.Writer, m mark, compact bool, width int, o Options) {
 			out.WriteString(line + "\n")
 		}
 	}
+}
+
+// layOutListed lays a table out with the warnings that go with it: all of them where they are asked for, else a
+// shortlist.
+func layOutListed(s *Summary, o Options) (listed shortlist, table grid, left []string, compact bool) {
+	listed = shortlist{run: s, marks: marks(s)}
+	if !o.Warnings {
+		listed = newShortlist(s, nil)
+	}
+	table, left, compact = layOut(rows(listed.run), listed.marks, o.width())
+	if o.Warnings || len(left) == 0 {
+		return listed, table, left, compact
+	}
+	// What the table has no room for needs no mark, unless there is room for it without that mark.
+	fewer := newShortlist(s, left)
+	if t, still, c := layOut(rows(fewer.run), fewer.marks, o.width()); slices.Equal(still, left) {
+		return fewer, t, left, c
+	}
+	return listed, table, left, compact
 }
 
 // layOut chooses the roomy layout where all numbers fit into it. Else the compact one, which drops the least asked

@@ -18,11 +18,11 @@ func verdict(s *Summary, all []mark) string {
 func answer(s *Summary, all []mark) string {
 	lines := rows(s)
 	var reach []string
-	for _, d := range []struct{ direction, name string }{
-		{lab.Read, "reads"}, {lab.Write, "writes"}, {lab.Trim, "trims"}, {lab.Mixed, "reads and writes together"},
-	} {
-		if text := bestText(lines, d.direction, all); text != "" {
-			reach = append(reach, d.name+" "+text)
+	names := map[string]string{lab.Read: "reads", lab.Write: "writes", lab.Trim: "trims",
+		lab.Mixed: "reads and writes together"}
+	for _, direction := range lab.Directions() {
+		if text := bestText(lines, direction, all); names[direction] != "" && text != "" {
+			reach = append(reach, names[direction]+" "+text)
 		}
 	}
 	commands := commandTexts(lines, all)
@@ -85,16 +85,9 @@ func from(r row, lines []row, metric string, all []mark) string {
 // for.
 func singleText(lines []row, all []mark) string {
 	var found []string
-	for _, r := range lines {
-		alone := r.cell.Params["iodepth"] == "1" && (r.cell.Params["numjobs"] == "" || r.cell.Params["numjobs"] == "1")
-		if !alone || r.several || large(r.cell) || r.p50 == nil || r.p99 == nil {
-			continue
-		}
-		verb := map[string]string{lab.Read: "read", lab.Write: "write"}[r.direction]
-		if verb == "" || strings.Contains(strings.Join(found, " "), " "+verb+" ") {
-			continue // the first job of each direction speaks for it
-		}
-		text := fmt.Sprintf("one %s %s at a time takes %s, 99%% within %s", r.cell.Params["bs"], verb, shown(r.p50), shown(r.p99))
+	for _, r := range singles(lines) {
+		text := fmt.Sprintf("one %s %s at a time takes %s, 99%% within %s",
+			r.cell.Params["bs"], r.direction, shown(r.p50), shown(r.p99))
 		if signs := signsFor(all, r.cell, lab.Latency(r.direction, "p99")); signs != "" {
 			text += " (" + signs + ")"
 		}
@@ -104,6 +97,22 @@ func singleText(lines []row, all []mark) string {
 		return ""
 	}
 	return capital(strings.Join(found, "; ")) + "."
+}
+
+// singles are the rows that say how long one small request takes: the first of reads and the first of writes.
+func singles(lines []row) []row {
+	var found []row
+	for _, r := range lines {
+		alone := r.cell.Params["iodepth"] == "1" && (r.cell.Params["numjobs"] == "" || r.cell.Params["numjobs"] == "1")
+		if !alone || r.several || large(r.cell) || r.p50 == nil || r.p99 == nil {
+			continue
+		}
+		sameDirection := func(other row) bool { return other.direction == r.direction }
+		if (r.direction == lab.Read || r.direction == lab.Write) && !slices.ContainsFunc(found, sameDirection) {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
 // trustText says how much of it is in doubt, and whether the run is whole.
@@ -168,7 +177,7 @@ func title(s *Summary, all []mark) string {
 		text = s.Label + ": " + text
 	}
 	for _, m := range all {
-		if slices.ContainsFunc(s.Warnings, func(w Warning) bool { return w.Code == m.code }) {
+		if m.number > 0 && s.warns(m.code) {
 			text += " " + m.sign()
 		}
 	}
