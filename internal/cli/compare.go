@@ -32,6 +32,8 @@ type compareOptions struct {
 	raw     bool
 	failOn  string
 	serials bool
+	// warnings prints all warnings in full in a table.
+	warnings bool
 
 	// places are the folders of runs that were named by one, by ID.
 	places map[string]string
@@ -63,6 +65,7 @@ target or on several.`,
   headroom compare before last --margin 3% --margin 'read.latency.*=10%'
   headroom compare before last --fail-on slower
   headroom compare before after -o page.html
+  headroom compare before after --warnings
   headroom compare reference:kbench/samsung-850-pro last
   headroom compare --live --suite quick /mnt/a /mnt/b
   headroom compare --live --suite quick /srv --set-base iodepth=1 --set-new iodepth=2
@@ -101,6 +104,7 @@ target or on several.`,
 	rawCellsFlag(c, &o.raw)
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 where something is slower, or different; with 5 where that is undecided")
 	f.BoolVar(&o.serials, "serials", false, "show serial numbers in files")
+	warningsFlag(c, &o.warnings)
 	live.flags(p, c)
 	p.jsonFlag(c)
 	completeFlag(c, "fail-on", failOns)
@@ -254,7 +258,8 @@ func (o compareOptions) format(json bool) (string, error) {
 
 func (p *program) writeComparison(d compare.Document, format string, o compareOptions) error {
 	var b bytes.Buffer
-	options := report.Options{Width: columns(p.Stdout), Serials: o.serials, RawCells: o.raw, Again: o.again()}
+	options := report.Options{Width: columns(p.Stdout), Serials: o.serials, RawCells: o.raw, Again: o.again(),
+		Warnings: o.warnings}
 	if o.output == "" {
 		options.Colour = p.colour(p.Stdout)
 	}

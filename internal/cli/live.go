@@ -66,7 +66,8 @@ func (o *liveOptions) flags(p *program, c *cobra.Command) {
 func (o *liveOptions) check(c *cobra.Command) error {
 	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume"}
 	onlyLive := []string{"set-base", "set-new", "destroy", "sampled", "confirm"}
-	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "fail-on", "serials", "raw-cells"}
+	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "fail-on", "serials", "raw-cells",
+		"warnings"}
 	var idle []string
 	why := "without --live or --layers"
 	switch {

@@ -75,25 +75,36 @@ func (p *paragraphs) compared(d *compare.Document, n *compare.Next) {
 	rows := compareRows(d, n.ID)
 	p.wrapped(strong, compareHeadline(d, n), 0)
 	p.runWarnings(d, n, true)
+	listed := newCompareShortlist(d, n, rows)
+	signs := listed.signs
+	if p.o.Warnings {
+		signs = reasonSigns(rows)
+	}
 	if len(rows) > 0 {
 		p.line("")
-		whyLeft := p.compareTable(d, n, rows)
+		whyLeft := p.compareTable(d, n, rows, signs)
 		p.line("")
 		if whyLeft {
 			p.whys(rows)
 		}
 	}
-	p.reasons(rows)
-	for _, text := range noteTexts(rows) {
-		p.wrapped(plain, text, 2)
-	}
-	for _, g := range groupTexts(rows, unchecked) {
-		p.wrapped(plain, "One side does not tell "+g.text+" ["+g.about()+"]", 2)
+	if p.o.Warnings {
+		p.reasons(rows)
+		for _, text := range noteTexts(rows) {
+			p.wrapped(plain, text, 2)
+		}
+		for _, g := range groupTexts(rows, unchecked) {
+			p.wrapped(plain, "One side does not tell "+g.text+" ["+g.about()+"]", 2)
+		}
+	} else {
+		p.shortlist(listed, rows, p.again(d, n))
 	}
 	for _, text := range unmatchedText(d, n) {
 		p.wrapped(plain, text, 2)
 	}
-	p.runWarnings(d, n, false)
+	if p.o.Warnings {
+		p.runWarnings(d, n, false)
+	}
 	for _, text := range confirmedText(rows) {
 		p.wrapped(plain, text, 2)
 	}
@@ -104,10 +115,13 @@ func (p *paragraphs) compared(d *compare.Document, n *compare.Next) {
 	p.next(d, n, rows)
 }
 
+// sameRun is the code of the warning that a run was compared with itself.
+const sameRun = "same-run"
+
 // runWarnings are those about the comparison as a whole. That a run was compared with itself stands by the answer: it is a slip mostly.
 func (p *paragraphs) runWarnings(d *compare.Document, n *compare.Next, itself bool) {
 	for _, w := range d.Warnings {
-		if w.Run == n.ID && itself == (w.Code == "same-run") {
+		if w.Run == n.ID && itself == (w.Code == sameRun) {
 			p.marked(w.Code, ": "+w.Text, 2)
 		}
 	}
@@ -121,7 +135,8 @@ func unchecked(c *compare.Compared) []string {
 }
 
 // compareTable writes the table and says whether it had no room for why.
-func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*compare.Compared) (whyLeft bool) {
+func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*compare.Compared,
+	signs func(*compare.Compared) []string) (whyLeft bool) {
 	const whyTitle, rangeTitle = "why", "range"
 	job, what := column{title: "job"}, column{optional: true}
 	base, baseSpread := column{title: "base", figures: true}, column{gap: 1, drop: 5, of: "base", right: true, optional: true}
@@ -142,7 +157,6 @@ func (p *paragraphs) compareTable(d *compare.Document, n *compare.Next, rows []*
 	baseSpread.of, nextSpread.of = base.title, next.title
 	scale := newRatioScale(rows)
 	titles := rowTitles(rows)
-	signs := reasonSigns(rows)
 	for i, c := range rows {
 		label, metric := titles[i].name(), titles[i].metric
 		if !titles[i].first {
@@ -262,15 +276,20 @@ func fewSigns(signs []string) string {
 // reasons why numbers are not comparable.
 func (p *paragraphs) reasons(rows []*compare.Compared) {
 	all := groupReasons(rows)
-	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Anyway }) {
-		p.wrapped(plain, "Compared anyway (--anyway), though:", 0)
-	}
+	p.saidAnyway(rows)
 	for i, g := range all {
 		sign := mark{number: i + 1}.sign()
 		p.marked(sign, " "+g.text+" ["+g.about()+"]", len(sign)+1)
 	}
 	if len(all) > 0 {
 		p.line("")
+	}
+}
+
+// saidAnyway says that the user asked for what follows to be put up with.
+func (p *paragraphs) saidAnyway(rows []*compare.Compared) {
+	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Anyway }) {
+		p.wrapped(plain, "Compared anyway (--anyway), though:", 0)
 	}
 }
 
@@ -290,16 +309,23 @@ func (p *paragraphs) residue(d *compare.Document, n *compare.Next) {
 	}
 }
 
+// short is the ID of a run as one types it.
+func (p *paragraphs) short(id string) string {
+	if p.o.ShortID != nil && id != "" {
+		return p.o.ShortID(id)
+	}
+	return id
+}
+
+// again is the command that makes the comparison with a run once more.
+func (p *paragraphs) again(d *compare.Document, n *compare.Next) string {
+	return "headroom " + joinNonEmpty("compare", p.short(d.Base.ID), p.short(n.ID), p.o.Again)
+}
+
 // next is what to type now.
 func (p *paragraphs) next(d *compare.Document, n *compare.Next, rows []*compare.Compared) {
-	short := func(id string) string {
-		if p.o.ShortID != nil && id != "" {
-			return p.o.ShortID(id)
-		}
-		return id
-	}
-	base, next := short(d.Base.ID), short(n.ID)
-	command := "headroom " + joinNonEmpty("compare", base, next, p.o.Again)
+	base, next := p.short(d.Base.ID), p.short(n.ID)
+	command := p.again(d, n)
 	all := differencesOf(d, n.ID)
 	published := strings.HasPrefix(d.Base.ID, reference.Prefix) || strings.HasPrefix(n.ID, reference.Prefix)
 	if more := len(all) - shownResidue; more > 0 && published {
@@ -308,7 +334,7 @@ func (p *paragraphs) next(d *compare.Document, n *compare.Next, rows []*compare.
 		p.command(strconv.Itoa(more)+" more: ", "headroom facts diff "+base+" "+next)
 	}
 	if run, ok := measuredOf(d, n); ok && published {
-		p.command("how comparable it is: ", "headroom references for "+short(run))
+		p.command("how comparable it is: ", "headroom references for "+p.short(run))
 	}
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return len(c.Reasons) > 0 && !c.Anyway }) {
 		p.command("compare them nevertheless: ", command+" --anyway")
