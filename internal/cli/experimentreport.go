@@ -30,6 +30,13 @@ func (p *program) reportExperiment(ctx context.Context, ref, kind string, o expe
 }
 
 func (p *program) showExperiment(b *store.Bundle, o experimentOptions) error {
+	if measured := o.show == ""; measured && !ownOutput(o.output) && !p.json {
+		onTerminal := o
+		onTerminal.output = "" // after hours the answer is there even where the file can't be written
+		if err := p.showExperiment(b, onTerminal); err != nil {
+			return err
+		}
+	}
 	format, err := o.format(p.json)
 	if err != nil {
 		return err

@@ -215,7 +215,15 @@ func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOp
 		return err
 	}
 	o.metrics = nil // the runs say which decided
-	return p.compareRuns([]string{c.base().run.ID, c.arms[plan.New].run.ID}, o)
+	runs := []string{c.base().run.ID, c.arms[plan.New].run.ID}
+	if o.output != "" && !p.json {
+		onTerminal := o
+		onTerminal.output, onTerminal.failOn = "", "" // after hours the answer is there even where the file can't be written
+		if err := p.compareRuns(runs, onTerminal); err != nil {
+			return err
+		}
+	}
+	return p.compareRuns(runs, o)
 }
 
 // evenPairs is the number of pairs with the last block complete: a block is two.
