@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -196,6 +197,9 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 	if err != nil {
 		return err
 	}
+	if ownOutput(o.output) {
+		o.output = ""
+	}
 	o.places = map[string]string{}
 	var runs []compare.Run
 	var failed []error
@@ -238,22 +242,11 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 
 // format that the output's name asks for.
 func (o compareOptions) format(json bool) (string, error) {
-	if o.output == "" || json {
-		return map[bool]string{true: "json", false: "table"}[json], nil
+	flag, named := jsonTyped(json)
+	if ownOutput(o.output) {
+		return cmp.Or(named, "table"), nil
 	}
-	extension := strings.ToLower(filepath.Ext(o.output))
-	if extension == ".json" {
-		return "json", nil
-	}
-	extensions := []string{}
-	for _, f := range report.CompareFormats() {
-		if f.Extension == extension {
-			return f.Name, nil
-		}
-		extensions = append(extensions, f.Extension)
-	}
-	return "", usage("what to write into "+o.output+" can't be told from its name",
-		"end it in one of "+strings.Join(append(extensions, ".json"), ", "))
+	return formatFor(o.output, flag, named, "", compareFormats())
 }
 
 func (p *program) writeComparison(d compare.Document, format string, o compareOptions) error {

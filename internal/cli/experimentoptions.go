@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"path/filepath"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -237,12 +237,10 @@ func percentOr(share float64) string {
 
 // format of the report that the output's name asks for: "table", "json", "html", "markdown" or "csv".
 func (o *experimentOptions) format(json bool) (string, error) {
-	if json || o.output == "" {
-		return map[bool]string{true: "json", false: "table"}[json], nil
+	flag, named := jsonTyped(json)
+	if ownOutput(o.output) {
+		return cmp.Or(named, "table"), nil
 	}
-	formats := map[string]string{".html": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
-	if f, ok := formats[strings.ToLower(filepath.Ext(o.output))]; ok {
-		return f, nil
-	}
-	return "", usage("what to write into "+o.output+" can't be told from its name", "end it in one of .html, .md, .csv, .json")
+	known := []outputFormat{{"html", ".html"}, {"markdown", ".md"}, {"csv", ".csv"}, {"json", ".json"}}
+	return formatFor(o.output, flag, named, "", known)
 }

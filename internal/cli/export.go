@@ -17,18 +17,27 @@ func (p *program) exportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export RUN...",
 		Short: "Write runs for another program: csv, sheet, json, markdown, openmetrics, or the whole run",
-		Long: `Writes runs in a format for other programs:
+		Long: `Writes runs in a format for other programs. Without --format the suffix of the file says which: -o values.csv.
 
 ` + formatHelp() + `
 A run that was exported with --format run comes back with headroom import: with --serials unchanged, without it with
 serial numbers, addresses, host and user names hidden, in what the load generators printed too.`,
 		Example: `  headroom export last --format csv > values.csv
+  headroom export last -o values.csv
   headroom export 7KQ4 --format sheet --decimal-comma
   headroom export last --format openmetrics -o /var/lib/node_exporter/headroom.prom
   headroom export 7KQ4 --format run -o for-a-colleague.headroom`,
 		Args:              between(1, many, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
+			flag := ""
+			if c.Flags().Changed("format") {
+				flag = "--format " + format
+			}
+			format, err := formatFor(output, flag, format, "json", exportFormats())
+			if err != nil {
+				return err
+			}
 			bundles, err := p.findAll(args)
 			if err != nil {
 				return err
@@ -40,7 +49,7 @@ serial numbers, addresses, host and user names hidden, in what the load generato
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&format, "format", "json", strings.Join(formatNames(), ", "))
+	f.StringVar(&format, "format", "json", strings.Join(formatNames(), ", ")+"; without it the suffix of --output decides")
 	f.StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
 	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "1,5 and semicolons in csv and sheet")
 	rawCellsFlag(c, &o.RawCells)

@@ -69,7 +69,7 @@ label are a history.
 	f.StringVar(&o.margin, "margin", "3%", "largest loss that counts as none")
 	f.Float64Var(&o.Alpha, "alpha", history.DefaultAlpha, "probability of a false alarm at one look; 0.01 for a gate that looks every week")
 	f.StringVar(&o.failOn, "fail-on", "", "regression: exit with 3 when there is one, 5 when it can't be told")
-	f.StringVarP(&o.output, "output", "o", "", "write one self-contained HTML page to this file")
+	f.StringVarP(&o.output, "output", "o", "", "write one self-contained page to this file, or the document to FILE.json")
 	p.jsonFlag(c)
 	completeFlag(c, "fail-on", func() []string { return []string{failOnRegression} })
 	return c
@@ -90,7 +90,13 @@ func (o *historyOptions) check() error {
 		return usage("--margin "+o.margin+": "+err.Error(), "--margin 3%")
 	}
 	o.Margin = margin
-	return nil
+	_, err = o.format()
+	return err
+}
+
+// format of the file that is written: a page, or the document.
+func (o *historyOptions) format() (string, error) {
+	return formatFor(o.output, "", "", "html", []outputFormat{{"html", ".html"}, {"json", ".json"}})
 }
 
 // sinceWhen reads a date, how long ago, or the run from which on.
@@ -150,8 +156,17 @@ func (p *program) showHistory(suite string, o historyOptions) error {
 func (p *program) writeHistory(s *store.Store, doc history.Document, o historyOptions) error {
 	options := report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout), ShortID: s.ShortID}
 	if o.output != "" {
+		format, err := o.format()
+		if err != nil {
+			return err
+		}
 		var page bytes.Buffer
-		if err := report.WriteHistoryPage(&page, doc, options); err != nil {
+		if format == "json" {
+			err = encodeJSON(&page, doc)
+		} else {
+			err = report.WriteHistoryPage(&page, doc, options)
+		}
+		if err != nil {
 			return err
 		}
 		if err := p.writeFile(o.output, page.Bytes()); err != nil {

@@ -140,25 +140,26 @@ func (p *program) reportCommand() *cobra.Command {
 		Use:   "report RUN...",
 		Short: "Write a run as one self-contained page, or print its table",
 		Long: `Writes a run as one HTML page that needs nothing else: it can be opened, printed and mailed.
-On a terminal, without -o, it prints the table of headroom show; --warnings prints that with all warnings
-in full. Serial numbers are left out unless asked for. A sweep or an ablation is written as what it has
-found; --cells has each load in each arm.`,
+A file that ends in .md, .csv, .json, .txt or .prom gets that format. On a terminal, without -o, it prints the
+table of headroom show; --warnings prints that with all warnings in full. Serial numbers are left out unless
+asked for. A sweep or an ablation is written as what it has found; --cells has each load in each arm.`,
 		Example: `  headroom report last -o page.html
   headroom report 7KQ4 --output page.html --serials
   headroom report last --warnings`,
 		Args:              between(1, many, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			bundles, err := p.findAll(args)
+			flag, named := jsonTyped(p.json)
+			format, err := formatFor(output, flag, named, "html", reportFormats())
 			if err != nil {
 				return err
 			}
-			format := "html"
-			switch {
-			case p.json:
-				format = "json"
-			case o.Warnings || output == "" && columns(p.Stdout) > 0:
+			if !p.json && (o.Warnings || output == "" && columns(p.Stdout) > 0) {
 				format, o.Names = "table", true // a page is for a browser
+			}
+			bundles, err := p.findAll(args)
+			if err != nil {
+				return err
 			}
 			return p.writeTo(output, format, p.presenter(cells), bundles, o)
 		},

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -58,7 +57,7 @@ whose runs stands for all.`,
 			if err != nil {
 				return err
 			}
-			if o.output != "" {
+			if !ownOutput(o.output) {
 				return p.writeStagesTo(o.output, bundles, &d)
 			}
 			if p.json {
@@ -75,21 +74,28 @@ whose runs stands for all.`,
 	f.StringArrayVar(&o.of, "of", nil, "hold a stage against another: STAGE/OTHER; may be repeated (default: each against the one before it; of NFS more paths\nagainst one, and RDMA against TCP)")
 	f.StringArrayVar(&o.links, "link", nil, "links that a stage goes through: STAGE=[Nx]RATE, like 'two paths=2x32Gbit/s', rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all others;\n"+
 		"RATE none for none")
-	f.StringVarP(&o.output, "output", "o", "", "write the run's page with the stages on it to a file: .html or .md")
+	f.StringVarP(&o.output, "output", "o", "", "write the run's page with the stages on it to a file: .html, .md or .json")
 	f.StringVar(&o.published, "published", "", "published table to hold against it: FILE or reference:NAME")
 	p.jsonFlag(c)
 	completeFlag(c, "published", func() []string { return publishedNames(reference.TableNames) })
 	return c
 }
 
-// writeStagesTo writes the page of a run with its stages, as they were asked for.
+// writeStagesTo writes the page of a run with its stages, as they were asked for, or their document.
 func (p *program) writeStagesTo(output string, bundles []*store.Bundle, d *stages.Document) error {
-	format, ok := map[string]string{".html": "html", ".md": "markdown"}[strings.ToLower(filepath.Ext(output))]
-	if !ok {
-		return usage("what to write into "+output+" can't be told from its name", "end it in one of .html, .md")
+	flag, named := jsonTyped(p.json)
+	known := []outputFormat{{"html", ".html"}, {"markdown", ".md"}, {"json", ".json"}}
+	format, err := formatFor(output, flag, named, "", known)
+	if err != nil {
+		return err
 	}
 	var page bytes.Buffer
-	if err := p.write(format, bundles, &page, report.Options{Stages: map[string]*stages.Document{bundles[0].Run.ID: d}}); err != nil {
+	if format == "json" {
+		err = encodeJSON(&page, d)
+	} else {
+		err = p.write(format, bundles, &page, report.Options{Stages: map[string]*stages.Document{bundles[0].Run.ID: d}})
+	}
+	if err != nil {
 		return err
 	}
 	return p.writeFile(output, page.Bytes())
