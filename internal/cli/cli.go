@@ -119,9 +119,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		// Without it cobra suggests nothing: the default is set where cobra reports the error itself.
 		SuggestionsMinimumDistance: 2,
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage(err.Error(), c.CommandPath()+" --help lists the flags")
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&p.storeDir, "store", "", "folder that runs are kept in (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
 	p.addReading(root,
 		p.suitesCommand(),

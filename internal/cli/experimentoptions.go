@@ -110,8 +110,9 @@ func (o *experimentOptions) perVisit() int { return max(1, o.repeat) }
 // flags adds those that sweep and ablate have.
 func (o *experimentOptions) flags(p *program, c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&o.blocks, "blocks", 0, "visits of every arm at most")
-	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a visit (default 1); with 2 the report says how many are worth it")
+	countVar(f, &o.blocks, "blocks", "visits of every arm at most")
+	countVar(f, &o.repeat, "repeat",
+		"repetitions of every cell in a visit (default 1); with 2 the report says how many are worth it")
 	f.DurationVar(&o.budget, "budget", 0, "begin no block that would end later than this, like 30m; the first is always finished. Of a sweep, levels and loads are left out that do not fit four times, and named; loads that four blocks have decided get no more")
 	f.StringVar(&o.margin, "margin", "", "two levels within this are the same (default 3%)")
 	f.StringVar(&o.alpha, "alpha", "", "risk that any of the claims is wrong (default 5%)")
@@ -121,8 +122,8 @@ func (o *experimentOptions) flags(p *program, c *cobra.Command) {
 // bisectFlags adds those that a search for culprits has.
 func (o *experimentOptions) bisectFlags(p *program, c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell in a measurement (default 1)")
-	f.IntVar(&o.blocks, "max-boots", 0, "measurements at most, proof apart (default 150)")
+	countVar(f, &o.repeat, "repeat", "repetitions of every cell in a measurement (default 1)")
+	countVar(f, &o.blocks, "max-boots", "measurements at most, proof apart (default 150)")
 	f.DurationVar(&o.budget, "budget", 0, "begin no measurement later than this, like 30m")
 	f.StringVar(&o.margin, "margin", "", "ends that differ by less are alike (default 5%)")
 	if !o.steps { // of which nothing is known

@@ -89,7 +89,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	f.IntVar(&o.port, "port", served.Port, "that the first server listens on; each further pair takes the next")
 	f.IntVar(&o.pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client, server or address)")
 	f.StringVar(&o.label, "label", "", "text to find the run by")
-	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell (default: as the suite says)")
+	countVar(f, &o.repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the load generator for every job, like time=30s or parallel=4; may be repeated")

@@ -92,7 +92,7 @@ With --event something is done on purpose while each load on a mount goes on, on
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device that is measured in the guest")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted experiment, named by one of its runs")
 	f.StringVar(&o.label, "label", "", "text to find the runs by")
-	f.IntVar(&o.Repeat, "repeat", 0, "repetitions of every cell (default: as the suite says)")
+	countVar(f, &o.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
 	f.StringVar(&o.Size, "size", "", "of the scratch file, like 4g (default: as the suite says)")

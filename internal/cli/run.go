@@ -95,6 +95,9 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 		},
 		ValidArgsFunction: completeSuites,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := exclusive(c, "format", "json"); err != nil {
+				return err
+			}
 			if o.resume != "" {
 				for _, name := range append(eventFlags(), "label", "repeat", "at-once", "order", "seed", "size", "set", "as-published") {
 					if c.Flags().Changed(name) {
@@ -110,7 +113,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	}
 	f := c.Flags()
 	f.StringVar(&o.label, "label", "", "text to find the run by")
-	f.IntVar(&o.repeat, "repeat", 0, "repetitions of every cell, the least with a precision (default: as the suite says)")
+	countVar(f, &o.repeat, "repeat", "repetitions of every cell, the least with a precision (default: as the suite says)")
 	f.StringVar(&o.precision, "precision", "", "repeat until every number is known to this, like 3%")
 	f.StringVar(&o.budget, "budget", "", "time for all repetitions, like 10m; it goes where intervals are widest")
 	f.StringVar(&o.order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
@@ -133,7 +136,6 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	f.StringVar(&o.format, "format", "table", "how to print the result: "+strings.Join(reportNames(), ", "))
 	completeFlag(c, "format", reportNames)
 	p.jsonFlag(c)
-	c.MarkFlagsMutuallyExclusive("format", "json")
 	return c
 }
 
