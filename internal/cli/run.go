@@ -108,6 +108,9 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 			if !slices.Contains(reportNames(), o.format) {
 				return usage(fmt.Sprintf("there is no format %q", o.format), "the formats are "+strings.Join(reportNames(), ", "))
 			}
+			if err := p.placeFirst(args, len(o.on) > 0); err != nil {
+				return err
+			}
 			return p.run(c.Context(), o, args)
 		},
 	}

@@ -28,7 +28,7 @@ const standardInput = "-"
 // subject finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, one target of a run of several ("4J0P:server"), a file (a
 // snapshot, a kernel configuration, the output of sysctl -a), or such a file from standard input ("-"). Reading a machine may take limit.
 func (p *program) subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
-	if p.kinds().has(name) {
+	if name = spelledHere(name); p.kinds().has(name) {
 		t, err := p.openTarget(ctx, name)
 		if err != nil {
 			return facts.Document{}, err
@@ -160,7 +160,7 @@ func isFolder(name string) bool {
 func notASubject(name string, err error) error {
 	var known *lab.Error
 	if filepath.Base(name) == name && errors.As(err, &known) {
-		known.Hints = append(known.Hints, subjectHint)
+		known.Hints = append(known.Hints, append(hostHint(name), subjectHint)...)
 	}
 	return err
 }

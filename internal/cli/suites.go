@@ -27,9 +27,16 @@ func (p *program) suitesCommand() *cobra.Command {
 		Use:     "suites",
 		Short:   "List the built-in suites, or show what is in one",
 		Example: "  headroom suites\n  headroom suites show nvme",
-		Args:    between(0, 0, "no argument, or show NAME"),
-		RunE: func(*cobra.Command, []string) error {
-			return p.listSuites()
+		Args:    between(0, 1, "no argument, or show NAME"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return p.listSuites()
+			case p.json:
+				return usage("--json is for the list of suites", "headroom suites --json",
+					"headroom suites show "+lab.ShellQuote(args))
+			}
+			return p.showSuite(args[0], false, false)
 		},
 	}
 	p.jsonFlag(c)
@@ -96,27 +103,32 @@ func (p *program) suitesShowCommand() *cobra.Command {
 		Args:              between(1, 1, "the name of a suite or a suite file"),
 		ValidArgsFunction: completeSuites,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := loadSuite(args[0])
-			if err != nil {
-				return err
-			}
-			if file {
-				fmt.Fprint(p.Stdout, s.Text)
-				return nil
-			}
-			lines, err := s.Commands(kindFor(s), asPublished)
-			if err != nil {
-				return err
-			}
-			for _, l := range lines {
-				fmt.Fprintln(p.Stdout, l)
-			}
-			return nil
+			return p.showSuite(args[0], file, asPublished)
 		},
 	}
 	c.Flags().BoolVar(&file, "file", false, "print the suite file itself, to start one of your own from")
 	c.Flags().BoolVar(&asPublished, "as-published", false, "what the suite's source did, faults included")
 	return c
+}
+
+// showSuite prints the command lines behind a suite, or its file.
+func (p *program) showSuite(name string, file, asPublished bool) error {
+	s, err := loadSuite(name)
+	if err != nil {
+		return err
+	}
+	if file {
+		fmt.Fprint(p.Stdout, s.Text)
+		return nil
+	}
+	lines, err := s.Commands(kindFor(s), asPublished)
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		fmt.Fprintln(p.Stdout, l)
+	}
+	return nil
 }
 
 func duration(seconds float64) string {

@@ -108,6 +108,9 @@ func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptio
 	if o.show != "" {
 		return o.show, nil
 	}
+	if err := p.placeFirst(args, len(o.ends) > 0); err != nil {
+		return "", err
+	}
 	x, err := p.vary(c.Context(), kind, o, args)
 	if err != nil || o.dryRun {
 		return "", err

@@ -213,9 +213,10 @@ func fleeting(name string) bool { return strings.HasPrefix(name, guestScheme) }
 
 // openTarget opens a place where commands run; closeTarget gives it back.
 func (p *program) openTarget(ctx context.Context, name string) (target.Target, error) {
+	name = spelledHere(name)
 	kind := p.kinds().of(name)
 	if kind == nil {
-		return nil, usage(fmt.Sprintf("%q is no target", name), "a target is "+p.kinds().forms())
+		return nil, usage(fmt.Sprintf("%q is no target", name), append(hostHint(name), "a target is "+p.kinds().forms())...)
 	}
 	t, err := kind.Open(ctx, name)
 	if err != nil && ctx.Err() != nil {
@@ -242,12 +243,28 @@ func stoppedOpening(ctx context.Context, name string, err error) error {
 // closeTarget gives a target back; what goes wrong there is said, and changes no result.
 func (p *program) closeTarget(t target.Target) { p.closeAtOnce([]target.Target{t}) }
 
+// spelledHere is the name of a target, where localhost is this machine.
+func spelledHere(name string) string {
+	if name == "localhost" {
+		return here
+	}
+	return name
+}
+
+// hostHint says how a host is named as a target; nothing for a text that can't be the name of one.
+func hostHint(name string) []string {
+	if !regexp.MustCompile(`^([\w.-]+@)?[A-Za-z0-9][\w.-]*(:[0-9]+)?$`).MatchString(name) {
+		return nil
+	}
+	return []string{"a host that ssh reaches: ssh://" + name}
+}
+
 // roleOf splits "[ROLE=]TARGET".
 func roleOf(on string) (role, name string) {
 	if m := regexp.MustCompile(`^([a-z][a-z0-9-]*)=(.*)$`).FindStringSubmatch(on); m != nil {
-		return m[1], m[2]
+		return m[1], spelledHere(m[2])
 	}
-	return "", on
+	return "", spelledHere(on)
 }
 
 // onlyTarget is the target of --on, of which there is one for now; this machine without the flag.

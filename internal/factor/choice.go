@@ -46,7 +46,7 @@ func Parse(text string) (Choice, error) {
 	}
 	scheme, name, err := Find(factorName)
 	if err != nil {
-		return Choice{}, err
+		return Choice{}, unknown(factorName, "="+list)
 	}
 	levels, err := splitLevels(list)
 	if err != nil {

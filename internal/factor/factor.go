@@ -124,15 +124,12 @@ func (w Where) allows(factorName string) bool {
 func Find(factorName string) (Scheme, string, error) {
 	_, bare := SplitRole(factorName)
 	word, name, ok := strings.Cut(bare, ":")
-	var all []string
 	for _, s := range Schemes() {
 		if ok && s.Name == word {
 			return s, name, nil
 		}
-		all = append(all, s.Name+":")
 	}
-	return Scheme{}, "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is no factor", factorName),
-		Hints: []string{"a factor begins with one of " + strings.Join(all, " "), "headroom factors lists them with examples"}}
+	return Scheme{}, "", unknown(factorName, "")
 }
 
 // Check refuses a factor, or a level of it, that can't be right on any target. An empty level is not looked at.
