@@ -149,6 +149,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		p.labelCommand(),
 		p.rmCommand(),
 		p.restoreCommand(),
+		p.versionCommand(),
 	)
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
 	return root
