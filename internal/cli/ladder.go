@@ -74,7 +74,7 @@ them (md, LVM, dm-crypt), then the file system. Each rung stands beside its
 ceiling and beside what the rungs below promise. The first that falls short
 of that is the answer.
 
-It finds the rungs under one PLACE (default: the working directory) itself.
+It finds the rungs under one PLACE itself.
 Several places are the rungs, in that order; "null" is the null device, and
 devices with commas between them are loaded at the same time.
 
@@ -113,6 +113,12 @@ what the pod network (CNI) costs.`,
 						return usage("--"+name+" can't be changed when a ladder is resumed", "leave it out: the runs say what was settled")
 					}
 				}
+			}
+			if len(args)+len(o.on) == 0 && o.resume == "" && !o.ofNetwork() && !o.dryRun {
+				return usage("climb to what? name a directory or a device, or the server of a network",
+					"the storage under the working directory: headroom ladder .",
+					"a network: headroom ladder --on server=ssh://db1",
+					"headroom ladder --dry-run prints every command for the working directory")
 			}
 			return p.ladder(c.Context(), o, args)
 		},

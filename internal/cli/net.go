@@ -46,8 +46,8 @@ func (p *program) netCommand() *cobra.Command {
 network, or how many requests are answered a second and how long an answer takes, with sockperf and the
 built-in suite requests; or RDMA, with perftest and the built-in suite rdma; or with a suite of your own.
 
---on client=TARGET and --on server=TARGET say where; either is this machine where it is not given, so that
-without any it is the way through this machine's own loopback. Given more than once, the first client
+--on client=TARGET and --on server=TARGET say where; either is this machine where it is not given: with
+--on server=local it measures this machine's own loopback. Given more than once, the first client
 measures with the first server and so on, all at the same time; beside the numbers of each pair stand
 those of all together. --pairs N makes N pairs of them, each with a port of its own. Several --address of
 one server are taken in turn.
@@ -60,8 +60,8 @@ target: a path is cut, a switch restarts. The report says how deep the rate fell
 through, and when it was back. headroom restore undoes it after a crash.
 
 Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it.`,
-		Example: `  headroom net
-  headroom net --on server=ssh://db1
+		Example: `  headroom net --on server=ssh://db1
+  headroom net --on server=local
   headroom net --on client=ssh://web1 --on server=ssh://db1 --address 10.0.0.7
   headroom net --on server=ssh://db1 --pairs 8 --set time=30s --set parallel=1
   headroom net --on client=ssh://a --on client=ssh://b --on server=ssh://storage
@@ -79,6 +79,12 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 						return usage("--"+name+" can't be changed when a run is resumed", "headroom net --resume "+o.resume)
 					}
 				}
+			}
+			if len(args) == 0 && !c.Flags().Changed("resume") && len(o.on)+len(o.addresses) == 0 && !o.dryRun {
+				return usage("measure which network? without --on both ends are this machine, "+
+					"and its own loopback is measured",
+					"for example: headroom net --on server=ssh://db1", "the loopback: headroom net --on server=local",
+					"headroom net --dry-run prints the commands")
 			}
 			return p.net(c.Context(), o, args)
 		},
