@@ -23,18 +23,26 @@ type runsDocument struct {
 const runsSchema = "headroom/runs/v1"
 
 func (p *program) listCommand() *cobra.Command {
+	var l listFilter
 	c := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
-		Short:   "List the runs that are kept, newest first",
-		Example: "  headroom list\n  headroom list --json",
-		Args:    between(0, 0, "no argument"),
+		Short:   "List the runs that are kept, the last one first",
+		Example: `  headroom list
+  headroom list --suite quick --since 7d
+  headroom list --on ssh://db1 --status interrupted
+  headroom list --limit 10 --json`,
+		Args: between(0, 0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
 			s, err := p.openStore()
 			if err != nil {
 				return err
 			}
-			rows, err := s.List()
+			all, err := s.List()
+			rows, more, wrong := l.of(s, all)
+			if wrong != nil {
+				return wrong
+			}
 			if p.json {
 				if rows == nil {
 					rows = []store.Row{}
@@ -44,9 +52,20 @@ func (p *program) listCommand() *cobra.Command {
 			if len(rows) == 0 && err != nil { // there may well be some
 				return err
 			}
-			return errors.Join(p.printRows(s, rows), err)
+			if len(rows) == 0 && len(all) > 0 {
+				fmt.Fprintf(p.Stdout, "none of %s fits; headroom list shows all\n", plural(len(all), "run"))
+				return err
+			}
+			if failed := p.printRows(s, rows); failed != nil {
+				return errors.Join(failed, err)
+			}
+			if more > 0 {
+				fmt.Fprintf(p.Stderr, "%d more fit; --limit %d lists them too\n", more, len(rows)+more)
+			}
+			return err
 		},
 	}
+	l.flags(p, c)
 	p.jsonFlag(c)
 	return c
 }

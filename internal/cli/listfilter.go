@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/lab"
+	"headroom/internal/store"
+)
+
+// listFilter says which runs are listed.
+type listFilter struct {
+	suite, label, on, status, since string
+	limit                           int
+}
+
+// flags adds those that narrow a list.
+func (l *listFilter) flags(p *program, c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&l.suite, "suite", "", "only runs of this suite; of imports, with this label")
+	f.StringVar(&l.label, "label", "", "only runs with this in their label")
+	f.StringVar(&l.on, "on", "", "only runs with this in their target or place")
+	f.StringVar(&l.status, "status", "", "only runs that are "+strings.Join(statusNames(), ", "))
+	f.StringVar(&l.since, "since", "", "only runs from then on: 90d, 12w, a date such as 2026-10-03, or a run")
+	countVar(f, &l.limit, "limit", "how many to list at most (default: all)")
+	completeFlag(c, "suite", func() []string {
+		s, err := p.openStore()
+		if err != nil {
+			return nil
+		}
+		return suitesIn(s)
+	})
+	completeFlag(c, "status", statusNames)
+}
+
+func statusNames() []string {
+	return []string{string(lab.Complete), string(lab.Interrupted), string(lab.Running), string(lab.Failed)}
+}
+
+// of are the rows that fit. More is how many of those the limit has left out.
+func (l *listFilter) of(s *store.Store, rows []store.Row) (fitting []store.Row, more int, err error) {
+	if l.status != "" && !slices.Contains(statusNames(), l.status) {
+		return nil, 0, usage(fmt.Sprintf("--status takes no %q", l.status),
+			"it is one of "+strings.Join(statusNames(), ", "))
+	}
+	var since time.Time
+	if l.since != "" {
+		if since, err = sinceWhen(s, l.since, time.Now()); err != nil {
+			return nil, 0, err
+		}
+	}
+	has := func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
+	for _, r := range rows {
+		if (l.suite == "" || suiteOf(r) == l.suite) && has(r.Label, l.label) && has(r.Target+" "+r.Place, l.on) &&
+			(l.status == "" || string(r.Status) == l.status) && !r.Created.Before(since) {
+			fitting = append(fitting, r)
+		}
+	}
+	if l.limit > 0 && len(fitting) > l.limit {
+		fitting, more = fitting[:l.limit], len(fitting)-l.limit
+	}
+	return fitting, more, nil
+}
