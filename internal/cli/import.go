@@ -236,6 +236,7 @@ func (p *program) importResults(ctx context.Context, s *store.Store, sources []i
 		id, version, command, created := r.ID, r.Version, r.Command, r.Created
 		*r = read
 		r.ID, r.Label, r.Version, r.Command, r.Status, r.Source = id, label, version, command, lab.Complete, lab.Imported
+		r.Added = created
 		if r.Created.IsZero() {
 			r.Created = created
 		}

@@ -42,6 +42,9 @@ type Run struct {
 	Format   string    `json:"format,omitempty"`
 	Created  time.Time `json:"created"`
 	Finished time.Time `json:"finished,omitzero"`
+	// Added is when results of another tool were imported, which Created says the time of; zero for a run that was
+	// measured.
+	Added time.Time `json:"added,omitzero"`
 	// Version is that of the headroom that made the bundle.
 	Version string `json:"version"`
 	// Command is the argument vector as the user typed it.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
@@ -61,6 +62,17 @@ func (b *Bundle) Active() bool {
 func (b *Bundle) Imported() bool {
 	_, err := os.Lstat(filepath.Join(b.dir, importedName))
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// added is when the run came into the store. Of one from elsewhere the mark is as old as the import.
+func (b *Bundle) added() time.Time {
+	if info, err := os.Lstat(filepath.Join(b.dir, importedName)); err == nil {
+		return info.ModTime()
+	}
+	if !b.Run.Added.IsZero() {
+		return b.Run.Added
+	}
+	return b.Run.Created
 }
 
 // segments are the numbers of the committed segments, ascending.

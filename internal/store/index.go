@@ -22,7 +22,7 @@ import (
 var indexSchema string
 
 // indexVersion is raised with every change of index.sql.
-const indexVersion = 3
+const indexVersion = 4
 
 // Row is a run as the index knows it: what a list shows.
 type Row struct {
@@ -33,11 +33,13 @@ type Row struct {
 	Experiment string `json:"experiment,omitempty"`
 	// Pair is the same in runs that belong together: the two sides of a live comparison, the stages of one measurement. Stage is what such a run
 	// is one of; empty for one that is none.
-	Pair        string     `json:"pair,omitempty"`
-	Stage       string     `json:"stage,omitempty"`
-	Target      string     `json:"target"`
-	Place       string     `json:"place"`
-	Created     time.Time  `json:"created"`
+	Pair    string    `json:"pair,omitempty"`
+	Stage   string    `json:"stage,omitempty"`
+	Target  string    `json:"target"`
+	Place   string    `json:"place"`
+	Created time.Time `json:"created"`
+	// Added is when the run came into the store: later than Created for one that was imported.
+	Added       time.Time  `json:"-"`
 	Status      lab.Status `json:"status"`
 	Source      lab.Source `json:"source"`
 	Format      string     `json:"format,omitempty"`
@@ -45,9 +47,9 @@ type Row struct {
 	Repetitions int        `json:"repetitions"`
 }
 
-// List returns the runs, newest first. The index is brought up to date from the bundles first: a bundle whose
-// run.json or number of segments has changed is read again, one that is gone is dropped. A bundle that can't be read
-// does not hide the others: it is named in the error, beside the rows of the rest.
+// List returns the runs, the one that was added last first. The index is brought up to date from the bundles first: a
+// bundle whose run.json or number of segments has changed is read again, one that is gone is dropped. A bundle that
+// can't be read does not hide the others: it is named in the error, beside the rows of the rest.
 func (s *Store) List() ([]Row, error) {
 	ids, err := s.ids()
 	if err != nil || len(ids) == 0 {
@@ -210,7 +212,8 @@ func (s *Store) read(id string) (Row, error) {
 		return Row{}, err
 	}
 	r := b.Run
-	row := Row{ID: id, Label: r.Label, Suite: r.Suite, Pair: r.Pair, Created: r.Created, Status: r.Status, Source: r.Source, Format: r.Format, Cells: len(r.Cells)}
+	row := Row{ID: id, Label: r.Label, Suite: r.Suite, Pair: r.Pair, Created: r.Created, Added: b.added(),
+		Status: r.Status, Source: r.Source, Format: r.Format, Cells: len(r.Cells)}
 	if r.Experiment != nil {
 		row.Experiment = r.Experiment.Title()
 	}
@@ -226,15 +229,17 @@ func (s *Store) read(id string) (Row, error) {
 
 func insert(tx *sql.Tx, r Row, stamp string) error {
 	_, err := tx.Exec(`INSERT OR REPLACE INTO runs
-		(id, stamp, label, suite, experiment, pair, stage, target, place, created, status, source, format, cells, repetitions)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, stamp, r.Label, r.Suite, r.Experiment, r.Pair, r.Stage, r.Target, r.Place, r.Created.UnixNano(), r.Status, r.Source, r.Format, r.Cells, r.Repetitions)
+		(id, stamp, label, suite, experiment, pair, stage, target, place, created, added, status, source, format,
+		cells, repetitions)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, stamp, r.Label, r.Suite, r.Experiment, r.Pair, r.Stage, r.Target, r.Place, r.Created.UnixNano(),
+		r.Added.UnixNano(), r.Status, r.Source, r.Format, r.Cells, r.Repetitions)
 	return err
 }
 
 func query(db *sql.DB) ([]Row, error) {
-	rows, err := db.Query(`SELECT id, label, suite, experiment, pair, stage, target, place, created, status, source, format, cells, repetitions
-		FROM runs ORDER BY created DESC, id`)
+	rows, err := db.Query(`SELECT id, label, suite, experiment, pair, stage, target, place, created, added, status,
+		source, format, cells, repetitions FROM runs ORDER BY added DESC, created DESC, id`)
 	if err != nil {
 		return nil, err
 	}
@@ -242,12 +247,12 @@ func query(db *sql.DB) ([]Row, error) {
 	var list []Row
 	for rows.Next() {
 		var r Row
-		var created int64
-		if err := rows.Scan(&r.ID, &r.Label, &r.Suite, &r.Experiment, &r.Pair, &r.Stage, &r.Target, &r.Place, &created, &r.Status, &r.Source, &r.Format,
-			&r.Cells, &r.Repetitions); err != nil {
+		var created, added int64
+		if err := rows.Scan(&r.ID, &r.Label, &r.Suite, &r.Experiment, &r.Pair, &r.Stage, &r.Target, &r.Place,
+			&created, &added, &r.Status, &r.Source, &r.Format, &r.Cells, &r.Repetitions); err != nil {
 			return nil, err
 		}
-		r.Created = time.Unix(0, created)
+		r.Created, r.Added = time.Unix(0, created), time.Unix(0, added)
 		list = append(list, r)
 	}
 	return list, rows.Err()

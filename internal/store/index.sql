@@ -9,6 +9,7 @@ CREATE TABLE runs (
 	target      TEXT NOT NULL,
 	place       TEXT NOT NULL,
 	created     INTEGER NOT NULL, -- nanoseconds since 1970
+	added       INTEGER NOT NULL, -- the same; when the run came into the store
 	status      TEXT NOT NULL,
 	source      TEXT NOT NULL,
 	format      TEXT NOT NULL,

@@ -203,6 +203,38 @@ func TestRunsAreFoundByWhatPeopleCallThem(t *testing.T) {
 	}
 }
 
+// The run that was added last is the first of the list: one that was measured long ago and has just been imported.
+func TestWhatWasAddedLastIsLast(t *testing.T) {
+	s, elsewhere := Open(t.TempDir()), Open(t.TempDir())
+	sent := save(t, elsewhere, "ABCDEFGH01", 1)
+	w, err := s.Create(exampleRun("ABCDEFGH02"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.Close(func(r *lab.Run) { r.Created, r.Added = r.Created.AddDate(-5, 0, 0), r.Created.Add(time.Hour) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	save(t, s, "ABCDEFGH03", 1)
+	if b, err := s.Find("last"); err != nil || b.Run.ID != "ABCDEFGH02" {
+		t.Errorf("the last is %v, %v", b, err)
+	}
+	if _, err := s.Adopt(sent.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	// Of one from elsewhere the mark tells, whatever its header says.
+	mark := filepath.Join(s.Dir(), "runs", "ABCDEFGH01", importedName)
+	if err := os.Chtimes(mark, time.Time{}, exampleRun("").Created.AddDate(1, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(s.Dir(), "index.sqlite")); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := s.Find("last"); err != nil || b.Run.ID != "ABCDEFGH01" {
+		t.Errorf("the last is %v, %v", b, err)
+	}
+}
+
 func TestTheIndexIsRebuilt(t *testing.T) {
 	s := Open(t.TempDir())
 	save(t, s, "ABCDEFGH01", 2)
