@@ -137,7 +137,7 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 			return s.bundle(found[0])
 		default:
 			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q names %d runs: %s", ref, len(found), strings.Join(found, ", ")),
-				Hints: []string{"name one of them by its id"}}
+				Hints: []string{"name one of them by its id", "headroom list --label " + lab.ShellQuote([]string{ref}) + " shows them"}}
 		}
 	}
 	if damaged != nil && len(rows) == 0 {
@@ -147,26 +147,40 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one"}}, damaged)
 }
 
-// FindAll is Find for commands that take several runs: a label that runs have which were measured together (the stages of one measurement, the
-// sides of a live comparison) names all of them, in the order in which they began.
+// FindAll is Find for commands that take several runs: a label that runs have which were measured together (the stages
+// of one measurement, the sides of a live comparison) names all of them, in the order in which they began. It may be
+// the label that was typed, which each of such runs has with a word of its own behind it: "tuning base" and "tuning
+// new".
 func (s *Store) FindAll(ref string) ([]*Bundle, error) {
 	b, err := s.Find(ref)
 	if err == nil {
 		return []*Bundle{b}, nil
 	}
-	rows, _ := s.List() // whatever is damaged, Find has said so
-	var found []Row
-	for _, r := range rows {
-		if r.Label == ref {
-			found = append(found, r)
-		}
-	}
-	apart := func(r Row) bool { return r.Pair == "" || r.Pair != found[0].Pair }
-	if len(found) < 2 || slices.ContainsFunc(found, apart) {
+	if ref == "" {
 		return nil, err
 	}
+	rows, _ := s.List() // whatever is damaged, Find has said so
+	labelled := func(fits func(Row) bool) []Row {
+		return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !fits(r) })
+	}
+	found := labelled(func(r Row) bool { return r.Label == ref })
+	if len(found) == 0 {
+		found = labelled(func(r Row) bool {
+			word, ok := strings.CutPrefix(r.Label, ref+" ")
+			return ok && r.Pair != "" && !strings.Contains(word, " ")
+		})
+	}
+	if len(found) == 0 {
+		return nil, err
+	}
+	if slices.ContainsFunc(found, func(r Row) bool { return r.Pair == "" || r.Pair != found[0].Pair }) {
+		return nil, &lab.Error{Kind: lab.Usage,
+			What:  fmt.Sprintf("%q names %d runs, which were not measured together", ref, len(found)),
+			Hints: []string{"name them by their ids", "headroom list --label " + lab.ShellQuote([]string{ref}) + " shows them"}}
+	}
+	slices.SortStableFunc(found, func(a, b Row) int { return a.Created.Compare(b.Created) })
 	var bundles []*Bundle
-	for _, r := range slices.Backward(found) { // the list begins with the newest
+	for _, r := range found {
 		b, err := s.bundle(r.ID)
 		if err != nil {
 			return nil, err

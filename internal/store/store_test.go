@@ -203,6 +203,45 @@ func TestRunsAreFoundByWhatPeopleCallThem(t *testing.T) {
 	}
 }
 
+// A label that was typed for runs that were measured together names all of them, also where each has a word of its own
+// behind it.
+func TestALabelNamesRunsMeasuredTogether(t *testing.T) {
+	s := Open(t.TempDir())
+	for i, r := range []struct{ id, label, pair string }{
+		{"ABCDEFGH01", "tuning new", "ABCDEFGH02"}, {"ABCDEFGH02", "tuning base", "ABCDEFGH02"},
+		{"ABCDEFGH03", "stack 1", "ABCDEFGH03"}, {"ABCDEFGH04", "stack 2", "ABCDEFGH03"},
+		{"ABCDEFGH05", "stack 1", "ABCDEFGH05"},
+		{"ABCDEFGH06", "alone at last", ""},
+	} {
+		run := exampleRun(r.id)
+		run.Label, run.Pair, run.Created = r.label, r.pair, run.Created.Add(time.Duration(i)*time.Hour)
+		w, err := s.Create(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ref, want := range map[string]string{"tuning": "ABCDEFGH01 ABCDEFGH02", "stack 2": "ABCDEFGH04"} {
+		found, err := s.FindAll(ref)
+		var ids []string
+		for _, b := range found {
+			ids = append(ids, b.Run.ID)
+		}
+		if err != nil || strings.Join(ids, " ") != want {
+			t.Errorf("FindAll(%q) = %v, %v; want %s", ref, ids, err, want)
+		}
+	}
+	for ref, want := range map[string]string{
+		"stack": "names 3 runs", "stack 1": "names 2 runs", "alone": "no run is called", "": "an empty name",
+	} {
+		if _, err := s.FindAll(ref); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("FindAll(%q): %v, want %q in it", ref, err, want)
+		}
+	}
+}
+
 // The run that was added last is the first of the list: one that was measured long ago and has just been imported.
 func TestWhatWasAddedLastIsLast(t *testing.T) {
 	s, elsewhere := Open(t.TempDir()), Open(t.TempDir())
