@@ -66,7 +66,7 @@ func Run(ctx context.Context, s Surroundings) int {
 	ctx, ended := p.heedSignals(ctx)
 	defer ended()
 	err := root.ExecuteContext(ctx)
-	if err != nil && err.Error() != "" {
+	if err != nil && err.Error() != "" && !readerGone(err) {
 		p.printError(err)
 	}
 	if flushed := errors.Join(out.Flush(), said.Flush()); err == nil {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +40,9 @@ func exitCode(err error) int {
 	}
 	if e, ok := errors.AsType[*ending](err); ok {
 		return e.code
+	}
+	if readerGone(err) {
+		return codeReaderGone
 	}
 	kind := lab.KindOf(err)
 	if errors.Is(err, context.Canceled) {
@@ -74,4 +80,22 @@ func (p *program) printError(err error) {
 			fmt.Fprintln(p.Stderr, "  "+strings.ReplaceAll(line, "\n", "\n  "))
 		}
 	}
+}
+
+// codeReaderGone is what shells report of a program that wrote to a pipe without a reader: 128 and the number of
+// SIGPIPE.
+const codeReaderGone = 128 + int(syscall.SIGPIPE)
+
+// readerGone says whether all that went wrong is that nobody reads standard output any more, as in headroom export last
+// | head.
+func readerGone(err error) bool {
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !readerGone(one) })
+	case *fs.PathError:
+		return e.Path == "/dev/stdout" && errors.Is(e.Err, syscall.EPIPE)
+	case interface{ Unwrap() error }:
+		return readerGone(e.Unwrap())
+	}
+	return false
 }
