@@ -75,10 +75,13 @@ func (p *program) printError(err error) {
 		return
 	}
 	fmt.Fprintln(p.Stderr, "headroom: "+strings.ReplaceAll(err.Error(), "\n", "\n  ")) // a name in it may have lines; they are none of ours
+	var details []string
 	if e, ok := errors.AsType[*lab.Error](err); ok {
-		for _, line := range e.Details() {
-			fmt.Fprintln(p.Stderr, "  "+strings.ReplaceAll(line, "\n", "\n  "))
-		}
+		details = e.Details()
+	}
+	details = append(details, (&lab.Error{Hints: p.storeHints(err)}).Details()...)
+	for _, line := range details {
+		fmt.Fprintln(p.Stderr, "  "+strings.ReplaceAll(line, "\n", "\n  "))
 	}
 }
 
