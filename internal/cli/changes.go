@@ -46,6 +46,11 @@ func (x *experiment) bind(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
+				for _, l := range c.Levels {
+					if err := s.CheckLevel(l); err != nil {
+						return err
+					}
+				}
 				at := m.role
 				if len(settings) > 1 {
 					at += " " + m.where[j].Adapter

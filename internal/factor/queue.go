@@ -25,7 +25,7 @@ func bindQueue(ctx context.Context, w Where, name string) (Setting, error) {
 		return Setting{}, &lab.Error{Kind: lab.Refused, What: "queue:" + name + " is about the disks under the place, and there are none",
 			Target: elsewhere(w.Target), Hints: []string{"name a place on a disk: tmpfs and file systems over the network have no queue here"}}
 	}
-	var s Setting
+	s := Setting{listed: true}
 	for _, disk := range w.Place.Disks {
 		s.spots = append(s.spots, Spot{Kind: inFile, Path: "/sys/block/" + strings.ReplaceAll(disk, "/", "!") + "/queue/" + name})
 	}

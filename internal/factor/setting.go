@@ -24,8 +24,9 @@ type Setting struct {
 	values func(level string) ([]string, error)
 	// level is what the values of the spots amount to; nil where all must be alike.
 	level func(values []string) string
-	// possible are the values that this target takes, where it tells.
+	// possible are the values that this target takes, where it tells. listed says that there are no others.
 	possible []string
+	listed   bool
 	// at is the setting for one level, where which spots there are depends on it; nil where all levels have these.
 	at func(ctx context.Context, level string) (Setting, error)
 	// later is for a level that becomes effective some time after it was set: what it returns is asked when a change is held against

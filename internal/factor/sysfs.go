@@ -53,6 +53,7 @@ func bindSysfs(ctx context.Context, w Where, name string) (Setting, error) {
 		s.spots[0].OneWay = reason
 	} else {
 		_, s.possible = chosen(string(files[name].Data))
+		s.listed = true
 	}
 	return s, nil
 }

@@ -1,0 +1,37 @@
+package factor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/yamlfile"
+)
+
+// CheckLevel refuses a level that is none of those which the file of the setting lists, where it lists them all:
+// "[none] mq-deadline". Without a list nothing is known until the level is set.
+func (s Setting) CheckLevel(level string) error {
+	known := slices.ContainsFunc(s.possible, func(p string) bool { return same(p, level) })
+	if !s.listed || len(s.possible) == 0 || level == Found || known {
+		return nil
+	}
+	scheduler := strings.HasSuffix(s.spots[0].Path, "/queue/scheduler") // of several disks all are
+	e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has no level %q", s.factor, level), Target: elsewhere(s.target),
+		Hints: []string{"here it takes " + strings.Join(s.possible, ", ")}}
+	switch near := yamlfile.DidYouMean(level, s.possible); {
+	case near != "":
+		e.Hints = append(e.Hints, near)
+	case scheduler && slices.Contains(schedulerModules(), level):
+		return nil
+	case scheduler && level == "noop":
+		e.Hints = append(e.Hints, "since Linux 5.0 it is called none")
+	case scheduler:
+		e.Hints = append(e.Hints, "a scheduler that is a module is listed once it is loaded: modprobe "+level+"-iosched")
+	}
+	return e
+}
+
+// schedulerModules are the schedulers of Linux that the kernel loads when they are asked for, and another name of one.
+// Source: block/elevator.c, elevator_find_get and elv_iosched_load_module.
+func schedulerModules() []string { return []string{"mq-deadline", "deadline", "kyber", "bfq"} }
