@@ -10,6 +10,7 @@ import (
 	"headroom/internal/compare"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
 	"headroom/internal/target"
@@ -320,6 +321,18 @@ func (c *contest) doneOf(arm string, r lab.Repetition) plan.Done {
 func cellOf(run lab.Run, cell string) lab.Cell {
 	i := slices.IndexFunc(run.Cells, func(c lab.Cell) bool { return c.ID == cell })
 	return run.Cells[i] // both runs have the same cells
+}
+
+// printPlan is what --dry-run prints: the loads of each side, and how they take turns. How many pairs there will be is
+// decided by what is measured.
+func (c *contest) printPlan() error {
+	for _, arm := range armNames() {
+		fmt.Fprintf(c.Stdout, "%s: %s\n", arm, c.arms[arm].where())
+		c.arms[arm].printLoads(func(cell runner.Cell) string { return fmt.Sprintf("%s: %v", cell.Title, cell.Steps) })
+	}
+	_, err := fmt.Fprintf(c.Stdout, "in blocks of two pairs of a cell, base and new in an order that is drawn for each "+
+		"(--seed %d), until each cell has its verdict\n", c.base().run.Seed)
+	return err
 }
 
 // preface says on standard error what is about to happen.

@@ -17,6 +17,7 @@ import (
 	"headroom/internal/layers"
 	"headroom/internal/load/fio"
 	"headroom/internal/report"
+	"headroom/internal/runner"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
 )
@@ -52,8 +53,10 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 		if len(args) > 0 {
 			return usage("--resume takes the layers from the runs", "headroom compare --layers --resume "+o.resume)
 		}
-		if err := p.tidy(ctx, st, s.targetsBefore(o.resume)...); err != nil {
-			return err
+		if !o.dryRun {
+			if err := p.tidy(ctx, st, s.targetsBefore(o.resume)...); err != nil {
+				return err
+			}
 		}
 		err = s.takeUp(ctx, o.resume, o.writes)
 	} else {
@@ -65,6 +68,9 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 	s.setPlan(o.budget)
 	if _, more := s.plan.Next(s.done); more {
 		s.preface()
+		if o.dryRun {
+			return s.printPlan()
+		}
 		if err := s.carryOut(ctx, &roundsProgress{rounds: &s.rounds, width: columns(s.Stderr)}); err != nil {
 			return err
 		}
@@ -121,8 +127,10 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 	for _, side := range sides {
 		targets = append(targets, side.target)
 	}
-	if err := s.tidy(ctx, s.store, targets...); err != nil {
-		return err
+	if !s.options.dryRun {
+		if err := s.tidy(ctx, s.store, targets...); err != nil {
+			return err
+		}
 	}
 	s.arms = map[string]*measurement{}
 	var beside *measurement
@@ -240,6 +248,19 @@ func (s *survey) checkOrder(ctx context.Context) error {
 		case !on:
 			upper.run.Warnings = append(upper.run.Warnings, layers.NotStacked(upper.place().Path, lower.place().Path))
 		}
+	}
+	return nil
+}
+
+// printPlan is what --dry-run prints: the loads of each layer, and their order.
+func (s *survey) printPlan() error {
+	for _, arm := range s.names {
+		fmt.Fprintf(s.Stdout, "layer %s  %s\n", arm, s.arms[arm].where())
+		s.arms[arm].printLoads(func(c runner.Cell) string { return fmt.Sprintf("%s: %v", c.Title, c.Steps) })
+	}
+	fmt.Fprintf(s.Stdout, "The order, by layers, with --seed %d:\n", s.first().run.Seed)
+	for _, line := range order(s.plan) {
+		fmt.Fprintln(s.Stdout, "  "+line)
 	}
 	return nil
 }

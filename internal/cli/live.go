@@ -33,6 +33,7 @@ type liveOptions struct {
 	confirm int
 	budget  time.Duration
 	resume  string
+	dryRun  bool
 }
 
 // The pairs that a cell gets at most until its verdict, and those that follow it.
@@ -59,12 +60,14 @@ func (o *liveOptions) flags(p *program, c *cobra.Command) {
 	f.IntVar(&o.pairs, "pairs", 0, "with --live: pairs of a cell at most, in blocks of two (default 20); with --layers: passes over the layers (default 10)")
 	f.IntVar(&o.confirm, "confirm", defaultConfirm, "with --live: pairs after a verdict, for an estimate that did not steer it; 0 for none")
 	f.DurationVar(&o.budget, "budget", 0, "with --live, --layers: begin nothing that would end later than this, like 10m; with --resume from now on")
+	f.BoolVar(&o.dryRun, "dry-run", false,
+		"with --live, --layers: print the commands and the time they take, and do nothing")
 	p.resumeFlag(c, &o.resume, "with --live, --layers: go on with an interrupted comparison, named by one of its runs; with --live and --budget or --pairs also with one that ended undecided")
 }
 
 // check refuses flags that would do nothing.
 func (o *liveOptions) check(c *cobra.Command) error {
-	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume"}
+	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume", "dry-run"}
 	onlyLive := []string{"set-base", "set-new", "destroy", "sampled", "confirm"}
 	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "fail-on", "serials", "raw-cells",
 		"warnings"}
@@ -150,7 +153,7 @@ func isSuite(arg string) bool {
 
 // runOptions are those of one side's run; what is appended to a label tells the sides apart.
 func (o *liveOptions) runOptions(of int, arm string, set []string) runOptions {
-	r := runOptions{seed: o.seed, size: o.size, maxWrites: o.writes, set: slices.Concat(o.set, set)}
+	r := runOptions{seed: o.seed, size: o.size, maxWrites: o.writes, set: slices.Concat(o.set, set), dryRun: o.dryRun}
 	if o.label != "" {
 		r.label = o.label + " " + arm
 	}
@@ -174,8 +177,10 @@ func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args
 	if err != nil {
 		return nil, err
 	}
-	if err := p.tidy(ctx, s, names...); err != nil {
-		return nil, err
+	if !o.dryRun {
+		if err := p.tidy(ctx, s, names...); err != nil {
+			return nil, err
+		}
 	}
 	defer c.closeTargets()
 	if err := c.openTargets(ctx, names); err != nil {
@@ -191,6 +196,9 @@ func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args
 		return nil, err
 	}
 	c.preface()
+	if o.dryRun {
+		return c, c.printPlan()
+	}
 	return c, c.carryOut(ctx, newLiveProgress(c))
 }
 
@@ -211,7 +219,7 @@ func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOp
 		return err
 	}
 	c, err := p.live(ctx, live, terms, args)
-	if err != nil {
+	if err != nil || live.dryRun {
 		return err
 	}
 	o.metrics = nil // the runs say which decided

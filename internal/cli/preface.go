@@ -152,17 +152,22 @@ func (m *measurement) suiteCells() []suite.Cell {
 
 // printPlan is what --dry-run prints: the cells and their commands.
 func (m *measurement) printPlan() error {
-	filename := m.place().Resolved
-	if m.place().Kind == lab.Directory {
-		filename = runner.ScratchFile(m.place().Path, m.owner())
-	}
 	more := ""
 	if m.run.Anytime {
 		fmt.Fprintln(m.Stdout, m.pursuitEnd())
 		more = " or more"
 	}
+	m.printLoads(func(c runner.Cell) string {
+		return fmt.Sprintf("%s, %s%s: %v", c.Title, plural(c.Repetitions, "repetition"), more, c.Steps)
+	})
+	return nil
+}
+
+// printLoads prints the commands of each load below its heading.
+func (m *measurement) printLoads(heading func(runner.Cell) string) {
+	filename := m.filename()
 	for _, c := range m.experiment().Cells {
-		fmt.Fprintf(m.Stdout, "%s, %s%s: %v\n", c.Title, plural(c.Repetitions, "repetition"), more, c.Steps)
+		fmt.Fprintln(m.Stdout, heading(c))
 		if c.Command != nil {
 			for _, line := range suiteCell(c.Cell).CommandLines(m.workFolder(c.ID)) {
 				fmt.Fprintln(m.Stdout, "  "+line)
@@ -177,7 +182,6 @@ func (m *measurement) printPlan() error {
 		}
 		fmt.Fprintln(m.Stdout, "  "+lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename})))
 	}
-	return nil
 }
 
 // commandsOf are those of the two ends of a network's test.
