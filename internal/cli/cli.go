@@ -152,6 +152,8 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		p.versionCommand(),
 	)
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
+	groupCommands(root)
+	p.fitHelp(root)
 	return root
 }
 

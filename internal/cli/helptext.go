@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// commandGroups are the headings under which help lists the commands, in this order, with the commands below them.
+func commandGroups() []struct {
+	title    string
+	commands []string
+} {
+	return []struct {
+		title    string
+		commands []string
+	}{
+		{"Measure:", []string{"run", "net", "nfs", "ladder"}},
+		{"Compare:", []string{"compare", "sweep", "ablate", "stages", "history"}},
+		{"Find:", []string{"doctor", "bisect", "facts", "rules", "references"}},
+		{"Look at:", []string{"list", "show", "report", "suites", "factors"}},
+		{"Keep:", []string{"label", "export", "import", "rm", "restore"}},
+	}
+}
+
+// groupCommands puts the commands under their headings.
+func groupCommands(root *cobra.Command) {
+	for _, g := range commandGroups() {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, name := range g.commands {
+			if c, _, err := root.Find([]string{name}); err == nil && c != root {
+				c.GroupID = g.title
+			}
+		}
+	}
+}
+
+// helpWidth is that of help where its output is no terminal, and widestHelp is as wide as lines may be to be read with
+// ease.
+const (
+	helpWidth  = 80
+	widestHelp = 100
+)
+
+// fitHelp has the help of all commands fit the terminal.
+func (p *program) fitHelp(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		width := helpWidth
+		if n := columns(p.Stdout); n > 0 {
+			width = min(n, widestHelp)
+		}
+		var text strings.Builder
+		out := c.OutOrStdout()
+		c.Long = reflow(c.Long, width)
+		c.SetOut(&text)
+		help(c, args)
+		c.SetOut(out)
+		examples := false
+		for line := range strings.Lines(text.String()) {
+			line = strings.TrimRight(line, "\n")
+			if line != "" && !strings.HasPrefix(line, " ") {
+				examples = line == "Examples:"
+			}
+			if examples {
+				fmt.Fprintln(out, foldCommand(line, width))
+			} else {
+				fmt.Fprintln(out, fitLine(line, width))
+			}
+		}
+	})
+}
+
+// reflow breaks the paragraphs of a text anew. Lines that are indented stay as they are.
+func reflow(text string, width int) string {
+	var out, paragraph []string
+	end := func() {
+		if len(paragraph) > 0 {
+			out = append(out, wrap(strings.Join(paragraph, " "), width)...)
+		}
+		paragraph = nil
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if line == "" || strings.HasPrefix(line, " ") {
+			end()
+			out = append(out, line)
+			continue
+		}
+		paragraph = append(paragraph, line)
+	}
+	end()
+	return strings.Join(out, "\n")
+}
+
+// fitLine breaks a line of help that is too wide: what describes a flag or a command behind its name, other text as far
+// to the right as it begins.
+func fitLine(line string, width int) string {
+	if len([]rune(line)) <= width {
+		return line
+	}
+	begins := len(line) - len(strings.TrimLeft(line, " "))
+	head := strings.Repeat(" ", begins)
+	if m := regexp.MustCompile(`^ +\S.*?  +`).FindString(line); m != "" && len([]rune(m)) <= width/2 {
+		head = m
+	}
+	indent := strings.Repeat(" ", len([]rune(head)))
+	lines := wrap(line[len(head):], width-len(indent))
+	return head + strings.Join(lines, "\n"+indent)
+}
+
+// foldCommand breaks a command that is too wide at spaces outside of quotes, with a backslash at the end of each line
+// but the last, so that it can still be pasted.
+func foldCommand(line string, width int) string {
+	words := shellWords(line)
+	if len([]rune(line)) <= width || len(words) == 0 {
+		return line
+	}
+	var folded []string
+	current := "  " + words[0]
+	for _, word := range words[1:] {
+		if len([]rune(current))+1+len([]rune(word)) > width-2 {
+			folded = append(folded, current+` \`)
+			current = "     "
+		}
+		current += " " + word
+	}
+	return strings.Join(append(folded, current), "\n")
+}
+
+// shellWords are the words of a command as typed, quotes included.
+func shellWords(line string) []string {
+	var words []string
+	var quote rune
+	begin := -1
+	for i, r := range line {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		}
+		switch {
+		case r == ' ' && quote == 0:
+			if begin >= 0 {
+				words, begin = append(words, line[begin:i]), -1
+			}
+		case begin < 0:
+			begin = i
+		}
+	}
+	if begin >= 0 {
+		words = append(words, line[begin:])
+	}
+	return words
+}
