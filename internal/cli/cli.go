@@ -97,6 +97,11 @@ type program struct {
 	// carriedOut are the runs that the command has begun, and savedIn is where; guarded by saying.
 	carriedOut []string
 	savedIn    *store.Store
+	// active are the runs that other processes were carrying out when this command first looked; saidActive are those
+	// of them that the user was told of, guarded by saying.
+	active          []*store.Bundle
+	lookedForActive sync.Once
+	saidActive      []string
 }
 
 func (p *program) rootCommand() *cobra.Command {

@@ -108,6 +108,7 @@ func (m *measurement) writeLimit(cells []suite.Cell, place lab.Place) (int64, er
 
 // secure makes sure that the place can be measured: room for a scratch file, a device that is free and not too much to write.
 func (m *measurement) secure(ctx context.Context) error {
+	m.sayActive() // before a device is read, which can take hours
 	var err error
 	switch m.place().Kind {
 	case lab.Directory:

@@ -45,6 +45,24 @@ func (s *Store) Abandoned() ([]Abandoned, error) {
 	return found, errors.Join(errs...)
 }
 
+// Active are the runs that a process is working on now. A run that can't be read is left out.
+func (s *Store) Active() []*Bundle {
+	ids, err := s.ids()
+	if err != nil {
+		return nil
+	}
+	var active []*Bundle
+	for _, id := range ids {
+		if !safepath.Locked(filepath.Join(s.runs(), id, activeName)) {
+			continue
+		}
+		if b, err := s.bundle(id); err == nil {
+			active = append(active, b)
+		}
+	}
+	return active
+}
+
 // removeHalf removes a bundle that never came to be, or was being deleted.
 func removeHalf(dir string) error {
 	base := filepath.Base(dir)

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// sayActive says once of each run of the store that another process is measuring on the same disks at the moment. Both
+// runs go on: their warnings say afterwards what they did to each other.
+func (m *measurement) sayActive() {
+	if len(m.place().Disks) == 0 || fleeting(m.target.Name()) || isPod(m.target.Name()) {
+		return
+	}
+	m.lookedForActive.Do(func() { m.active = m.store.Active() }) // before this command begins runs of its own
+	for _, b := range m.active {
+		shared := m.disksShared(b.Run)
+		if len(shared) == 0 || !m.firstSaid(b.Run.ID) {
+			continue
+		}
+		id := m.store.ShortID(b.Run.ID)
+		m.say("! ", "run "+id+" is measuring "+strings.Join(shared, ", ")+" at the moment, and the two disturb each "+
+			"other; headroom list --status running lists it until it has ended")
+	}
+}
+
+// firstSaid notes that a run of another process is said to go on, and says whether it is for the first time.
+func (p *program) firstSaid(run string) bool {
+	p.saying.Lock()
+	defer p.saying.Unlock()
+	if slices.Contains(p.saidActive, run) {
+		return false
+	}
+	p.saidActive = append(p.saidActive, run)
+	return true
+}
+
+// disksShared are the disks under the place that a run measures too.
+func (m *measurement) disksShared(run lab.Run) []string {
+	var shared []string
+	for _, t := range run.Targets {
+		for _, disk := range t.Place.Disks {
+			if t.Target == m.target.Name() && slices.Contains(m.place().Disks, disk) && !slices.Contains(shared, disk) {
+				shared = append(shared, disk)
+			}
+		}
+	}
+	return shared
+}
