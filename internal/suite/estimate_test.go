@@ -10,7 +10,7 @@ import (
 
 func TestEstimateTime(t *testing.T) {
 	for name, want := range map[string]time.Duration{
-		"quick":     18 * (3*time.Second + startUp),
+		"quick":     24 * (2*time.Second + startUp),
 		"nvme":      24 * (time.Minute + startUp),
 		"cdm":       60*(5*time.Second+startUp) + 59*5*time.Second,
 		"iothreads": 432 * (10*time.Second + startUp),
