@@ -52,20 +52,20 @@ func (s sample) suggest(confidence float64) (by stat.Suggestion, sessions int) {
 	return stat.Suggest(s.base, s.next, others, confidence), len(others)
 }
 
-// decision is what to measure for a verdict on the numbers that have none: the suite once more on either side with more repetitions, or so often that it is known how far
-// sessions differ. Where the sides were not measured by one command, nobody knows what to type.
+// decision is what to measure for a verdict on numbers that have none: the suite once more on either side with as many repetitions as the number takes that takes fewest, or so
+// often that it is known how far sessions differ. Where the sides were not measured by one command, nobody knows what to type.
 func decision(base, next Run, list []pending) *Decision {
 	if base.ID == next.ID || !slices.Equal(base.Command, next.Command) || len(next.Command) < 2 || next.Command[1] != "run" || next.Repetitions == 0 || !next.Finished.After(next.Created) {
 		return nil
 	}
 	each := next.Finished.Sub(next.Created).Seconds() / float64(next.Repetitions)
-	more, sessions := 0, math.MaxInt
+	more, sessions, of := 0, math.MaxInt, ""
 	for i := range list {
 		p := &list[i]
 		switch {
 		case p.sample.per != perRepetition:
-		case p.cell.Verdict == Undecided:
-			more = max(more, p.cell.More)
+		case p.cell.Verdict == Undecided && p.cell.More > 0 && (more == 0 || p.cell.More < more):
+			more, of = p.cell.More, p.cell.Job
 		case p.cell.Verdict == Differs:
 			sessions = min(sessions, len(p.sample.others()))
 		}
@@ -74,10 +74,10 @@ func decision(base, next Run, list []pending) *Decision {
 	case sessions < stat.FewestSessions:
 		n := stat.FewestSessions - sessions
 		return &Decision{Command: fmt.Sprintf("for i in $(seq %d); do %s; done", n, typed(next.Command)), Seconds: float64(n*next.Repetitions) * each,
-			Why: fmt.Sprintf("%d more runs tell how far runs of this load differ", n)}
+			Why: fmt.Sprintf("a verdict takes %d more runs, which tell how far runs of this load differ", n)}
 	case more > 0:
 		repetitions := next.Repetitions + more
-		return &Decision{Command: typed(withRepetitions(next.Command, repetitions)), Seconds: float64(repetitions) * each, Why: "more repetitions, on both sides"}
+		return &Decision{Command: typed(withRepetitions(next.Command, repetitions)), Seconds: float64(repetitions) * each, Why: fmt.Sprintf("a verdict on %s takes %d repetitions on both sides", of, repetitions)}
 	}
 	return nil
 }

@@ -81,5 +81,42 @@ func decisionText(n *compare.Next) (what, command string) {
 	if n.Decide == nil {
 		return "", ""
 	}
-	return fmt.Sprintf("to decide it, %s (about %s): ", n.Decide.Why, unit.Duration(time.Duration(n.Decide.Seconds*float64(time.Second)).Round(time.Second))), n.Decide.Command
+	return fmt.Sprintf("%s (about %s): ", n.Decide.Why, unit.Duration(time.Duration(n.Decide.Seconds*float64(time.Second)).Round(time.Second))), n.Decide.Command
 }
+
+// undecidedBySpread says whether a row suggests nothing because its values spread too far for the change that they show.
+func undecidedBySpread(c *compare.Compared) bool {
+	return c.Verdict == compare.Undecided && c.Suggests == nil && c.Smallest > 0
+}
+
+// undecidedText says of several rows at once what would have shown, and how many repetitions the first of them takes; empty for one or two, which have a line each.
+func undecidedText(rows []*compare.Compared) string {
+	const few = 2
+	var least, most *compare.Compared
+	n, fewest := 0, 0
+	for _, c := range rows {
+		if !undecidedBySpread(c) {
+			continue
+		}
+		n++
+		if least == nil || c.Smallest < least.Smallest {
+			least = c
+		}
+		if most == nil || c.Smallest > most.Smallest {
+			most = c
+		}
+		if c.More > 0 && (fewest == 0 || c.More < fewest) {
+			fewest = c.More
+		}
+	}
+	if n <= few {
+		return ""
+	}
+	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) would have shown", n, percentOf(least.Smallest), least.Job, percentOf(most.Smallest), most.Job)
+	if fewest > 0 {
+		text += fmt.Sprintf("; %d more repetitions or more would tell %s", fewest, percentOf(least.Margin))
+	}
+	return text
+}
+
+func percentOf(share float64) string { return strings.Replace(unit.Percent(share), ".0%", "%", 1) }

@@ -247,8 +247,13 @@ const mostWhys = 8
 // whys are the explanations that the table had no room for, of what is undecided.
 func (p *paragraphs) whys(rows []*compare.Compared) {
 	told := 0
+	together := undecidedText(rows)
+	if together != "" {
+		told++
+		p.wrapped(plain, together, 2)
+	}
 	for _, g := range groupTexts(rows, func(c *compare.Compared) []string {
-		if c.Verdict != compare.Undecided && c.Suggests == nil {
+		if c.Verdict != compare.Undecided && c.Suggests == nil || together != "" && undecidedBySpread(c) {
 			return nil
 		}
 		return []string{comparedWord(c) + ": " + whyText(c)}

@@ -9,7 +9,6 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/lab"
-	"headroom/internal/unit"
 )
 
 // compareHeadline is the answer about one new run in a sentence: "talos against debian, 8 jobs: slower in 5, same in 2,
@@ -285,7 +284,7 @@ func caveatTexts(rows []*compare.Compared) []string {
 		}
 		return keys, texts
 	}) {
-		out = append(out, "Caveat: "+g.text+" ["+g.about()+"]")
+		out = append(out, "Caveat "+g.text+" ["+g.about()+"]")
 	}
 	return out
 }
@@ -355,7 +354,7 @@ func compareReading(d *compare.Document, rows []*compare.Compared) []string {
 		if per["pair"] {
 			text += " Pairs may be looked at any time."
 		}
-		text += fmt.Sprintf(" A change within %s counts as none (--margin).", strings.Replace(unit.Percent(d.Margin), ".0%", "%", 1))
+		text += fmt.Sprintf(" A change within %s counts as none (--margin).", percentOf(d.Margin))
 		lines = append(lines, text)
 	}
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Suggests != nil }) {
