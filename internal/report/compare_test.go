@@ -277,7 +277,7 @@ func TestNotesThatBeginAlikeAreSaidOnce(t *testing.T) {
 		return &compare.Compared{Job: job, Unit: lab.PerSecond, Metric: "read.iops", Notes: notes}
 	}
 	got := noteTexts([]*compare.Compared{row("a", "in doubt: x", "in doubt: y"), row("b", "in doubt: x", "something else")})
-	want := []string{"In doubt: x [all]; y [a]", "Something else [b]"}
+	want := []string{"In doubt: x [all]; y [a IOPS]", "Something else [b IOPS]"}
 	if strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("got %q, want %q", got, want)
 	}

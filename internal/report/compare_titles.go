@@ -34,7 +34,7 @@ func rowTitles(rows []*compare.Compared) []rowTitle {
 	extra := telling(&s)
 	tellMetric := len(cells) < len(rows)
 	for _, c := range rows {
-		tellMetric = tellMetric || !isSpeed(c.Unit)
+		tellMetric = tellMetric || !isSpeed(c.Unit) || c.Unit == lab.PerSecond // which is printed without a unit
 	}
 	var titles []rowTitle
 	for i, cell := range cells {

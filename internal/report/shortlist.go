@@ -33,9 +33,12 @@ func newShortlist(s *Summary, left []string) shortlist {
 	l.notes = slices.DeleteFunc(l.notes, func(code string) bool {
 		return slices.ContainsFunc(l.marks, func(m mark) bool { return m.code == code })
 	})
-	ranks := map[string]int{}
+	ranks, weights := map[string]int{}, validity.Weights()
 	for _, m := range l.marks {
-		ranks[m.code] = l.rank(m.code, shown)
+		ranks[m.code] = 2 * l.rank(m.code, shown)
+		if weight := weights[m.code]; weight == validity.Widens || weight == validity.Note {
+			ranks[m.code]++ // what repetitions differ by stands beside each number
+		}
 	}
 	slices.SortStableFunc(l.marks, func(a, b mark) int {
 		wide := func(m mark) int {

@@ -50,8 +50,10 @@ func TestTheMostImportantWarningsComeFirst(t *testing.T) {
 			ofCells: map[string][]lab.Warning{"slow": {core, drift}, "fast": {core, steal}},
 			want:    "cpu-steal drifting core-full"},
 		"the run before a cell": {
-			ofRun: []string{"emulated-guest"}, ofCells: map[string][]lab.Warning{"slow": {core}},
-			want: "emulated-guest core-full"},
+			ofRun: []string{"settings-changed"}, ofCells: map[string][]lab.Warning{"slow": {core}},
+			want: "settings-changed core-full"},
+		"what spoils before what spreads": {
+			ofCells: map[string][]lab.Warning{"slow": {warning("wide-interval", "*"), short}}, want: "short-run wide-interval"},
 		"many cells before one": {
 			ofCells: map[string][]lab.Warning{"slow": {drift, stall}, "middle": {stall}}, want: "stalls drifting"},
 		"why a row is empty": {
