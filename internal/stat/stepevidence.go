@@ -42,7 +42,9 @@ func correlationPriors() []correlationPrior {
 }
 
 // stepVariances are the variances of the priors of the step's size, in those of the values around it, all equally likely.
-func stepVariances() [4]float64 { return [4]float64{1, 4, 16, 64} }
+func stepVariances() [variances]float64 { return [variances]float64{1, 4, 16, 64} }
+
+const variances = 4
 
 func evidenceOf(values []float64, stretches bool) float64 {
 	n := len(values)
@@ -122,7 +124,7 @@ func (m *stepModel) add(sum *logSum, first, end int, weight float64) {
 		left := max(m.squares-along*along/(length+1/variance), 1e-12*m.squares) // where the step explains all
 		sum.add(weight + m.scale - math.Log(1+variance*length)/2 + m.power*math.Log(left))
 	}
-	sum.weight += math.Exp(weight) * float64(len(stepVariances()))
+	sum.weight += math.Exp(weight) * variances
 }
 
 // along is what the values have in common with another level in [first, end), and its square with itself.
