@@ -98,10 +98,19 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 		return err
 	}
 	report := o.ask(set, o.redacted(d))
-	if p.json {
+	defaults, onlyBuild, err := kernelDefaults(d.Facts)
+	switch {
+	case err != nil:
+		return err
+	case p.json && onlyBuild:
+		err = p.printJSON(buildDiagnosis{report, defaults})
+	case p.json:
 		err = p.printJSON(report)
-	} else {
+	default:
 		p.printDiagnosis(report, o)
+		if onlyBuild {
+			p.printKernelDefaults(defaults, o.all)
+		}
 	}
 	if err != nil {
 		return err
