@@ -11,6 +11,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
+	"headroom/internal/stat"
 	"headroom/internal/store"
 	"headroom/internal/suite"
 	"headroom/internal/target"
@@ -130,6 +131,9 @@ func (c *contest) agree() error {
 	for _, cell := range base.Cells {
 		c.terms.Claims += c.claims(cell)
 	}
+	if err := c.fewPairs(); err != nil {
+		return err
+	}
 	for _, arm := range armNames() {
 		run := &c.arms[arm].run
 		run.Pair, run.Seed, run.Terms = base.ID, base.Seed, &c.terms
@@ -138,6 +142,22 @@ func (c *contest) agree() error {
 			run.Cells[i].Repetitions = 0 // nobody knows beforehand
 		}
 	}
+	return nil
+}
+
+// fewPairs refuses so few pairs that nothing is ever claimed of them, and says of more when they are too few for so many numbers: who wants the pairs
+// themselves may have them.
+func (c *contest) fewPairs() error {
+	least := evenPairs(stat.FewestPairs(1 - stat.FamilyWise(c.terms.Alpha, c.terms.Claims)))
+	if c.terms.Pairs >= least {
+		return nil
+	}
+	what := fmt.Sprintf("--pairs %d is too few for any verdict of %s", c.options.pairs, plural(c.terms.Claims, "number"))
+	hint := fmt.Sprintf("%d are the least: the more numbers there are, the more pairs each takes", least)
+	if c.options.pairs < stat.FewestPairs(1) {
+		return usage(what, hint)
+	}
+	fmt.Fprintf(c.Stderr, "%s; %s\n", what, hint)
 	return nil
 }
 

@@ -243,10 +243,7 @@ func (o *liveOptions) terms(margin, alpha float64, metrics []string) (lab.Terms,
 	if t.Pairs == 0 {
 		t.Pairs = defaultPairs
 	}
-	const fewest = 4
 	switch {
-	case o.pairs != 0 && o.pairs < fewest:
-		return t, usage(fmt.Sprintf("--pairs %d is too few for any verdict", o.pairs), "4 are the least")
 	case t.Confirm < 0:
 		return t, usage(fmt.Sprintf("--confirm %d is no number of pairs", t.Confirm))
 	case o.budget < 0:

@@ -328,6 +328,12 @@ func TestScriptedLiveRefusals(t *testing.T) {
 		live(suite, "/srv/a", "/srv/b", "/srv", "scripted://db1").ends(2).says("compare --live takes two sides")
 		live(suite, others, "/srv/a", "scripted://db1").ends(2).says("the two suites have no job in common")
 		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "3").ends(2).says("--pairs 3 is too few for any verdict")
+		eight := l.file("eight.yaml", "version: 1\nname: eight\nsize: 1m\ndefaults: {runtime: 2s, time_based: 1, direct: 1}\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 2, 4, 8, 16, 32, 64, 128]}}\n")
+		live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "4", "--dry-run").ends(0).says("--pairs 4 is too few for any verdict of 8 numbers", "6 are the least")
+		live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "2").ends(2).says("--pairs 2 is too few for any verdict of 8 numbers", "6 are the least")
+		if o := live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "6", "--dry-run").ends(0); strings.Contains(o.stderr, "too few") {
+			t.Error(o.stderr)
+		}
 		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--confirm", "-1").ends(2).says("is no number of pairs")
 		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--budget", "-1m").ends(2).says("is no length of time")
 		live(suite, "/srv/a", "/srv/b", "scripted://db1", "--all").ends(2).says("--live decides by metrics that are named")

@@ -36,7 +36,7 @@ const (
 // NewGroupSequential plans so many pairs. An odd number is that of its last block begun.
 func NewGroupSequential(alpha float64, pairs int) *GroupSequential {
 	g := &GroupSequential{alpha: alpha, critical: make([]float64, min((pairs+1)/2, mostBlocksPlanned))}
-	first := (fewestPairs(alpha) + 1) / 2
+	first := (FewestPairs(alpha) + 1) / 2
 	for i := range g.critical {
 		g.critical[i] = math.Inf(1)
 	}

@@ -11,7 +11,7 @@ func TestEachLookSpendsItsShare(t *testing.T) {
 	const trials = 20000
 	for pairs, alpha := range map[int]float64{8: 0.2, 20: 0.04, 60: 0.2} {
 		g := NewGroupSequential(alpha, pairs)
-		first := (fewestPairs(alpha) + 1) / 2
+		first := (FewestPairs(alpha) + 1) / 2
 		spend := spending(alpha, pairs/2-first+1)
 		r := rand.New(rand.NewPCG(1, uint64(pairs)))
 		ended := make([]int, pairs/2)
@@ -51,7 +51,7 @@ func TestCriticalValuesOfAPlan(t *testing.T) {
 		for n := 1; n <= 40; n++ {
 			got, pairs := g.after(n), criticalMixture(freedomOf(n), 1+float64(2*n)*effectVariance, alpha)
 			switch {
-			case 2*n < fewestPairs(alpha):
+			case 2*n < FewestPairs(alpha):
 				if !math.IsInf(got, 1) {
 					t.Errorf("alpha %g: %v after %d blocks", alpha, got, n)
 				}

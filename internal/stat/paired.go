@@ -19,7 +19,7 @@ import (
 // confidence sequences for Gaussian means with unknown variance", Sequential Analysis 44 (2025).
 func PairedChange(logs []float64, alpha float64) Change {
 	c, mean := pairs(logs, "paired, anytime")
-	if c.N < fewestPairs(alpha) {
+	if c.N < FewestPairs(alpha) {
 		return c
 	}
 	return c.around(mean, criticalT(c.N, alpha), 1-alpha)
@@ -66,11 +66,11 @@ func (c Change) around(mean, errors, confidence float64) Change {
 	return c
 }
 
-// fewestPairs is how many pairs there must be before anything is claimed of them. A disk that jumps between two levels gives
+// FewestPairs is how many pairs there must be before anything is claimed of them. A disk that jumps between two levels gives
 // n pairs in a row that all differ by the same jump, as if it were a change measured without noise, at most 2·4⁻ⁿ of the
 // time (a pair's second run is up and its first one down at most once in four times). That may take a quarter of alpha: 4 pairs at
 // 5%, 6 where 8 comparisons share it, 8 where 144 do.
-func fewestPairs(alpha float64) int {
+func FewestPairs(alpha float64) int {
 	return max(4, int(math.Ceil(math.Log(8/alpha)/math.Log(4))))
 }
 

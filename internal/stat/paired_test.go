@@ -36,7 +36,7 @@ func TestCriticalTReachesTheEvidence(t *testing.T) {
 		for n := 2; n <= 3000; n += 1 + n/50 {
 			critical := criticalT(n, alpha)
 			if math.IsInf(critical, 1) {
-				if n >= fewestPairs(alpha) || evidence(1e9, n) > 1/alpha {
+				if n >= FewestPairs(alpha) || evidence(1e9, n) > 1/alpha {
 					t.Errorf("alpha %v: %d pairs never decide", alpha, n)
 				}
 				continue
@@ -76,7 +76,7 @@ func claimOfJumps(t *testing.T, jump, alpha float64, most int) float64 {
 			next[p] += (1 - 2*jump) * chance
 		}
 		at = next
-		if n < fewestPairs(alpha) {
+		if n < FewestPairs(alpha) {
 			continue
 		}
 		critical := criticalT(n, alpha)

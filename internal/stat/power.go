@@ -73,7 +73,7 @@ func RepetitionsFor(spread, wanted, confidence float64) int {
 // MinimumDetectablePairs is MinimumDetectable for PairedChange after a number of pairs; spread is that of the logarithm of a pair.
 // NaN where so few pairs decide nothing.
 func MinimumDetectablePairs(spread float64, pairs int, alpha float64) float64 {
-	if math.IsNaN(spread) || pairs < fewestPairs(alpha) {
+	if math.IsNaN(spread) || pairs < FewestPairs(alpha) {
 		return math.NaN()
 	}
 	return math.Exp(detectableErrors(criticalT(pairs, alpha), float64(pairs-1)) * spread / math.Sqrt(float64(pairs)))

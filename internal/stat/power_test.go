@@ -92,11 +92,11 @@ func TestPairsFor(t *testing.T) {
 		if share := decided(pairs); share < 0.72 {
 			t.Errorf("%v spreads: only %.2f are decided after %d pairs", d, share, pairs)
 		}
-		if fewer := int(float64(pairs) / 1.35); fewer >= fewestPairs(0.05) && decided(fewer) > 0.8 { // 15% of the change
+		if fewer := int(float64(pairs) / 1.35); fewer >= FewestPairs(0.05) && decided(fewer) > 0.8 { // 15% of the change
 			t.Errorf("%v spreads: %d pairs, but %d are enough", d, pairs, fewer)
 		}
 	}
-	if got := PairsFor(0, 1.5, 0.05); got != fewestPairs(0.05) {
+	if got := PairsFor(0, 1.5, 0.05); got != FewestPairs(0.05) {
 		t.Errorf("no spread: %d pairs", got)
 	}
 	if !math.IsNaN(MinimumDetectablePairs(0.01, 3, 0.05)) {
