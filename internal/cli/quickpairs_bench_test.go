@@ -18,11 +18,13 @@ import (
 	"headroom/internal/figure"
 )
 
-// quickPairsWanted names the variable that says how many pairs are measured, where it is not the twenty that the docs quote.
+// quickPairsWanted names the variable that says how many pairs are measured, where it is not the twenty that the docs
+// quote.
 const quickPairsWanted = "HEADROOM_QUICK_PAIRS"
 
-// TestQuickPairsPrecisely compares runs of the suite quick with their defaults in one directory of this machine, as a newcomer does: each with the one before, and with one
-// between them whose reads a control group limits to half of what sequential reads reach. Each run is of a minute.
+// TestQuickPairsPrecisely compares runs of the suite quick with their defaults in one directory of this machine, as a
+// newcomer does: each with the one before, and with one between them whose reads a control group limits to half of what
+// sequential reads reach. Each run is of a minute.
 func TestQuickPairsPrecisely(t *testing.T) {
 	wanted := 20
 	if text := os.Getenv(quickPairsWanted); text != "" {
@@ -97,7 +99,8 @@ type quickPairs struct {
 	headroom, dir string
 }
 
-// run measures once, and returns the path of the run. Each has a store of its own: nothing is known of other runs of the load.
+// run measures once, and returns the path of the run. Each has a store of its own: nothing is known of other runs of
+// the load.
 func (q quickPairs) run(command func(...string) *exec.Cmd) string {
 	q.t.Helper()
 	store := q.t.TempDir()

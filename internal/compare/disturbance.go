@@ -11,11 +11,13 @@ import (
 	"headroom/internal/validity"
 )
 
-// disturbance is a warning that leaves a number what the load really did, and says that something had a hand in it: others at work, a machine that was not steady.
+// disturbance is a warning that leaves a number what the load really did, and says that something had a hand in it:
+// others at work, a machine that was not steady.
 type disturbance struct {
 	reason Reason
 	weight validity.Weight
-	// most is how far it can have moved the number of the base and of the new side, as a share: 0 where it did not, infinite where nobody knows.
+	// most is how far it can have moved the number of the base and of the new side, as a share: 0 where it did not,
+	// infinite where nobody knows.
 	most [2]float64
 }
 
@@ -60,7 +62,8 @@ func mostError(run Run, cell Cell, code, metric string) float64 {
 // shared says whether it is a condition of both sides, to an extent that nobody knows.
 func (d disturbance) shared() bool { return math.IsInf(d.most[0], 1) && math.IsInf(d.most[1], 1) }
 
-// undisturbed is the change as it may have been without what disturbed the sides: its interval takes in all that could have been.
+// undisturbed is the change as it may have been without what disturbed the sides: its interval takes in all that could
+// have been.
 func undisturbed(c stat.Change, better lab.Better, list []disturbance) stat.Change {
 	for _, d := range list {
 		if d.shared() {
@@ -86,7 +89,8 @@ func undisturbed(c stat.Change, better lab.Better, list []disturbance) stat.Chan
 	return c
 }
 
-// weigh takes the verdict back where what disturbed the sides could have turned it, and says else what weakens it. What is undecided claims nothing that could be turned.
+// weigh takes the verdict back where what disturbed the sides could have turned it, and says else what weakens it. What
+// is undecided claims nothing that could be turned.
 func (p *pending) weigh(change stat.Change) {
 	c := &p.cell
 	c.Suggests = p.suggestion(change)

@@ -8,7 +8,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// A warning that could have turned the verdict makes a row incomparable, and says what it would be; a smaller one is a caveat with its size.
+// A warning that could have turned the verdict makes a row incomparable, and says what it would be; a smaller one is a
+// caveat with its size.
 func TestDisturbancesAreWeighed(t *testing.T) {
 	warned := func(code string, most float64) Warning {
 		return Warning{Warning: lab.Warning{Code: code, Text: code, Taints: []string{"*"}, MostError: most}, Repetitions: 6}
@@ -63,7 +64,8 @@ func TestDisturbancesAreWeighed(t *testing.T) {
 	}
 }
 
-// What others took makes rates lower and latencies higher, so that the other side of a latency's verdict is the one that could turn.
+// What others took makes rates lower and latencies higher, so that the other side of a latency's verdict is the one
+// that could turn.
 func TestDisturbedLatencies(t *testing.T) {
 	warned := []Warning{{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: 0.3}}}
 	base, next := bootsOf("BASE", 100, 101, 102, 99, 98, 100), bootsOf("NEXT", 80, 81, 82, 79, 78, 80)

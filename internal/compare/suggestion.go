@@ -11,8 +11,8 @@ import (
 	"headroom/internal/stat"
 )
 
-// suggestion is what the values of a number suggest that is not decided; nil where that is nothing: no probable change, one within the margin, or one that what disturbed the
-// sides could explain.
+// suggestion is what the values of a number suggest that is not decided; nil where that is nothing: no probable change,
+// one within the margin, or one that what disturbed the sides could explain.
 func (p *pending) suggestion(change stat.Change) *Suggestion {
 	c := &p.cell
 	if c.Verdict != Differs && (c.Verdict != Undecided || c.Carried) || len(c.Reasons) > 0 {
@@ -24,13 +24,16 @@ func (p *pending) suggestion(change stat.Change) *Suggestion {
 	if !(by.Chance >= stat.ClearChance) || !sameSign || !beyond(share(max(ratio, 1/ratio)), c.Margin) {
 		return nil
 	}
-	// The model's interval around the ratio that is printed. At the chance that makes a change probable, an interval of 90% excludes none.
+	// The model's interval around the ratio that is printed. At the chance that makes a change probable, an interval of
+	// 90% excludes none.
 	shift := ratio / by.Ratio
 	lo, hi := by.Lo*shift, by.Hi*shift
-	if left := undisturbed(stat.Change{Ratio: ratio, Lo: min(lo, ratio), Hi: max(hi, ratio), Confidence: shownConfidence}, c.Better, p.disturbed); len(p.disturbed) > 0 && left.Decide(0) == stat.Undecided {
+	seen := stat.Change{Ratio: ratio, Lo: min(lo, ratio), Hi: max(hi, ratio), Confidence: shownConfidence}
+	if len(p.disturbed) > 0 && undisturbed(seen, c.Better, p.disturbed).Decide(0) == stat.Undecided {
 		return nil
 	}
-	s := &Suggestion{Verdict: c.verdictOf(stat.Above), Ratio: ratio, Bounds: bounds(lo, hi, shownConfidence), Chance: by.Chance, Model: "normal logarithms", Sessions: sessions, Assumed: by.Assumed}
+	s := &Suggestion{Verdict: c.verdictOf(stat.Above), Ratio: ratio, Bounds: bounds(lo, hi, shownConfidence),
+		Chance: by.Chance, Model: "normal logarithms", Sessions: sessions, Assumed: by.Assumed}
 	if ratio < 1 {
 		s.Verdict = c.verdictOf(stat.Below)
 	}
@@ -52,10 +55,12 @@ func (s sample) suggest(confidence float64) (by stat.Suggestion, sessions int) {
 	return stat.Suggest(s.base, s.next, others, confidence), len(others)
 }
 
-// decision is what to measure for a verdict on numbers that have none: the suite once more on either side with as many repetitions as the number takes that takes fewest, or so
-// often that it is known how far sessions differ. Where the sides were not measured by one command, nobody knows what to type.
+// decision is what to measure for a verdict on numbers that have none: the suite once more on either side with as many
+// repetitions as the number takes that takes fewest, or so often that it is known how far sessions differ. Where the
+// sides were not measured by one command, nobody knows what to type.
 func decision(base, next Run, list []pending) *Decision {
-	if base.ID == next.ID || !slices.Equal(base.Command, next.Command) || len(next.Command) < 2 || next.Command[1] != "run" || next.Repetitions == 0 || !next.Finished.After(next.Created) {
+	known := next.Repetitions > 0 && next.Finished.After(next.Created)
+	if base.ID == next.ID || !known || !slices.Equal(base.Command, next.Command) || len(next.Command) < 2 || next.Command[1] != "run" {
 		return nil
 	}
 	each := next.Finished.Sub(next.Created).Seconds() / float64(next.Repetitions)
@@ -73,11 +78,18 @@ func decision(base, next Run, list []pending) *Decision {
 	switch {
 	case sessions < stat.FewestSessions:
 		n := stat.FewestSessions - sessions
-		return &Decision{Command: fmt.Sprintf("for i in $(seq %d); do %s; done", n, typed(next.Command)), Seconds: float64(n*next.Repetitions) * each,
-			Why: fmt.Sprintf("a verdict takes %d more runs, which tell how far runs of this load differ", n)}
+		return &Decision{
+			Command: fmt.Sprintf("for i in $(seq %d); do %s; done", n, typed(next.Command)),
+			Seconds: float64(n*next.Repetitions) * each,
+			Why:     fmt.Sprintf("a verdict takes %d more runs, which tell how far runs of this load differ", n),
+		}
 	case more > 0:
 		repetitions := next.Repetitions + more
-		return &Decision{Command: typed(withRepetitions(next.Command, repetitions)), Seconds: float64(repetitions) * each, Why: fmt.Sprintf("a verdict on %s takes %d repetitions on both sides", of, repetitions)}
+		return &Decision{
+			Command: typed(withRepetitions(next.Command, repetitions)),
+			Seconds: float64(repetitions) * each,
+			Why:     fmt.Sprintf("a verdict on %s takes %d repetitions on both sides", of, repetitions),
+		}
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ func measuredBy(r Run, command ...string) Run {
 	return r
 }
 
-// Three repetitions against three prove nothing: a fivefold loss is probable, with an interval of use and the command that would decide it.
+// Three repetitions against three prove nothing: a fivefold loss is probable, with an interval of use and the command
+// that would decide it.
 func TestWhatIsProbable(t *testing.T) {
 	base := measuredBy(run("BASE", reads, 41400, 39000, 43000), "/usr/bin/headroom", "run", "quick", "/srv", "--repeat", "3")
 	slow := measuredBy(run("NEXT", reads, 8600, 8900, 8300), "/usr/bin/headroom", "run", "quick", "/srv", "--repeat", "3")
@@ -54,7 +55,8 @@ func TestHowManyRepetitionsDecide(t *testing.T) {
 	}
 }
 
-// Nothing is suggested within the margin, of what is decided, nor where others could explain it; nobody knows what to type where the sides were measured by two commands.
+// Nothing is suggested within the margin, of what is decided, nor where others could explain it; nobody knows what to
+// type where the sides were measured by two commands.
 func TestWhatSuggestsNothing(t *testing.T) {
 	base := measuredBy(run("BASE", reads, 100, 101, 99), "headroom", "run", "quick", "/srv")
 	for name, next := range map[string]Run{

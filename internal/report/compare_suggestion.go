@@ -20,7 +20,8 @@ func comparedWord(c *compare.Compared) string {
 	return string(c.Verdict)
 }
 
-// shownChange is the change of a row with the interval that is shown: the model's, of what is probable. nil where there is none.
+// shownChange is the change of a row with the interval that is shown: the model's, of what is probable. nil where there
+// is none.
 func shownChange(c *compare.Compared) *compare.Change {
 	if c.Suggests == nil {
 		return c.Change
@@ -81,15 +82,18 @@ func decisionText(n *compare.Next) (what, command string) {
 	if n.Decide == nil {
 		return "", ""
 	}
-	return fmt.Sprintf("%s (about %s): ", n.Decide.Why, unit.Duration(time.Duration(n.Decide.Seconds*float64(time.Second)).Round(time.Second))), n.Decide.Command
+	takes := time.Duration(n.Decide.Seconds * float64(time.Second)).Round(time.Second)
+	return fmt.Sprintf("%s (about %s): ", n.Decide.Why, unit.Duration(takes)), n.Decide.Command
 }
 
-// undecidedBySpread says whether a row suggests nothing because its values spread too far for the change that they show.
+// undecidedBySpread says whether a row suggests nothing because its values spread too far for the change that they
+// show.
 func undecidedBySpread(c *compare.Compared) bool {
 	return c.Verdict == compare.Undecided && c.Suggests == nil && c.Smallest > 0
 }
 
-// undecidedText says of several rows at once what would have shown, and how many repetitions the first of them takes; empty for one or two, which have a line each.
+// undecidedText says of several rows at once what would have shown, and how many repetitions the first of them takes;
+// empty for one or two, which have a line each.
 func undecidedText(rows []*compare.Compared) string {
 	const few = 2
 	var least, most *compare.Compared
@@ -112,7 +116,8 @@ func undecidedText(rows []*compare.Compared) string {
 	if n <= few {
 		return ""
 	}
-	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) would have shown", n, percentOf(least.Smallest), least.Job, percentOf(most.Smallest), most.Job)
+	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) would have shown", n,
+		percentOf(least.Smallest), least.Job, percentOf(most.Smallest), most.Job)
 	if fewest > 0 {
 		text += fmt.Sprintf("; %d more repetitions or more would tell %s", fewest, percentOf(least.Margin))
 	}

@@ -9,9 +9,10 @@ import (
 	"headroom/internal/figure"
 )
 
-// How often a step of twice the noise in 24 independent runs can be proved at all, if proofs are to be wrong in at most 5% of series without a step at each correlation: no
-// method does better than the likelihood ratio that knows the size of the step, against a mixture of correlations that is hard to tell from it (Neyman and Pearson; a method that is wrong
-// in at most 5% at each correlation is so for their mixture).
+// How often a step of twice the noise in 24 independent runs can be proved at all, if proofs are to be wrong in at most
+// 5% of series without a step at each correlation: no method does better than the likelihood ratio that knows the size
+// of the step, against a mixture of correlations that is hard to tell from it (Neyman and Pearson; a method that is
+// wrong in at most 5% at each correlation is so for their mixture).
 func TestMostThatCanBeProved(t *testing.T) {
 	const n, size = 24, 2.0
 	wandered := map[float64]float64{0.2: 0.1, 0.5: 0.9} // near the least favourable weights of correlations from 0 to 0.9
@@ -47,7 +48,8 @@ func TestMostThatCanBeProved(t *testing.T) {
 	}
 }
 
-// knownStep is the logarithm of the likelihood of independent values with one step of so many standard deviations, up or down, at any place, averaged over their standard deviation.
+// knownStep is the logarithm of the likelihood of independent values with one step of so many standard deviations, up
+// or down, at any place, averaged over their standard deviation.
 func knownStep(logs []float64, size float64) float64 {
 	n := len(logs)
 	m := newStepModel(logs, Median(logs), 0)

@@ -6,42 +6,51 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// stepEvidence is the logarithm of the Bayes factor of a step in a series against a level that only wanders: how many times likelier the values are if their level
-// changed once, anywhere, than if each value merely resembles the one before.
+// stepEvidence is the logarithm of the Bayes factor of a step in a series against a level that only wanders: how many
+// times likelier the values are if their level changed once, anywhere, than if each value merely resembles the one
+// before.
 //
-// Both hypotheses take the values as normal with an unknown mean, scale and lag-1 correlation, and average over all of them; the step's place and size are averaged over,
-// too. With flat priors of mean and scale, and normal priors of the size, all but the sums over the grids below is in closed form.
+// Both hypotheses take the values as normal with an unknown mean, scale and lag-1 correlation, and average over all of
+// them; the step's place and size are averaged over, too. With flat priors of mean and scale, and normal priors of the
+// size, all but the sums over the grids below is in closed form.
 //
-// Source: the linear model with autocorrelated errors, A. Zellner, An Introduction to Bayesian Inference in Econometrics (1971), chapters 3 and 4; normal priors of the size
-// in units of the noise, A. Zellner, "On assessing prior distributions and Bayesian regression analysis with g-prior distributions" (1986).
+// Source: the linear model with autocorrelated errors, A. Zellner, An Introduction to Bayesian Inference in
+// Econometrics (1971), chapters 3 and 4; normal priors of the size in units of the noise, A. Zellner, "On assessing
+// prior distributions and Bayesian regression analysis with g-prior distributions" (1986).
 func stepEvidence(values []float64) float64 { return evidenceOf(values, false) }
 
-// changeEvidence is the same for any change: for a step, and with a share of the prior for a stretch that was put right again, which hardly shows in any single step.
+// changeEvidence is the same for any change: for a step, and with a share of the prior for a stretch that was put right
+// again, which hardly shows in any single step.
 func changeEvidence(values []float64) float64 { return evidenceOf(values, true) }
 
 const (
-	// clearEvidence is what proves a change in one series at a level of 5%, as a logarithm. With it and these priors, series of 16 to 100 normal values without a step pass in at
-	// most some 5% at any correlation from 0 to 0.9 (TestChangePointsOfRunsThatAreAlike), and in fewer where more is asked: in some 1% at 2.3, 0.5% at 3.
+	// clearEvidence is what proves a change in one series at a level of 5%, as a logarithm. With it and these priors,
+	// series of 16 to 100 normal values without a step pass in at most some 5% at any correlation from 0 to 0.9
+	// (TestChangePointsOfRunsThatAreAlike), and in fewer where more is asked: in some 1% at 2.3, 0.5% at 3.
 	clearEvidence = 1
 	// stretchShare of the prior of a change is for stretches.
 	stretchShare = 0.25
-	// mostStretchEnds is how many ends stretches are tried with in a long series: more of them cost time, and tell little more.
+	// mostStretchEnds is how many ends stretches are tried with in a long series: more of them cost time, and tell
+	// little more.
 	mostStretchEnds = 200
 )
 
-// correlationPrior is one correlation that is averaged over, with its prior weight for a level that wanders and for one that steps.
+// correlationPrior is one correlation that is averaged over, with its prior weight for a level that wanders and for one
+// that steps.
 type correlationPrior struct{ correlation, wandering, stepping float64 }
 
-// correlationPriors take runs around a step to be mostly little alike: independent runs with a step and runs that are alike can hardly be told apart otherwise.
+// correlationPriors take runs around a step to be mostly little alike: independent runs with a step and runs that are
+// alike can hardly be told apart otherwise.
 func correlationPriors() []correlationPrior {
 	const each = 1. / 11
 	return []correlationPrior{
-		{0, each, 0.3203}, {0.1, each, 0.2402}, {0.2, each, 0.1601}, {0.3, each, 0.1201}, {0.4, each, 0.0801}, {0.5, each, 0.048},
-		{0.6, each, 0.02}, {0.7, each, 0.008}, {0.8, each, 0.0024}, {0.9, each, 0.0008}, {0.95, each, 0},
+		{0, each, 0.3203}, {0.1, each, 0.2402}, {0.2, each, 0.1601}, {0.3, each, 0.1201}, {0.4, each, 0.0801},
+		{0.5, each, 0.048}, {0.6, each, 0.02}, {0.7, each, 0.008}, {0.8, each, 0.0024}, {0.9, each, 0.0008}, {0.95, each, 0},
 	}
 }
 
-// stepVariances are the variances of the priors of the step's size, in those of the values around it, all equally likely.
+// stepVariances are the variances of the priors of the step's size, in those of the values around it, all equally
+// likely.
 func stepVariances() [variances]float64 { return [variances]float64{1, 4, 16, 64} }
 
 const variances = 4
@@ -98,7 +107,8 @@ type stepModel struct {
 
 func newStepModel(values []float64, centre, correlation float64) *stepModel {
 	n := len(values)
-	m := &stepModel{correlation: correlation, rest: make([]float64, n), unit: make([]float64, n), restUpTo: make([]float64, n+1), unitUpTo: make([]float64, n+1)}
+	m := &stepModel{correlation: correlation, rest: make([]float64, n), unit: make([]float64, n)}
+	m.restUpTo, m.unitUpTo = make([]float64, n+1), make([]float64, n+1)
 	first := math.Sqrt(1 - correlation*correlation)
 	m.rest[0], m.unit[0] = first*(values[0]-centre), first
 	for i := 1; i < n; i++ {
@@ -116,7 +126,8 @@ func newStepModel(values []float64, centre, correlation float64) *stepModel {
 // alone is the logarithm of the likelihood without a change, but for a factor that all models share.
 func (m *stepModel) alone() float64 { return m.scale + m.power*math.Log(m.squares) }
 
-// add adds the likelihoods with another level in [first, end), for each prior of its size, times a weight that is given as a logarithm.
+// add adds the likelihoods with another level in [first, end), for each prior of its size, times a weight that is given
+// as a logarithm.
 func (m *stepModel) add(sum *logSum, first, end int, weight float64) {
 	along, length := m.along(first, end)
 	for _, variance := range stepVariances() {
@@ -129,7 +140,7 @@ func (m *stepModel) add(sum *logSum, first, end int, weight float64) {
 
 // along is what the values have in common with another level in [first, end), and its square with itself.
 func (m *stepModel) along(first, end int) (common, square float64) {
-	inside := 1 - m.correlation // what is left of a level behind its first value; and minus the correlation of the first one after it
+	inside := 1 - m.correlation // what is left of a level behind its first value; of the one after it minus the correlation
 	common = m.rest[first] + inside*(m.restUpTo[end]-m.restUpTo[first+1])
 	onto := m.unit[first] + inside*(m.unitUpTo[end]-m.unitUpTo[first+1])
 	square = 1 + inside*inside*float64(end-first-1)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 )
 
-// The likelihood of one model, from sums, is that of the normal distribution whose covariance has the priors of mean and step in it, but for a factor that
-// all models of one correlation share.
+// The likelihood of one model, from sums, is that of the normal distribution whose covariance has the priors of mean
+// and step in it, but for a factor that all models of one correlation share.
 func TestStepModelIsTheNormalDistribution(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	const n, phi, vague = 9, 0.6, 1e6
@@ -18,7 +18,8 @@ func TestStepModelIsTheNormalDistribution(t *testing.T) {
 	for i := range values {
 		values[i] = r.NormFloat64()
 	}
-	// The scale is one here, not averaged over: of two models the difference in the exponent is half that of the sums of squares.
+	// The scale is one here, not averaged over: of two models the difference in the exponent is half that of the sums
+	// of squares.
 	logDensity := func(first, end int, variance float64) float64 {
 		covariance := mat.NewSymDense(n, nil)
 		for i := range n {
@@ -55,7 +56,8 @@ func gain(m *stepModel, first, end int, variance float64) float64 {
 	return common * common / (square + 1/variance)
 }
 
-// Evidence does not depend on the unit of the values, nor on their level; it is large for a step and negative for what wanders.
+// Evidence does not depend on the unit of the values, nor on their level; it is large for a step and negative for what
+// wanders.
 func TestStepEvidence(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	step, wander := make([]float64, 30), make([]float64, 30)

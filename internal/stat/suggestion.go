@@ -7,32 +7,34 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Suggestion is what values suggest where they prove nothing: the change by a model of their noise. It is as good as the model: logarithms are taken as normal, and what is not
-// known of the noise as usual.
+// Suggestion is what values suggest where they prove nothing: the change by a model of their noise. It is as good as
+// the model: logarithms are taken as normal, and what is not known of the noise as usual.
 type Suggestion struct {
 	// Ratio is how many times the base the new side is, with the model's interval.
 	Ratio, Lo, Hi, Confidence float64
 	// Chance is the probability, by the model, that the change has the sign that was seen.
 	Chance float64
-	// Spread of a single value, and Between of sessions, as standard deviations of logarithms; Assumed is set where the second is not known.
+	// Spread of a single value, and Between of sessions, as standard deviations of logarithms; Assumed is set where the
+	// second is not known.
 	Spread, Between float64
 	Assumed         bool
 }
 
 const (
-	// usualSpread is how far repetitions usually differ, and usualWeight how many values it counts as. With it one value a side suggests something, and two that happen to agree
-	// do not suggest too much.
+	// usualSpread is how far repetitions usually differ, and usualWeight how many values it counts as. With it one
+	// value a side suggests something, and two that happen to agree do not suggest too much.
 	usualSpread = 0.03
 	usualWeight = 1
-	// fewestSpread is how many sessions tell how far sessions differ. Below that they are taken to differ by sessionsWider times what repetitions do, and what is usual at least.
+	// fewestSpread is how many sessions tell how far sessions differ. Below that they are taken to differ by
+	// sessionsWider times what repetitions do, and what is usual at least.
 	fewestSpread  = 3
 	sessionsWider = 1.5
 	// ClearChance is from when on a change is called probable.
 	ClearChance = 0.95
 )
 
-// Suggest is what two sets of repetitions suggest, one session each. sessions are the values of the same load in other sessions on the same machine: they tell how
-// far repetitions differ, and how far sessions do.
+// Suggest is what two sets of repetitions suggest, one session each. sessions are the values of the same load in other
+// sessions on the same machine: they tell how far repetitions differ, and how far sessions do.
 func Suggest(base, next []float64, sessions [][]float64, confidence float64) Suggestion {
 	a, b := logsOf(base), logsOf(next)
 	spread, freedom := spreadOf(append([][]float64{a, b}, logsOfAll(sessions)...)...)
@@ -45,7 +47,8 @@ func Suggest(base, next []float64, sessions [][]float64, confidence float64) Sug
 		s.Between, s.Assumed = stat.StdDev(levels, nil), false
 		freedom = min(freedom, float64(len(levels)-1))
 	}
-	return s.around(a, b, math.Sqrt(spread*spread*(1/float64(len(a))+1/float64(len(b)))+2*s.Between*s.Between), freedom, confidence)
+	ofRepetitions := spread * spread * (1/float64(len(a)) + 1/float64(len(b)))
+	return s.around(a, b, math.Sqrt(ofRepetitions+2*s.Between*s.Between), freedom, confidence)
 }
 
 // SuggestBoots is what values suggest that were each measured in a session of its own.

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// Three repetitions a side tell a twofold change at 10% noise, with an interval that covers it; how often equal sides are called probably different is recorded.
+// Three repetitions a side tell a twofold change at 10% noise, with an interval that covers it; how often equal sides
+// are called probably different is recorded.
 func TestSuggestions(t *testing.T) {
 	trials := figure.Times(300, 4000)
 	for _, c := range []struct {

@@ -19,7 +19,8 @@ const (
 	Note Weight = "note"
 )
 
-// Weights are those of all checks by their codes. A code that is not among them, of an earlier version or of another program, spoils what it taints.
+// Weights are those of all checks by their codes. A code that is not among them, of an earlier version or of another
+// program, spoils what it taints.
 func Weights() map[string]Weight {
 	all := map[string]Weight{}
 	for _, c := range Checks() {
