@@ -262,23 +262,23 @@ func TestOutputThroughLinkOfAnother(t *testing.T) {
 	}
 	private := filepath.Join(h.base, "private")
 	h.must(os.Mkdir(private, 0o700))
-	h.must(os.WriteFile(filepath.Join(private, "page.html"), []byte("kept"), 0o600))
-	for link, to := range map[string]string{"folder": private, "page.html": h.secret} {
+	h.must(os.WriteFile(filepath.Join(private, "output"), []byte("kept"), 0o600))
+	for link, to := range map[string]string{"folder": private, "output": h.secret} {
 		link = filepath.Join(h.place, link)
 		h.must(os.Symlink(to, link))
 		h.must(os.Lchown(link, other, other))
 	}
 	before := h.sum(h.secret)
 	for _, args := range [][]string{{"report", "last"}, {"export", "last", "--format", "run"}} {
-		out, err := h.command(append(args, "-o", filepath.Join(h.place, "folder", "page.html"))...).CombinedOutput()
+		out, err := h.command(append(args, "-o", filepath.Join(h.place, "folder", "output"))...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "folder is a link of user 65534") {
 			t.Errorf("%s: %v, want the reason: %s", args[0], err, out)
 		}
-		if out, err := h.command(append(args, "-o", filepath.Join(h.place, "page.html"))...).CombinedOutput(); err != nil {
+		if out, err := h.command(append(args, "-o", filepath.Join(h.place, "output"))...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", args[0], err, out)
 		}
 	}
-	if data, err := os.ReadFile(filepath.Join(private, "page.html")); err != nil || string(data) != "kept" {
+	if data, err := os.ReadFile(filepath.Join(private, "output")); err != nil || string(data) != "kept" {
 		t.Errorf("the file behind the link holds %.40q, %v", data, err)
 	}
 	if h.sum(h.secret) != before {

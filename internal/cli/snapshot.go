@@ -119,8 +119,10 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 		}
 	}
 	var said []string
-	for _, c := range facts.Changes(before, now.Facts) {
-		if m.ofOthers(c.After) {
+	changes := facts.Changes(before, now.Facts)
+	other := otherLoops(changes)
+	for _, c := range changes {
+		if m.ofOthers(c.After) || other[c.After.About] {
 			continue
 		}
 		name := c.After.Key
@@ -135,8 +137,19 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 	return failed
 }
 
-// ofOthers says whether a fact is about a disk that is not measured: a loop device, which other programs make and remove, or one of a node that pods share.
+// ofOthers says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go with them.
 func (m *measurement) ofOthers(f lab.Fact) bool {
-	ofDisk := strings.HasPrefix(f.Key, "disk.") || strings.HasPrefix(f.Key, "volume.")
-	return ofDisk && f.About != "" && (isPod(m.target.Name()) || strings.HasPrefix(f.About, "loop")) && !slices.Contains(m.place().Disks, f.About)
+	return isPod(m.target.Name()) && f.About != "" && (strings.HasPrefix(f.Key, "disk.") || strings.HasPrefix(f.Key, "volume.")) && !slices.Contains(m.place().Disks, f.About)
+}
+
+// otherLoops are the loop devices that have another file than before. Programs make and remove them all the time, and one
+// that is measured keeps its file.
+func otherLoops(changes []facts.Change) map[string]bool {
+	other := map[string]bool{}
+	for _, c := range changes {
+		if c.After.Key == "volume.name" && strings.HasPrefix(c.After.About, "loop") {
+			other[c.After.About] = true
+		}
+	}
+	return other
 }
