@@ -59,7 +59,7 @@ func (p *program) fitHelp(root *cobra.Command) {
 		help(c, args)
 		c.SetOut(out)
 		examples := false
-		for line := range strings.Lines(text.String()) {
+		for line := range strings.Lines(groupFlags(c, text.String())) {
 			line = strings.TrimRight(line, "\n")
 			if line != "" && !strings.HasPrefix(line, " ") {
 				examples = line == "Examples:"

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// fewFlags is the largest number of flags, --help included, that a command lists under one heading: more are not taken
+// in at a glance.
+const fewFlags = 8
+
+// flagGroup is a heading of a command's help and the flags below it, in this order.
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+// flagGroups are the headings under which help lists the flags of commands with more than fewFlags. All of them share
+// the list, so that a flag which was found in the help of one command is below the same heading in the others.
+func flagGroups() []flagGroup {
+	return []flagGroup{
+		{"What is measured:", []string{
+			"live", "layers", "suite", "as-published", "set", "set-base", "set-new", "set-fio", "size",
+			"factor", "setting", "alone", "keep", "reference",
+			"good", "bad", "kernel", "tree", "build", "make", "keep-built",
+			"group", "direction", "beside", "transport", "nfs-version", "options", "cell", "metric",
+		}},
+		{"Where:", []string{
+			"on", "address", "port", "rdma-port", "export", "path", "mounted", "guest", "guest-place", "reference-on",
+			"bring-fio",
+		}},
+		{"Events:", []string{"event", "event-on", "event-for", "undo", "no-undo", "event-left"}},
+		{"How many and how long:", []string{
+			"repeat", "precision", "budget", "pairs", "passes", "blocks", "confirm", "max-boots", "net-pairs", "at-once",
+			"order", "seed", "timeout",
+		}},
+		{"Decide:", []string{
+			"margin", "alpha", "limit", "share", "baseline", "metrics", "all", "anyway", "fail-on", "no-priors",
+			"rules", "risks", "unpriced",
+		}},
+		{"Boots:", []string{"boot-on", "boot-way", "boot-limit"}},
+		{"Safety:", []string{"dry-run", "destroy", "sampled", "max-writes", "reboot", "trust"}},
+		{"Saved runs:", []string{"label", "resume", "show", "since"}},
+		{"Output:", []string{"output", "format", "json", "warnings", "raw-cells", "serials", "redact", "for", "published"}},
+	}
+}
+
+// firstFlags are the flags that matter most for each of these commands, by the words that it is called with. Help lists
+// them first, under "Flags:", and not again in their groups.
+func firstFlags() map[string][]string {
+	return map[string][]string{
+		"run":              {"on", "repeat", "precision", "budget", "label"},
+		"net":              {"on", "address", "pairs", "repeat", "label"},
+		"net interference": {"on", "group", "passes", "margin", "label"},
+		"nfs":              {"on", "address", "export", "mounted", "label"},
+		"ladder":           {"on", "guest", "passes", "budget", "label"},
+		"compare":          {"margin", "fail-on", "live", "layers", "suite"},
+		"sweep":            {"factor", "on", "limit", "budget", "label"},
+		"ablate":           {"setting", "on", "alone", "budget", "label"},
+		"bisect":           {"resume", "show", "budget", "output"}, // subcommands begin what it resumes and shows
+		"bisect args":      {"good", "bad", "on", "budget", "label"},
+		"bisect sysctl":    {"good", "bad", "on", "budget", "label"},
+		"bisect kconfig":   {"good", "bad", "tree", "on", "budget"},
+		"bisect kernels":   {"kernel", "on", "margin", "budget", "label"},
+		"bisect settings":  {"setting", "on", "margin", "budget", "label"},
+		"bisect steps":     {"setting", "on", "margin", "budget", "label"},
+		"bisect facts":     {"on", "keep", "margin", "budget", "label"},
+		"bisect commits":   {"tree", "build", "on", "budget", "label"},
+		"doctor":           {"on", "for", "keep", "fail-on", "all"},
+		"history":          {"since", "metric", "cell", "margin", "fail-on"},
+	}
+}
+
+// groupFlags puts the flags in the help of a command under headings where there are many.
+func groupFlags(c *cobra.Command, help string) string {
+	if len(shownFlags(c)) <= fewFlags {
+		return help
+	}
+	plain := "Flags:\n" + strings.TrimRightFunc(c.LocalFlags().FlagUsages(), unicode.IsSpace)
+	return strings.Replace(help, plain, flagsUnderHeadings(c), 1)
+}
+
+// beginsFlag is how a line begins that names a flag, as pflag prints it: "  -o, --output string", "      --json".
+var beginsFlag = regexp.MustCompile(`(?m)^  (?:-., |    )--`)
+
+// flagsUnderHeadings lists the flags of a command by group. All descriptions begin in one column.
+func flagsUnderHeadings(c *cobra.Command) string {
+	groups := groupsOf(c)
+	inOrder := pflag.NewFlagSet(c.Name(), pflag.ContinueOnError)
+	inOrder.SortFlags = false
+	for _, g := range groups {
+		for _, name := range g.flags {
+			inOrder.AddFlag(c.LocalFlags().Lookup(name))
+		}
+	}
+	usages := inOrder.FlagUsages()
+	// Not by its lines: a description may have several.
+	begins := append(beginsFlag.FindAllStringIndex(usages, -1), []int{len(usages)})
+	var blocks []string
+	for _, g := range groups {
+		block := usages[begins[0][0]:begins[len(g.flags)][0]]
+		blocks = append(blocks, g.title+"\n"+strings.TrimRightFunc(block, unicode.IsSpace))
+		begins = begins[len(g.flags):]
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+// groupsOf are the groups of a command's flags that are not empty, those that matter most first. Each flag that help
+// shows is in one of them.
+func groupsOf(c *cobra.Command) []flagGroup {
+	left := shownFlags(c)
+	take := func(g flagGroup) flagGroup {
+		taken := flagGroup{title: g.title}
+		for _, name := range g.flags {
+			if i := slices.Index(left, name); i >= 0 {
+				taken.flags = append(taken.flags, name)
+				left = slices.Delete(left, i, i+1)
+			}
+		}
+		return taken
+	}
+	all := []flagGroup{take(flagGroup{"Flags:", append(firstFlags()[calledBy(c)], "help")})}
+	for _, g := range flagGroups() {
+		all = append(all, take(g))
+	}
+	all = append(all, flagGroup{"Other:", left}) // a test allows none, but a flag must not vanish from help
+	return slices.DeleteFunc(all, func(g flagGroup) bool { return len(g.flags) == 0 })
+}
+
+// shownFlags are the names of the flags that a command has of its own and does not hide.
+func shownFlags(c *cobra.Command) []string {
+	var shown []string
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			shown = append(shown, f.Name)
+		}
+	})
+	return shown
+}
+
+// calledBy are the words that a command is called with, without the program's own.
+func calledBy(c *cobra.Command) string {
+	if !c.HasParent() {
+		return ""
+	}
+	return strings.TrimSpace(calledBy(c.Parent()) + " " + c.Name())
+}
