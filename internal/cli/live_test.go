@@ -46,7 +46,7 @@ func TestTermsOfALiveComparison(t *testing.T) {
 	if err != nil || got.Pairs != defaultPairs || got.Confirm != 4 || got.Margin != 0.03 || got.Alpha != 0.05 || len(got.Metrics) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, o := range []liveOptions{{pairs: 3}, {confirm: -1}, {budget: -1}} {
+	for _, o := range []liveOptions{{confirm: -1}, {budget: -1}} {
 		if _, err := o.terms(0.03, 0.05, nil); lab.KindOf(err) != lab.Usage {
 			t.Errorf("%+v: %v, want a usage error", o, err)
 		}
