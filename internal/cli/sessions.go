@@ -9,6 +9,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/stat"
 	"headroom/internal/store"
+	"headroom/internal/validity"
 )
 
 // mostSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.
@@ -19,6 +20,7 @@ const mostSessions = 50
 // `headroom list` says that it is.
 func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
 	read := map[string][]history.Run{} // by the run that others are looked for of
+	weights := validity.Weights()
 	return func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
 		if _, known := read[of.ID]; !known {
 			read[of.ID] = p.sessionsLike(of.ID, compared)
@@ -26,7 +28,7 @@ func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of com
 		var sessions [][]float64
 		for _, r := range read[of.ID] {
 			for _, c := range r.Cells {
-				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || !anyway && spoiled(c, metric) {
+				if c.Job != cell.Job || !maps.Equal(c.Params, cell.Params) || !maps.Equal(c.Levels, cell.Levels) || !anyway && spoiled(weights, c, metric) {
 					continue
 				}
 				if values := c.Values[metric]; stat.Median(values) > 0 {
@@ -39,7 +41,7 @@ func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of com
 }
 
 // spoiled says whether warnings of the load keep a metric of the cell from being compared; those of the whole run are not asked.
-func spoiled(c history.Cell, metric string) bool {
+func spoiled(weights map[string]validity.Weight, c history.Cell, metric string) bool {
 	warnings := make([]compare.Warning, 0, len(c.Warnings)+len(c.OfRepetitions))
 	for _, w := range c.Warnings {
 		warnings = append(warnings, compare.Warning{Warning: w})
@@ -49,7 +51,7 @@ func spoiled(c history.Cell, metric string) bool {
 		had[w.Code]++
 		warnings = append(warnings, compare.Warning{Warning: w, Repetitions: had[w.Code]})
 	}
-	return slices.ContainsFunc(warnings, func(w compare.Warning) bool { return w.Spoils(metric, len(c.Values[metric])) })
+	return slices.ContainsFunc(warnings, func(w compare.Warning) bool { return w.Spoils(weights, metric, len(c.Values[metric])) })
 }
 
 // sessionsLike are the saved runs of the same suite, machine and place as a run, but for those that are compared.

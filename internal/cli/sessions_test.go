@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/history"
 	"headroom/internal/lab"
+	"headroom/internal/validity"
 )
 
 func TestSessionsThatTellHowFarSessionsDiffer(t *testing.T) {
@@ -24,7 +25,7 @@ func TestSessionsThatTellHowFarSessionsDiffer(t *testing.T) {
 		{"a wide spread, which is what is asked for", history.Cell{Warnings: []lab.Warning{spread}}, false},
 	} {
 		c.cell.Values = values
-		if got := spoiled(c.cell, "rate"); got != c.spoiled {
+		if got := spoiled(validity.Weights(), c.cell, "rate"); got != c.spoiled {
 			t.Errorf("%s: spoiled %v, want %v", c.name, got, c.spoiled)
 		}
 	}

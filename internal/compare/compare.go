@@ -10,6 +10,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/validity"
 )
 
 // DefaultMargin is the largest difference that counts as none: below it, other things than what is compared (the order of a
@@ -177,6 +178,7 @@ func claims(comparisons int, base Run, runs []Run) int {
 // pend makes the comparisons of all pairs of cells, without verdicts but for what is incomparable.
 func pend(base, run Run, pairs []match, o Options) []pending {
 	var list []pending
+	weights := validity.Weights()
 	for i, m := range pairs {
 		ofCell, unchecked := cellReasons(base, run, m)
 		asked := o.Metrics
@@ -197,12 +199,12 @@ func pend(base, run Run, pairs []match, o Options) []pending {
 			if !maps.Equal(m.next.Levels, m.base.Levels) {
 				c.NewLevels = m.next.Levels
 			}
-			c.Reasons = reasonsFor(base, run, m, ofCell, metric)
+			c.Reasons = reasonsFor(weights, base, run, m, ofCell, metric)
 			if paired(base, run) {
 				c.Reasons, c.Notes = onBothSides(base, run, m, c.Reasons, c.Notes)
 			}
 			p := pending{cell: c, sample: sampleOf(m.base.Values[metric], m.next.Values[metric], paired(base, run)), of: i, anyway: o.Anyway}
-			p.cell.Reasons, p.disturbed = disturbances(c.Reasons, base, run, m, metric)
+			p.cell.Reasons, p.disturbed = disturbances(weights, c.Reasons, base, run, m, metric)
 			if p.sample.per == perPair && live(base, run) {
 				p.sample.planned = base.Terms.FirstPairs()
 			}

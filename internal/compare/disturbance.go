@@ -22,8 +22,7 @@ type disturbance struct {
 }
 
 // disturbances are the reasons that a change may outweigh, apart from those that nothing can be compared despite.
-func disturbances(reasons []Reason, base, next Run, m match, metric string) (left []Reason, list []disturbance) {
-	weights := validity.Weights()
+func disturbances(weights map[string]validity.Weight, reasons []Reason, base, next Run, m match, metric string) (left []Reason, list []disturbance) {
 	for _, r := range reasons {
 		d := disturbance{reason: r}
 		if r.Code == "warning" {
@@ -37,7 +36,7 @@ func disturbances(reasons []Reason, base, next Run, m match, metric string) (lef
 			run  Run
 			cell Cell
 		}{{base, m.base}, {next, m.next}} {
-			d.most[i] = mostError(side.run, side.cell, r.Items[0].Name, metric)
+			d.most[i] = mostError(weights, side.run, side.cell, r.Items[0].Name, metric)
 		}
 		list = append(list, d)
 	}
@@ -45,10 +44,10 @@ func disturbances(reasons []Reason, base, next Run, m match, metric string) (lef
 }
 
 // mostError is how far warnings of a code can have moved a metric of a cell: the largest that any of them says.
-func mostError(run Run, cell Cell, code, metric string) float64 {
+func mostError(weights map[string]validity.Weight, run Run, cell Cell, code, metric string) float64 {
 	most := 0.0
 	for _, w := range warningsOf(run, cell) {
-		if w.Code != code || !w.Doubts(metric, cell.N) {
+		if w.Code != code || !w.doubts(weights, metric, cell.N) {
 			continue
 		}
 		if w.MostError == 0 {

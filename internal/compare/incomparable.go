@@ -74,17 +74,18 @@ func extent(r Run, c Cell) (size, memory int64) {
 	return size, memory
 }
 
-// Doubts says whether the warning is a reason to look twice at a metric that n repetitions of the cell have. One that fewer than half of them
+// doubts says whether the warning is a reason to look twice at a metric that n repetitions of the cell have. One that fewer than half of them
 // have is none: what befell some of them is part of the spread that decides. Nor is one about the spread.
-func (w Warning) Doubts(metric string, n int) bool {
-	weight := validity.Weights()[w.Code]
+func (w Warning) doubts(weights map[string]validity.Weight, metric string, n int) bool {
+	weight := weights[w.Code]
 	return w.Tainted(metric) && weight != validity.Widens && weight != validity.Note && (w.Repetitions == 0 || 2*w.Repetitions >= n)
 }
 
-// Spoils says whether the warning leaves the metric no number that anything can be compared with.
-func (w Warning) Spoils(metric string, n int) bool {
-	weight := validity.Weights()[w.Code]
-	return w.Doubts(metric, n) && weight != validity.Slows && weight != validity.Moves
+// Spoils says whether the warning leaves the metric no number that anything can be compared with; the weights are those
+// of all checks.
+func (w Warning) Spoils(weights map[string]validity.Weight, metric string, n int) bool {
+	weight := weights[w.Code]
+	return w.doubts(weights, metric, n) && weight != validity.Slows && weight != validity.Moves
 }
 
 // warningsOf are those of the run as a whole and of a cell.
@@ -97,7 +98,7 @@ func warningsOf(run Run, cell Cell) []Warning {
 }
 
 // warningReasons are the warnings that cast doubt on a metric on either side.
-func warningReasons(base, next Run, m match, metric string) []Reason {
+func warningReasons(weights map[string]validity.Weight, base, next Run, m match, metric string) []Reason {
 	var reasons []Reason
 	for _, side := range []struct {
 		name string
@@ -105,7 +106,7 @@ func warningReasons(base, next Run, m match, metric string) []Reason {
 		cell Cell
 	}{{"base", base, m.base}, {"new", next, m.next}} {
 		for _, w := range warningsOf(side.run, side.cell) {
-			if !w.Doubts(metric, side.cell.N) {
+			if !w.doubts(weights, metric, side.cell.N) {
 				continue
 			}
 			said := func(r Reason) bool { return r.Items[0].Name == w.Code }
@@ -130,13 +131,13 @@ func warningReasons(base, next Run, m match, metric string) []Reason {
 func fioVersion(r Run) string { return r.fact("tool.fio.version", "fio.version") }
 
 // reasonsFor are all reasons why one metric of two cells can't be compared.
-func reasonsFor(base, next Run, m match, ofCell []Reason, metric string) []Reason {
+func reasonsFor(weights map[string]validity.Weight, base, next Run, m match, ofCell []Reason, metric string) []Reason {
 	reasons := slices.Clone(ofCell)
 	values := [2]float64{center(m.base.Values[metric]), center(m.next.Values[metric])}
 	if r, found := versionReason(m, fioVersion(base), fioVersion(next), metric, values); found {
 		reasons = append(reasons, r)
 	}
-	reasons = append(reasons, warningReasons(base, next, m, metric)...)
+	reasons = append(reasons, warningReasons(weights, base, next, m, metric)...)
 	if r, found := zeroReason(m, metric); found {
 		reasons = append(reasons, r)
 	}
