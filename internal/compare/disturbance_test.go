@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/validity"
 )
 
 // A warning that could have turned the verdict makes a row incomparable, and says what it would be; a smaller one is a
@@ -118,4 +119,14 @@ func latencies(r Run) Run {
 		panic("no values")
 	}
 	return r
+}
+
+// What a comparison says of two runs can be looked up like any other warning.
+func TestWarningsOfComparisonsAreExplained(t *testing.T) {
+	weights := validity.Weights()
+	for _, code := range []string{"same-run", "one-boot", "boots-unknown", "one-after-the-other", "running", "carry-over", "sessions-unknown"} {
+		if weights[code] != validity.Note {
+			t.Errorf("%s: weight %q", code, weights[code])
+		}
+	}
 }

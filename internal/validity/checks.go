@@ -1009,6 +1009,48 @@ func Checks() []Check {
 			Source: "the NFS over RDMA report: KiB/s divided by 1000 for MiB/s, and taken for kB/s",
 		},
 		{
+			Code: "one-after-the-other", Weight: Note, Title: "Two runs were measured one after the other", By: "compare", Taints: "nothing by itself: the difference may be of the time between",
+			When:   "two saved runs of one boot are compared that were not measured in turns",
+			Do:     "headroom compare --live measures both in turns; or measure each side several times, in turn",
+			Source: "headroom's own simulations and recorded disks (docs/statistics.md)",
+		},
+		{
+			Code: "sessions-unknown", Weight: Note, Title: "How far sessions of a load differ is not known", By: "compare", Taints: "nothing by itself: the verdict is differs",
+			When:   "two sessions differ, and fewer than fourteen other saved runs of the suite tell how far sessions do",
+			Do:     "the suite fourteen times more; or two boots on each side; or headroom compare --live",
+			Source: "headroom's own simulations (docs/statistics.md)",
+		},
+		{
+			Code: "one-boot", Weight: Note, Title: "A difference may be the reboot's", By: "compare", Taints: "nothing by itself: a part of the difference may be the boot's",
+			When:   "two runs are of different boots, and one of them of one boot only",
+			Do:     "reboot and measure again, twice at least on each side",
+			Source: "memory is laid out anew and modules load in another order at each boot",
+		},
+		{
+			Code: "boots-unknown", Weight: Note, Title: "Nobody knows in which boot it was measured", By: "compare", Taints: "nothing by itself: a part of the difference may be the boot's",
+			When:   "a side that is imported or published does not say in which boot it was measured",
+			Do:     "measure both sides with headroom",
+			Source: "tables of other programs have no boot",
+		},
+		{
+			Code: "carry-over", Weight: Note, Title: "One side slows what follows it", By: "compare", Taints: "nothing by itself: a verdict that it could turn is withheld",
+			When:   "the values of a live comparison differ by which side came before them (at 1%)",
+			Do:     "let each load wash out what the one before left: --set ramp_time=30s",
+			Source: "headroom's own simulations (docs/statistics.md)",
+		},
+		{
+			Code: "same-run", Weight: Note, Title: "A run was compared with itself", By: "compare", Taints: "nothing",
+			When:   "both sides of a comparison are the same run",
+			Do:     "name two runs: headroom list shows them",
+			Source: "a slip, mostly",
+		},
+		{
+			Code: "running", Weight: Note, Title: "A run is still going on", By: "compare", Taints: "nothing by itself: verdicts that are looked at until one pleases are not proved",
+			When:   "a side of a comparison is still being measured",
+			Do:     "wait for its end",
+			Source: "a test that is repeated until it is significant always is, at last",
+		},
+		{
 			Code:   "import-best-of",
 			Weight: Spoils,
 			Title:  "The best of several passes, or their mean",

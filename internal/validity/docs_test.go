@@ -62,9 +62,10 @@ This page is written from the list of checks in internal/validity/checks.go.
 		if c.By != "" {
 			about = map[string]string{
 				"run": "the run before it starts", "runner": "what happens while a load is carried out", "import": "the files imported",
-				"report": "the facts beside the numbers, whenever a report is made",
-				"stages": "the stages of a run beside each other, and a published table beside them (headroom stages)",
-				"nfs":    "the paths of a mount, before its loads and after",
+				"report":  "the facts beside the numbers, whenever a report is made",
+				"compare": "two runs beside each other",
+				"stages":  "the stages of a run beside each other, and a published table beside them (headroom stages)",
+				"nfs":     "the paths of a mount, before its loads and after",
 			}[c.By]
 		}
 		fmt.Fprintf(&b, "\n## `%s`\n%s.\n\n- Fires when: %s.\n- What to do: %s.\n- Taints: %s.\n- Weight: %s.\n- Looks at: %s.\n- Source: %s.\n",
