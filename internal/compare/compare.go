@@ -230,13 +230,14 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// means are those of speeds and of latencies, where there are any to take. Of several latencies of a cell the first counts: they
+// means are those of speeds and of latencies, where there are any to take, without those that others may have moved by
+// more than the margin. Of several latencies of a cell the first counts: they
 // say much the same, and would weigh the cell more than others.
 func means(list []pending, confidence float64) []Mean {
 	var speeds, latencies []sample
 	for i, p := range list {
 		switch {
-		case p.cell.Verdict == Incomparable:
+		case p.cell.Verdict == Incomparable || !p.anyway && movedBeyond(p.disturbed, p.cell.Margin):
 		case speed(p.cell.Unit) && p.cell.Better == lab.Higher:
 			speeds = append(speeds, p.sample)
 		case p.cell.Unit == lab.Seconds && strings.Contains(p.cell.Metric, "latency") && (i == 0 || list[i-1].cell.Unit != lab.Seconds || list[i-1].of != p.of):

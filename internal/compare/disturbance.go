@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"headroom/internal/lab"
@@ -86,6 +87,11 @@ func undisturbed(c stat.Change, better lab.Better, list []disturbance) stat.Chan
 		}
 	}
 	return c
+}
+
+// movedBeyond says whether what disturbed the sides can have moved a number by more than the margin.
+func movedBeyond(list []disturbance, margin float64) bool {
+	return slices.ContainsFunc(list, func(d disturbance) bool { return !d.shared() && max(d.most[0], d.most[1]) > margin })
 }
 
 // weigh takes the verdict back where what disturbed the sides could have turned it, and says else what weakens it. What

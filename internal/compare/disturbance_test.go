@@ -130,3 +130,26 @@ func TestWarningsOfComparisonsAreExplained(t *testing.T) {
 		}
 	}
 }
+
+// A number that others may have moved is in no mean, though it is undecided and not incomparable.
+func TestWhatOthersMovedIsInNoMean(t *testing.T) {
+	quiet, moved := run("BASE", reads, 100, 101, 102, 99, 98, 100), run("NEXT", reads, 80, 120, 90, 110, 100, 95)
+	quiet.Cells = append(quiet.Cells, cell("second", "rw=write bs=4k", 100, 101, 102, 99, 98, 100))
+	moved.Cells = append(moved.Cells, cell("second", "rw=write bs=4k", 80, 120, 90, 110, 100, 95))
+	cells := func() int {
+		d := Compare(knowledge(t), quiet, []Run{moved}, Options{})
+		if len(d.New[0].Means) == 0 {
+			return 0
+		}
+		return d.New[0].Means[0].Cells
+	}
+	if n := cells(); n != 2 {
+		t.Fatalf("the mean is of %d", n)
+	}
+	for most, want := range map[float64]int{0.02: 2, 0.3: 1, 0: 1} {
+		moved.Cells[0].Warnings = []Warning{{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: most}}}
+		if n := cells(); n != want {
+			t.Errorf("others took %g: the mean is of %d, want %d", most, n, want)
+		}
+	}
+}

@@ -119,7 +119,7 @@ func undecidedText(rows []*compare.Compared) string {
 	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) would have shown", n,
 		percentOf(least.Smallest), least.Job, percentOf(most.Smallest), most.Job)
 	if fewest > 0 {
-		text += fmt.Sprintf("; %d more repetitions or more would tell %s", fewest, percentOf(least.Margin))
+		text += fmt.Sprintf("; at least %s would tell %s", count(fewest, "more repetition"), percentOf(least.Margin))
 	}
 	return text
 }
