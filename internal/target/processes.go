@@ -140,6 +140,8 @@ func realUser(pid int) string {
 
 type process struct {
 	parent int
+	// state is the kernel's letter: D for one that waits for a device.
+	state string
 	// began is when it was started, in the kernel's ticks since the machine was.
 	began uint64
 }
@@ -158,7 +160,17 @@ func readProcess(pid int) (process, error) {
 	}
 	parent, err1 := strconv.Atoi(fields[1])
 	began, err2 := strconv.ParseUint(fields[19], 10, 64)
-	return process{parent, began}, errors.Join(err1, err2)
+	return process{parent, fields[0], began}, errors.Join(err1, err2)
+}
+
+// awaitsNoDevice says whether a process ends as soon as it gets a processor, or has ended.
+func awaitsNoDevice(id string) bool {
+	pid, err := strconv.Atoi(id)
+	if err != nil {
+		return false
+	}
+	p, err := readProcess(pid)
+	return err != nil || p.state != "D"
 }
 
 // ancestors are this process and those that it descends from.
@@ -175,6 +187,13 @@ func ancestors() []int {
 	return all
 }
 
+const (
+	// deviceLimit is how long a killed process has that waits for a device, and processorLimit one that has not got a
+	// processor yet.
+	deviceLimit    = time.Second
+	processorLimit = time.Minute
+)
+
 // KillBelow kills every process whose working directory is dir or below it, a folder that no other user can enter. A job's
 // processes are found this way and not by a recorded process ID because the record could not be written before the process
 // exists, and because IDs are used again. It looks again until none is found: a process may be forking meanwhile.
@@ -183,13 +202,15 @@ func KillBelow(dir string) error {
 		dir = resolved
 	}
 	var found []string
-	for range 50 {
+	for begun := time.Now(); time.Since(begun) < processorLimit; time.Sleep(20 * time.Millisecond) {
 		var err error
 		found, err = signalEach(func(pid int) bool { return worksBelow(pid, dir) }, syscall.SIGKILL, nil)
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		time.Sleep(20 * time.Millisecond)
+		if time.Since(begun) > deviceLimit && !slices.ContainsFunc(found, awaitsNoDevice) {
+			break
+		}
 	}
 	return &lab.Error{What: fmt.Sprintf("processes working in %s do not end after SIGKILL: %s", dir, strings.Join(found, ", ")),
 		Hints: []string{"those in state D wait for a device, and end when it answers", "look at them: ps -o pid,stat,wchan:32,args -p PID"}}

@@ -93,7 +93,8 @@ exit 0`
 
 // killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until nothing is found: a process
 // may be forking meanwhile. The wrapper comes last, when it had time to record the end, for which it starts mv. One that waits for a device ends
-// when the device has answered, which some ten seconds are given for. What is left is printed, each with its state and where it waits in the kernel.
+// when the device has answered, which some ten seconds are given for; one that only waits for a processor, on a busy host, has a minute. What is left is
+// printed, each with its state and where it waits in the kernel.
 const killScript = belowScript + `wrapper=$2; n=$3
 others() {
 	for p in $(found); do
@@ -110,8 +111,18 @@ while left=$(others); [ -n "$left" ] && [ $n -gt 0 ]; do
 	sleep 0.05; n=$((n-1))
 done
 n=40; while [ -n "$(found)" ] && [ $n -gt 0 ]; do sleep 0.05; n=$((n-1)); done
-for p in $(found); do kill -KILL "$p"; done 2>/dev/null
-n=200; while [ -n "$(found)" ] && [ $n -gt 0 ]; do sleep 0.05; n=$((n-1)); done
+wait_for_device() {
+	for p in $left; do
+		stat=; read -r stat <"/proc/$p/stat" || continue
+		case ${stat##*) } in D*) ;; *) return 1 ;; esac
+	done 2>/dev/null
+}
+n=1200
+while left=$(found); [ -n "$left" ] && [ $n -gt 0 ]; do
+	for p in $left; do kill -KILL "$p"; done 2>/dev/null
+	if [ $n -lt 1000 ] && wait_for_device; then break; fi
+	sleep 0.05; n=$((n-1))
+done
 if [ -d "$dir" ] && [ ! -e "$dir/headroom.end" ]; then read -r up rest </proc/uptime; echo "137 $up" >"$dir/headroom.end"; fi
 for p in $(found); do
 	stat=; at=; read -r stat <"/proc/$p/stat" || continue
