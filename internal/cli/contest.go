@@ -346,13 +346,14 @@ func cellOf(run lab.Run, cell string) lab.Cell {
 // printPlan is what --dry-run prints: the loads of each side, and how they take turns. How many pairs there will be is
 // decided by what is measured.
 func (c *contest) printPlan() error {
+	l := c.listing(c.options.dryRun)
 	for _, arm := range armNames() {
-		fmt.Fprintf(c.Stdout, "%s: %s\n", arm, c.arms[arm].where())
-		c.arms[arm].printLoads(func(cell runner.Cell) string { return fmt.Sprintf("%s: %v", cell.Title, cell.Steps) })
+		l.line("%s: %s", arm, c.arms[arm].where())
+		c.arms[arm].listLoads(l, func(cell runner.Cell) string { return fmt.Sprintf("%s: %v", cell.Title, cell.Steps) })
 	}
-	_, err := fmt.Fprintf(c.Stdout, "in blocks of two pairs of a cell, base and new in an order that is drawn for each "+
-		"(--seed %d), until each cell has its verdict\n", c.base().run.Seed)
-	return err
+	l.line("in blocks of two pairs of a cell, base and new in an order that is drawn for each (--seed %d), until each cell has its verdict",
+		c.base().run.Seed)
+	return l.end()
 }
 
 // preface says on standard error what is about to happen.
@@ -369,6 +370,13 @@ func (c *contest) preface() {
 	text := fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm", plural(len(c.base().run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm)
 	if once > 0 {
 		text += fmt.Sprintf("; a pass takes about %s", unit.Duration(2*once))
+	}
+	var writes suite.Writes
+	for _, arm := range armNames() {
+		writes = writes.And(c.arms[arm].writes(cells).Times(c.terms.Pairs + c.terms.Confirm))
+	}
+	if c.base().place().Kind != lab.NoPlace {
+		text += "; writes at most " + writtenText(writes)
 	}
 	c.say("  ", text)
 }

@@ -83,7 +83,7 @@ func (m *measurement) draftOn(su suite.Suite, place lab.Place) error {
 func (m *measurement) ready(ctx context.Context) error {
 	defer m.Footprint.frugally()()
 	var err error
-	if !m.options.dryRun {
+	if !m.options.dryRun.asked() {
 		err = m.requireFio(ctx)
 	}
 	if err != nil {

@@ -87,7 +87,7 @@ func (p *program) vary(ctx context.Context, kind string, o experimentOptions, ar
 	if err := x.plan(); err != nil {
 		return x, err
 	}
-	if o.dryRun {
+	if o.dryRun.asked() {
 		return x, x.printSteps(ctx)
 	}
 	x.preface()
@@ -202,7 +202,7 @@ func (x *experiment) drawOn(ctx context.Context, args []string, network *suite.S
 
 // reach opens the target and its mates, after what a killed run has left there and on others of the run was mended.
 func (x *experiment) reach(ctx context.Context, names []string, others ...string) error {
-	if !x.options.dryRun {
+	if !x.options.dryRun.asked() {
 		all := slices.DeleteFunc(slices.Concat(names, others), func(name string) bool { return name == "" }) // that would be everywhere
 		if err := x.tidy(ctx, x.store, all...); err != nil {
 			return err
@@ -387,6 +387,13 @@ func (x *experiment) preface() {
 		if x.options.budget > 0 {
 			text += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(x.options.budget), plural(max(1, min(e.Blocks, int(x.options.budget/t))), "block"))
 		}
+	}
+	if x.network == nil && x.place().Kind != lab.NoPlace {
+		var all suite.Writes
+		for _, side := range x.sides() {
+			all = all.And(side.writes(side.suiteCells()).Times(e.Blocks))
+		}
+		text += "; writes at most " + writtenText(all)
 	}
 	x.say("  ", text)
 	for _, v := range e.Factors {

@@ -62,7 +62,7 @@ type experimentOptions struct {
 	show         string
 	// published names figures of merit that somebody published: a reference or a file; empty for none.
 	published string
-	dryRun    bool
+	dryRun    dryRun
 	// reboot is the real machine that may be started anew; bootOn the one that is, where it is not the one that loads run on.
 	reboot    string
 	bootOn    string
@@ -153,7 +153,7 @@ func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
 	f.StringVar(&o.writes, "max-writes", "", "end when the disks have been written more than this, like 500g")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run")
 	f.StringVar(&o.show, "show", "", "show a saved run again, and measure nothing")
-	f.BoolVar(&o.dryRun, "dry-run", false, "list every setting and command in order, and do nothing")
+	dryRunFlag(c, &o.dryRun, "say what would be set and measured in which order, and do nothing"+everyCommand)
 	f.StringVarP(&o.output, "output", "o", "", "write the report to a file: .html, .md, .csv or .json")
 	rawCellsFlag(c, &o.rawCells)
 }

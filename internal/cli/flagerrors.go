@@ -74,6 +74,8 @@ func takenBy(f *pflag.Flag) (takes, example string) {
 		return "a whole number from 1", "3"
 	}
 	switch f.Value.Type() {
+	case new(dryRun).Type():
+		return "short or full", string(inFull)
 	case "int":
 		takes, example = "a whole number", "1"
 	case "uint64":

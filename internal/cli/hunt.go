@@ -222,33 +222,54 @@ func (x *experiment) huntPreface() {
 }
 
 // printHunt lists what a search may set: what it measures in which order is decided on the way.
-func (x *experiment) printHunt() error {
+func (x *experiment) printHunt(ctx context.Context) error {
 	if x.json {
 		return x.printJSON(x.hunted.Document())
 	}
 	x.huntPreface()
+	l := x.listing(x.options.dryRun)
 	if f := x.run.Experiment.Factors[0]; x.run.Experiment.Steps {
 		if x.run.Experiment.Commits != nil {
-			fmt.Fprintln(x.Stdout, "every measurement is of one of these commits, which is built the first time")
-			fmt.Fprintln(x.Stdout, "first the two ends, until it is clear that they differ, and then what tells most")
-			return nil
+			l.line("every measurement is of one of these commits, which is built the first time")
+			l.line("first the two ends, until it is clear that they differ, and then what tells most")
+			return x.listMeasurement(ctx, l)
 		}
-		fmt.Fprintf(x.Stdout, "every measurement sets %s to one of %s\n", f.Factor, strings.Join(levelWords(f.Levels), ", "))
-		fmt.Fprintln(x.Stdout, "first some of them spread over the series, twice, and then what tells most")
-		return nil
+		l.line("every measurement sets %s to one of %s", f.Factor, strings.Join(levelWords(f.Levels), ", "))
+		l.line("first some of them spread over the series, twice, and then what tells most")
+		return x.listMeasurement(ctx, l)
 	}
-	fmt.Fprintln(x.Stdout, "every measurement sets each of these to one of two levels, as in the fast state or as in the slow one")
+	l.line("every measurement sets each of these to one of two levels, as in the fast state or as in the slow one")
 	for _, f := range x.run.Experiment.Factors {
 		words := levelWords(f.Levels)
-		fmt.Fprintf(x.Stdout, "  %s: %s or %s\n", f.Factor, words[0], words[1])
+		l.line("  %s: %s or %s", f.Factor, words[0], words[1])
 	}
 	var first []string
 	for _, e := range x.entries(nil, x.arm(slowArm).Levels) {
 		first = append(first, e.text)
 	}
-	fmt.Fprintln(x.Stdout, "first the slow state")
-	x.printEach(first)
-	fmt.Fprintln(x.Stdout, "then the fast one, both again until it is clear that they differ, and mixtures of the two after that")
+	l.line("first the slow state")
+	l.each(first)
+	l.line("then the fast one, both again until it is clear that they differ, and mixtures of the two after that")
+	return x.listMeasurement(ctx, l)
+}
+
+// listMeasurement ends a dry run with the commands of a measurement, which are the same in all.
+func (x *experiment) listMeasurement(ctx context.Context, l listing) error {
+	if !l.full {
+		return l.end()
+	}
+	lines := map[string]runner.Lines{}
+	for _, side := range x.sides() {
+		if err := side.preview(ctx, lines); err != nil {
+			return err
+		}
+	}
+	l.line("each measurement carries out")
+	for _, c := range x.run.Cells {
+		if c.Arm == "" || c.Arm == slowArm {
+			l.commands(slices.Concat(lines[c.ID].Prepare, []string{lines[c.ID].Load}, lines[c.ID].CleanUp)...)
+		}
+	}
 	return nil
 }
 

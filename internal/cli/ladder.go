@@ -50,7 +50,7 @@ type ladderOptions struct {
 	margin string
 	alpha  float64
 	resume string
-	dryRun bool
+	dryRun dryRun
 	guests []string
 	on     []string
 	// of a network
@@ -114,7 +114,7 @@ what the pod network (CNI) costs.`,
 					}
 				}
 			}
-			if len(args)+len(o.on) == 0 && o.resume == "" && !o.ofNetwork() && !o.dryRun {
+			if len(args)+len(o.on) == 0 && o.resume == "" && !o.ofNetwork() && !o.dryRun.asked() {
 				return usage("climb to what? name a directory or a device, or the server of a network",
 					"the storage under the working directory: headroom ladder .",
 					"a network: headroom ladder --on server=ssh://db1",
@@ -144,7 +144,7 @@ what the pod network (CNI) costs.`,
 	f.StringArrayVar(&o.keep, "keep", nil, "of a network: a setting that must stay as it is, like cmdline:numa=off; may be repeated")
 	f.StringArrayVar(&o.beside, "beside", nil, "of a network: another ladder of the same ports, climbed with something changed; may be repeated")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted ladder, named by one of its runs, or show a complete one again")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print every command, their order and the time they take, and do nothing")
+	dryRunFlag(c, &o.dryRun, "print the rungs, their loads and the time they take, and do nothing"+everyCommand)
 	p.jsonFlag(c)
 	completeFlag(c, "suite", suite.Builtin)
 	return c
@@ -193,7 +193,7 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 	if _, err := o.machine(); err != nil {
 		return err
 	}
-	if !o.dryRun {
+	if !o.dryRun.asked() {
 		if err := s.tidyAll(ctx); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) er
 	}
 	s.setPlan(o.budget)
 	if _, more := s.plan.Next(s.done); more {
-		if o.dryRun {
+		if o.dryRun.asked() {
 			return s.printPlan()
 		}
 		s.preface(ctx)
@@ -393,14 +393,19 @@ func (s *ascent) preface(ctx context.Context) {
 // effort is what the ladder costs.
 func (s *ascent) effort() string {
 	text := fmt.Sprintf("%s in %d passes over %s", plural(len(s.first().run.Cells), "cell"), s.passes, plural(len(s.names), "rung"))
-	total := time.Duration(0)
+	total, writes := time.Duration(0), suite.Writes{}
 	for _, arm := range s.names {
-		total += suite.EstimateTime(s.arms[arm].suiteCells(), s.arms[arm].pause())
+		m := s.arms[arm]
+		cells := m.suiteCells()
+		total += suite.EstimateTime(cells, m.pause())
+		if m.place().Kind != lab.NoPlace {
+			writes = writes.And(m.writes(cells))
+		}
 	}
 	if total > 0 {
 		text += "; about " + unit.Duration(total)
 	}
-	return text
+	return text + "; writes " + writtenText(writes)
 }
 
 // report judges what was saved.

@@ -195,13 +195,13 @@ func TestLadderNamesASlowVolume(t *testing.T) {
 	}
 }
 
-// What --dry-run prints is what is then carried out: the same commands, but for the names of scratch files, in the same order.
+// What --dry-run=full prints is what is then carried out: the same commands, but for the names of scratch files, in the same order.
 func TestLadderDoesWhatItSaid(t *testing.T) {
 	t.Parallel()
 	r := newRack(t)
 	drives := r.drive() + "," + r.drive()
 	args := []string{"--suite", r.suite, "--passes", "2", "--seed", "7", "--set", "runtime=200ms", drives}
-	out, err := exec.Command("headroom", append([]string{"ladder", "--dry-run", "--store", r.store}, args...)...).Output()
+	out, err := exec.Command("headroom", append([]string{"ladder", "--dry-run=full", "--store", r.store}, args...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

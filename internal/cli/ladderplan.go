@@ -15,34 +15,46 @@ import (
 // printPlan is what --dry-run prints: the commands of each rung, the order of all loads, and the time they take. Scratch files have the
 // ID of their run in their name, which is drawn anew for the real runs.
 func (s *ascent) printPlan() error {
-	fmt.Fprintln(s.Stdout, s.effort())
+	l := s.listing(s.options.dryRun)
+	l.line("%s", s.effort())
 	for _, arm := range s.names {
 		m := s.arms[arm]
 		place := m.place()
-		fmt.Fprintf(s.Stdout, "\nrung %s, %s: %s\n", arm, m.run.Arms[0].Levels[kindLevel], rungOf(m.run).Name)
+		l.line("\nrung %s, %s: %s", arm, m.run.Arms[0].Levels[kindLevel], rungOf(m.run).Name)
 		filename := place.Resolved
 		if place.Kind == lab.Directory {
 			filename = runner.ScratchFile(place.Path, m.run.ID)
 			params, _ := suite.StepLoad(lab.Layout)
 			params["size"] = fmt.Sprint(place.Size)
-			fmt.Fprintf(s.Stdout, "  layout, once:\n    %s\n", lab.ShellQuote(fio.Argv(string(lab.Layout), params, fio.Options{Filename: filename})))
+			l.line("  layout, once")
+			l.commands("  " + lab.ShellQuote(fio.Argv(string(lab.Layout), params, fio.Options{Filename: filename})))
 		}
 		if slices.ContainsFunc(m.run.Cells, func(c lab.Cell) bool { return slices.Contains(c.Steps, lab.Fill) }) {
-			fmt.Fprintf(s.Stdout, "  fill, once:\n    %s\n", runner.Shown(string(lab.Fill), runner.WriteAllParams(lab.Fill, 0), filename))
+			l.line("  fill, once")
+			l.commands("  " + runner.Shown(string(lab.Fill), runner.WriteAllParams(lab.Fill, 0), filename))
 		}
 		for _, c := range m.run.Cells {
-			fmt.Fprintf(s.Stdout, "  %s: %v\n    %s\n", c.ID, c.Steps,
-				lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename, Together: place.Members})))
+			l.line("  %s: %v", c.ID, c.Steps)
+			l.commands("  " + lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename, Together: place.Members})))
 		}
 	}
-	fmt.Fprintf(s.Stdout, "\nThe order, by rungs, with --seed %d:\n", s.first().run.Seed)
-	for _, line := range order(s.plan) {
-		fmt.Fprintln(s.Stdout, "  "+line)
-	}
+	l.line("")
+	s.listOrder(l, "rungs")
 	for _, n := range s.notes {
-		fmt.Fprintln(s.Stdout, "! "+n)
+		l.line("! %s", n)
 	}
-	return nil
+	return l.end()
+}
+
+// listOrder says in which order the loads come.
+func (r *rounds) listOrder(l listing, of string) {
+	seed := r.first().run.Seed
+	if !l.full {
+		l.line("in each of %d passes each load on all %s, in an order that is drawn (--seed %d)", r.passes, of, seed)
+		return
+	}
+	l.line("The order, by %s, with --seed %d:", of, seed)
+	l.each(order(r.plan))
 }
 
 // order is a line for each cell of each pass: "pass 1  randread-q1: 3 1 2".

@@ -53,7 +53,7 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 		if len(args) > 0 {
 			return usage("--resume takes the layers from the runs", "headroom compare --layers --resume "+o.resume)
 		}
-		if !o.dryRun {
+		if !o.dryRun.asked() {
 			if err := p.tidy(ctx, st, s.targetsBefore(o.resume)...); err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 	s.setPlan(o.budget)
 	if _, more := s.plan.Next(s.done); more {
 		s.preface()
-		if o.dryRun {
+		if o.dryRun.asked() {
 			return s.printPlan()
 		}
 		if err := s.carryOut(ctx, &roundsProgress{rounds: &s.rounds, width: columns(s.Stderr)}); err != nil {
@@ -127,7 +127,7 @@ func (s *survey) draw(ctx context.Context, args []string) error {
 	for _, side := range sides {
 		targets = append(targets, side.target)
 	}
-	if !s.options.dryRun {
+	if !s.options.dryRun.asked() {
 		if err := s.tidy(ctx, s.store, targets...); err != nil {
 			return err
 		}
@@ -254,15 +254,13 @@ func (s *survey) checkOrder(ctx context.Context) error {
 
 // printPlan is what --dry-run prints: the loads of each layer, and their order.
 func (s *survey) printPlan() error {
+	l := s.listing(s.options.dryRun)
 	for _, arm := range s.names {
-		fmt.Fprintf(s.Stdout, "layer %s  %s\n", arm, s.arms[arm].where())
-		s.arms[arm].printLoads(func(c runner.Cell) string { return fmt.Sprintf("%s: %v", c.Title, c.Steps) })
+		l.line("layer %s  %s", arm, s.arms[arm].where())
+		s.arms[arm].listLoads(l, func(c runner.Cell) string { return fmt.Sprintf("%s: %v", c.Title, c.Steps) })
 	}
-	fmt.Fprintf(s.Stdout, "The order, by layers, with --seed %d:\n", s.first().run.Seed)
-	for _, line := range order(s.plan) {
-		fmt.Fprintln(s.Stdout, "  "+line)
-	}
-	return nil
+	s.listOrder(l, "layers")
+	return l.end()
 }
 
 func (s *survey) preface() {
@@ -273,7 +271,11 @@ func (s *survey) preface() {
 	if e := suite.EstimateTime(s.first().suiteCells(), s.first().pause()); e > 0 {
 		text += "; about " + unit.Duration(time.Duration(len(s.names))*e)
 	}
-	fmt.Fprintln(s.Stderr, "  "+text)
+	var writes suite.Writes
+	for _, arm := range s.names {
+		writes = writes.And(s.arms[arm].writes(s.arms[arm].suiteCells()))
+	}
+	fmt.Fprintln(s.Stderr, "  "+text+"; writes "+writtenText(writes))
 }
 
 // report compares what was saved.

@@ -33,7 +33,7 @@ type liveOptions struct {
 	confirm int
 	budget  time.Duration
 	resume  string
-	dryRun  bool
+	dryRun  dryRun
 }
 
 // The pairs that a cell gets at most until its verdict, and those that follow it.
@@ -60,8 +60,7 @@ func (o *liveOptions) flags(p *program, c *cobra.Command) {
 	f.IntVar(&o.pairs, "pairs", 0, "with --live: pairs of a cell at most, in blocks of two (default 20); with --layers: passes over the layers (default 10)")
 	f.IntVar(&o.confirm, "confirm", defaultConfirm, "with --live: pairs after a verdict, for an estimate that did not steer it; 0 for none")
 	f.DurationVar(&o.budget, "budget", 0, "with --live, --layers: begin nothing that would end later than this, like 10m; with --resume from now on")
-	f.BoolVar(&o.dryRun, "dry-run", false,
-		"with --live, --layers: print the commands and the time they take, and do nothing")
+	dryRunFlag(c, &o.dryRun, "with --live, --layers: print the loads and the time they take, and do nothing"+everyCommand)
 	p.resumeFlag(c, &o.resume, "with --live, --layers: go on with an interrupted comparison, named by one of its runs; with --live and --budget or --pairs also with one that ended undecided")
 }
 
@@ -177,7 +176,7 @@ func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args
 	if err != nil {
 		return nil, err
 	}
-	if !o.dryRun {
+	if !o.dryRun.asked() {
 		if err := p.tidy(ctx, s, names...); err != nil {
 			return nil, err
 		}
@@ -196,7 +195,7 @@ func (p *program) live(ctx context.Context, o liveOptions, terms lab.Terms, args
 		return nil, err
 	}
 	c.preface()
-	if o.dryRun {
+	if o.dryRun.asked() {
 		return c, c.printPlan()
 	}
 	return c, c.carryOut(ctx, newLiveProgress(c))
@@ -219,7 +218,7 @@ func (p *program) compareLive(ctx context.Context, live liveOptions, o compareOp
 		return err
 	}
 	c, err := p.live(ctx, live, terms, args)
-	if err != nil || live.dryRun {
+	if err != nil || live.dryRun.asked() {
 		return err
 	}
 	o.metrics = nil // the runs say which decided

@@ -28,7 +28,7 @@ func (x *experiment) whileMounted(ctx context.Context, folder string, do func(fo
 	switch {
 	case x.kind != sweeping:
 		return usage(factor.NFSFactor+" is for sweeps: what others hold a level against is what was found, and nothing is mounted there", "headroom sweep SUITE --factor '"+factor.NFSFactor+"=…'")
-	case x.options.dryRun:
+	case x.options.dryRun.asked():
 		return usage("where nothing is to be done nothing is mounted, so that nothing is known of the place", "headroom nfs --dry-run says what that command would mount")
 	case slices.Contains(levels, factor.Found):
 		return usage(factor.NFSFactor + " has no level that could be found: nothing is mounted there")

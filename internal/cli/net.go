@@ -80,7 +80,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 					}
 				}
 			}
-			if len(args) == 0 && !c.Flags().Changed("resume") && len(o.on)+len(o.addresses) == 0 && !o.dryRun {
+			if len(args) == 0 && !c.Flags().Changed("resume") && len(o.on)+len(o.addresses) == 0 && !o.dryRun.asked() {
 				return usage("measure which network? without --on both ends are this machine, "+
 					"and its own loopback is measured",
 					"for example: headroom net --on server=ssh://db1", "the loopback: headroom net --on server=local",
@@ -100,7 +100,7 @@ Ctrl-C ends it in order: what was finished is kept, and --resume goes on with it
 	f.Uint64Var(&o.seed, "seed", 0, "of the order; the same seed gives the same order (default: drawn)")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
 	o.events.define(f, "where events are: client, server or a target; once for all, or for each")
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "event-on", targetNames)
@@ -176,11 +176,11 @@ func (p *program) net(ctx context.Context, o netOptions, args []string) error {
 func (n *network) carryOut(ctx context.Context, t *together) error {
 	n.preface()
 	switch {
-	case t == nil && n.options.dryRun:
+	case t == nil && n.options.dryRun.asked():
 		return n.parts[0].printPlan()
 	case t == nil:
 		return n.parts[0].carryOut(ctx)
-	case n.options.dryRun:
+	case n.options.dryRun.asked():
 		return t.printPlan()
 	}
 	return t.carryOut(ctx)
@@ -265,7 +265,7 @@ func (n *network) needs(engine string, params map[string]string) {
 
 // open the targets of all ends, each once, and make sure that the load generators are there: iperf3, where nothing else is said.
 func (n *network) open(ctx context.Context) error {
-	if !n.options.dryRun {
+	if !n.options.dryRun.asked() {
 		var names []string
 		for _, e := range n.ends {
 			names = append(names, e.name)
@@ -285,7 +285,7 @@ func (n *network) open(ctx context.Context) error {
 				return err
 			}
 			n.opened[key] = t
-			if err := n.require(ctx, t); err != nil && !n.options.dryRun {
+			if err := n.require(ctx, t); err != nil && !n.options.dryRun.asked() {
 				return err
 			}
 		}

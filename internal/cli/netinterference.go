@@ -79,7 +79,7 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 	f.StringVar(&o.label, "label", "", "text to find the run by")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run, or show a complete one again")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
 	completeFlag(c, "on", targetNames)
 	p.jsonFlag(c)
 	return c
@@ -405,7 +405,7 @@ func (s *interferenceStudy) carryOut(ctx context.Context) error {
 	}
 	t.join()
 	t.run.Network = s.pairs
-	if s.options.dryRun {
+	if s.options.dryRun.asked() {
 		return s.printPlan(t)
 	}
 	return s.measure(ctx, t)
@@ -435,17 +435,16 @@ func (s *interferenceStudy) effort(t *together) string {
 
 // printPlan is what --dry-run prints: what each load is, and the order of the combinations.
 func (s *interferenceStudy) printPlan(t *together) error {
-	fmt.Fprintln(s.Stdout, s.effort(t))
+	l := s.listing(s.options.dryRun)
+	l.line("%s", s.effort(t))
 	for _, m := range s.parts {
-		fmt.Fprintf(s.Stdout, "\n%s, on %s:\n", m.role, m.target.Name())
+		l.line("\n%s, on %s:", m.role, m.target.Name())
 		one := *m
 		one.run.Cells = m.run.Cells[:1]
-		if err := one.printPlan(); err != nil {
-			return err
-		}
+		one.listPlan(l)
 	}
-	s.printOrder(t)
-	return nil
+	s.listOrder(l, t)
+	return l.end()
 }
 
 // show analyses a saved run.

@@ -92,7 +92,7 @@ func (p *program) networkLadder(ctx context.Context, o ladderOptions, args []str
 	t.leftOut = l.leftOut
 	t.join()
 	t.run.Network = l.pairs
-	if o.dryRun {
+	if o.dryRun.asked() {
 		return l.printPlan(t)
 	}
 	return l.measure(ctx, t)
@@ -355,22 +355,23 @@ func (l *networkLadder) effort(t *together) string {
 
 // printPlan is what --dry-run prints: the commands of each rung, and the order.
 func (l *networkLadder) printPlan(t *together) error {
-	fmt.Fprintln(l.Stdout, l.effort(t))
+	list := l.listing(l.options.dryRun)
+	list.line("%s", l.effort(t))
 	for _, o := range l.study.Occasions {
-		fmt.Fprintf(l.Stdout, "\n%s:\n", o.Title)
+		list.line("\n%s:", o.Title)
 		for _, i := range l.loaded(o) {
 			m := l.parts[i]
 			for _, c := range m.run.Cells {
 				if c.ID == runner.CellOf(o.ID, m.role) {
 					server, client := m.commandsOf(c)
-					fmt.Fprintf(l.Stdout, "  %s: %s\n", m.server.Target.Name(), lab.ShellQuote(server))
-					fmt.Fprintf(l.Stdout, "  %s: %s\n", m.target.Name(), lab.ShellQuote(client))
+					list.each([]string{fmt.Sprintf("%s from %s to %s", titleOf(c), m.target.Name(), m.server.Target.Name())})
+					list.commands(m.server.Target.Name()+": "+lab.ShellQuote(server), m.target.Name()+": "+lab.ShellQuote(client))
 				}
 			}
 		}
 	}
-	l.printOrder(t)
-	return nil
+	l.listOrder(list, t)
+	return list.end()
 }
 
 // resumeNetworkLadder goes on with an interrupted ladder, or shows a complete one.

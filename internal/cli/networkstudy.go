@@ -97,10 +97,14 @@ func (s *networkStudy) takes(t *together) string {
 	return text
 }
 
-// printOrder is the end of what --dry-run prints.
-func (s *networkStudy) printOrder(t *together) {
-	fmt.Fprintf(s.Stdout, "\nThe order, with --seed %d:\n", t.run.Seed)
+// listOrder says in which order the tests come.
+func (s *networkStudy) listOrder(l listing, t *together) {
+	if !l.full {
+		l.line("\nin each of %d passes all of them, in an order that is drawn (--seed %d)", t.run.Repetitions, t.run.Seed)
+		return
+	}
+	l.line("\nThe order, with --seed %d:", t.run.Seed)
 	for _, r := range t.order() {
-		fmt.Fprintf(s.Stdout, "  pass %d  %s\n", r.Block, r.Cell)
+		l.line("  pass %d  %s", r.Block, r.Cell)
 	}
 }

@@ -99,7 +99,7 @@ With --event something is done on purpose while each load on a mount goes on, on
 	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.BoolVar(&o.asPublished, "as-published", false, "do what the suite's source did, faults included: through the client's cache")
 	o.events.define(f, "where events are: client (default), server or a target; once for all, or for each")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing")
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "guest", targetNames)
 	completeFlag(c, "event-on", targetNames)
@@ -169,7 +169,7 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.dryRun {
+	if o.dryRun.asked() {
 		return x.printStages(stages)
 	}
 	if err := x.checkEvents(ctx); err != nil {

@@ -45,7 +45,7 @@ func (s nfsStage) addresses() int {
 // open the targets, the server first: a guest has its exports when it is there.
 func (x *nfsStages) open(ctx context.Context) error {
 	names := slices.DeleteFunc([]string{x.options.Server, x.options.Client, x.options.Guest}, func(name string) bool { return name == "" })
-	if !x.options.dryRun {
+	if !x.options.dryRun.asked() {
 		if err := x.tidy(ctx, x.store, names...); err != nil {
 			return err
 		}

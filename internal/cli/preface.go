@@ -94,30 +94,45 @@ func (m *measurement) effort(ctx context.Context) []string {
 	if t := suite.EstimateTime(cells, m.pause()); t > 0 {
 		parts = append(parts, "about "+unit.Duration(t))
 	}
-	text, writes := "writes ", suite.EstimateWrites(cells, place.Size, 0)
-	if m.laid != nil {
-		writes.Prepare = 0
-	}
+	most, writes := "", m.writes(cells)
 	if m.run.Anytime {
 		parts = m.pursuitEffort()
-		text, writes = "writes at most ", m.writesAtMost(cells, place.Size)
+		most, writes = "at most ", m.writesAtMost(cells, place.Size)
 	}
 	if place.Kind == lab.NoPlace {
 		return parts
 	}
-	if writes.Total() > 0 || len(writes.Unbounded) == 0 {
-		text += unit.Capacity(writes.Total())
-	}
-	if len(writes.Unbounded) > 0 {
-		if writes.Total() > 0 {
-			text += " and "
-		}
-		text += "what " + plural(len(writes.Unbounded), "cell") + " can write in the time"
-	}
+	text := "writes " + most + writtenText(writes)
 	if place.Kind == lab.Device && writes.Total()+float64(len(writes.Unbounded)) > 0 {
 		text += m.wear(ctx, place, writes.Total())
 	}
 	return append(parts, text)
+}
+
+// writes bounds what cells write, with one layout or fill where none lies there.
+func (m *measurement) writes(cells []suite.Cell) suite.Writes {
+	w := suite.EstimateWrites(cells, m.place().Size, 0)
+	if m.laid != nil {
+		w.Prepare = 0
+	}
+	return w
+}
+
+// writtenText is what is written: "1.33 GB and what 2 cells can write in the time". A cell of several arms is one.
+func writtenText(w suite.Writes) string {
+	unbounded := map[string]bool{}
+	for _, id := range w.Unbounded {
+		cell, _, _ := strings.Cut(id, "@")
+		unbounded[cell] = true
+	}
+	var parts []string
+	if w.Total() > 0 || len(unbounded) == 0 {
+		parts = append(parts, unit.Capacity(w.Total()))
+	}
+	if n := len(unbounded); n > 0 {
+		parts = append(parts, "what "+plural(n, "cell")+" can write in the time")
+	}
+	return strings.Join(parts, " and ")
 }
 
 // wear says how much of a drive's life is used and how much of it the run takes, where the drive tells.
@@ -152,35 +167,36 @@ func (m *measurement) suiteCells() []suite.Cell {
 
 // printPlan is what --dry-run prints: the cells and their commands.
 func (m *measurement) printPlan() error {
-	more := ""
-	if m.run.Anytime {
-		fmt.Fprintln(m.Stdout, m.pursuitEnd())
-		more = " or more"
-	}
-	m.printLoads(func(c runner.Cell) string {
-		return fmt.Sprintf("%s, %s%s: %v", c.Title, plural(c.Repetitions, "repetition"), more, c.Steps)
-	})
-	return nil
+	l := m.listing(m.options.dryRun)
+	m.listPlan(l)
+	return l.end()
 }
 
-// printLoads prints the commands of each load below its heading.
-func (m *measurement) printLoads(heading func(runner.Cell) string) {
+func (m *measurement) listPlan(l listing) {
+	more := ""
+	if m.run.Anytime {
+		l.line("%s", m.pursuitEnd())
+		more = " or more"
+	}
+	m.listLoads(l, func(c runner.Cell) string {
+		return fmt.Sprintf("%s, %s%s: %v", c.Title, plural(c.Repetitions, "repetition"), more, c.Steps)
+	})
+}
+
+// listLoads lists each load, and its commands.
+func (m *measurement) listLoads(l listing, heading func(runner.Cell) string) {
 	filename := m.filename()
 	for _, c := range m.experiment().Cells {
-		fmt.Fprintln(m.Stdout, heading(c))
-		if c.Command != nil {
-			for _, line := range suiteCell(c.Cell).CommandLines(m.workFolder(c.ID)) {
-				fmt.Fprintln(m.Stdout, "  "+line)
-			}
-			continue
-		}
-		if m.server != nil {
+		l.line("%s", heading(c))
+		switch {
+		case c.Command != nil:
+			l.commands(suiteCell(c.Cell).CommandLines(m.workFolder(c.ID))...)
+		case m.server != nil:
 			server, client := m.commandsOf(c.Cell)
-			fmt.Fprintln(m.Stdout, "  server: "+lab.ShellQuote(server))
-			fmt.Fprintln(m.Stdout, "  client: "+lab.ShellQuote(client))
-			continue
+			l.commands("server: "+lab.ShellQuote(server), "client: "+lab.ShellQuote(client))
+		default:
+			l.commands(lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename})))
 		}
-		fmt.Fprintln(m.Stdout, "  "+lab.ShellQuote(fio.Argv(c.Job, c.Params, fio.Options{Filename: filename})))
 	}
 }
 

@@ -136,7 +136,7 @@ func (x *experiment) openHost(ctx context.Context, name string) error {
 	h := &realHost{name: name, limit: x.options.bootLimit}
 	t := x.target
 	if !x.bootsHere() {
-		if !x.options.dryRun {
+		if !x.options.dryRun.asked() {
 			if err := x.tidy(ctx, x.store, name); err != nil {
 				return err
 			}

@@ -343,7 +343,7 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "--reboot "+hostName) || len(h.boots()) != 1 {
 		t.Fatalf("not allowed: %v, %d boots\n%s", err, len(h.boots()), out)
 	}
-	if out, err = h.experiment(v, "--reboot", hostName, "--dry-run").CombinedOutput(); err != nil || len(h.boots()) != 1 ||
+	if out, err = h.experiment(v, "--reboot", hostName, "--dry-run=full").CombinedOutput(); err != nil || len(h.boots()) != 1 ||
 		!strings.Contains(string(out), "boot without quiet\n") || !strings.Contains(string(out), "start "+hostName+" by itself") || !strings.Contains(string(out), "anew by grub") {
 		t.Fatalf("dry run: %v, %d boots\n%s", err, len(h.boots()), out)
 	}

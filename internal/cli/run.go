@@ -25,7 +25,7 @@ type runOptions struct {
 	maxWrites   string
 	resume      string
 	format      string
-	dryRun      bool
+	dryRun      dryRun
 	on          []string
 	atOnce      int
 	bringFio    string
@@ -135,7 +135,7 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	completeFlag(c, "on", targetNames)
 	completeFlag(c, "event-on", targetNames)
 	completeFlag(c, "event", eventNames)
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
 	f.StringVar(&o.format, "format", "table", "how to print the result: "+strings.Join(reportNames(), ", "))
 	completeFlag(c, "format", reportNames)
 	p.jsonFlag(c)
@@ -157,7 +157,7 @@ func (p *program) run(ctx context.Context, o runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !o.dryRun {
+	if !o.dryRun.asked() {
 		if err := p.tidy(ctx, s, name); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (p *program) runOn(ctx context.Context, m *measurement, args []string) erro
 	}
 	defer m.release()
 	m.preface(ctx)
-	if m.options.dryRun {
+	if m.options.dryRun.asked() {
 		return m.printPlan()
 	}
 	return m.carryOut(ctx)

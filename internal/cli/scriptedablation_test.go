@@ -320,7 +320,7 @@ jobs:
 				}
 				args := append(slices.Insert(slices.Clone(args), 1, l.file("suite.yaml", suite), "/srv", "--on", "scripted://db1"), "--seed", "5", "--blocks", "2")
 				listed := document[steps](l.run(append(args, "--dry-run", "--json")...).ends(0))
-				l.run(append(args, "--dry-run")...).ends(0).says("at the end, or when interrupted", "bench")
+				l.run(append(args, "--dry-run=full")...).ends(0).says("at the end, or when interrupted", "bench")
 				if loads := m.Loads(); len(loads) > 0 {
 					t.Fatalf("%d loads were started", len(loads))
 				}

@@ -225,7 +225,7 @@ func TestScriptedLadderDoesWhatItSaid(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		args := []string{"/dev/nvme0n1,/dev/nvme1n1", "--passes", "2"}
-		said := l.climb(append(args, "--dry-run")...).ends(0).says("1 cell in 2 passes over 6 rungs; about 2m 05s", "layout, once:", "with --seed 3")
+		said := l.climb(append(args, "--dry-run=full")...).ends(0).says("1 cell in 2 passes over 6 rungs; about 2m 05s", "layout, once", "with --seed 3")
 		if got := l.loaded("db1"); len(got) > 0 {
 			t.Fatalf("loads were started: %v", got)
 		}
@@ -420,7 +420,7 @@ func TestScriptedLadderThroughAGuest(t *testing.T) {
 				reads(host, map[string]float64{"/dev/nvme0n1": 1000, "/srv": 1000}, 9000)
 				reads(guest, map[string]float64{"/dev/nvme0n1": c.data, "/dev/nvme1n1": c.none}, 9000)
 				args := []string{"ladder", "null", "/srv", "--guest", guestScheme + file, "--suite", l.file("rungs.yaml", rungsSuite), "--passes", "4", "--size", "32m", "--seed", "3"}
-				l.run(append(args, "--dry-run")...).ends(0).says("fill, once:", "none in guest.yaml", "data in guest.yaml")
+				l.run(append(args, "--dry-run=full")...).ends(0).says("fill, once", "none in guest.yaml", "data in guest.yaml")
 				host.AtLoad("--name=read", 4, func(e *scripted.Event) { e.After(time.Second, l.interrupt) })
 				l.run(args...).ends(130)
 				d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))

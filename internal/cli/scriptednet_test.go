@@ -102,11 +102,11 @@ func TestScriptedNetOfSeveralPairs(t *testing.T) {
 func TestScriptedNetDryRun(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		suite := l.file("send.yaml", sendSuite)
-		l.run(l.ends("net", suite, "--dry-run")...).ends(0).says("--client 198.18.0.2", "--server")
-		l.run(l.ends("net", suite, "--pairs", "2", "--dry-run")...).ends(0).says("pair-2", "--port 5202")
-		l.run(l.ends("net", "interference", "--group", "a=198.18.0.2", "--group", "data=/dev/nvme1n1", "--dry-run", "--seed", "2")...).ends(0).
+		l.run(l.ends("net", suite, "--dry-run=full")...).ends(0).says("--client 198.18.0.2", "--server")
+		l.run(l.ends("net", suite, "--pairs", "2", "--dry-run=full")...).ends(0).says("pair-2", "--port 5202")
+		l.run(l.ends("net", "interference", "--group", "a=198.18.0.2", "--group", "data=/dev/nvme1n1", "--dry-run=full", "--seed", "2")...).ends(0).
 			says("3 combinations in 6 passes", "a-1, on scripted://client", "data-1, on scripted://server", "--filename=/dev/nvme1n1", "The order, with --seed 2", "pass 6")
-		l.run(l.ends("ladder", "--dry-run", "--seed", "2")...).ends(0).says("on 5 rungs by 3 pairs", "loopback-server:", "flow-receive", "all, both ways at once", "--bidir", "The order, with --seed 2")
+		l.run(l.ends("ladder", "--dry-run=full", "--seed", "2")...).ends(0).says("on 5 rungs by 3 pairs", "loopback-server:", "flow-receive", "all, both ways at once", "--bidir", "The order, with --seed 2")
 		for _, name := range []string{"client", "server"} {
 			if n := len(l.machine(name).Loads()); n > 0 {
 				t.Errorf("%d loads on %s", n, name)

@@ -77,7 +77,7 @@ func TestScriptedAblationOverEightPairs(t *testing.T) {
 		})
 		args := l.overTwoPorts("ablate", l.file("send.yaml", sendSuite), "--setting", "server:sysctl:net.core.rmem_max=4194304", "--setting", "client:sysctl:net.core.wmem_max=425984",
 			"--setting", "nic:under-test/mtu=9000")
-		l.run(append(args, "--dry-run")...).ends(0).says("send from scripted://client to scripted://server at 198.18.2.2, port 5202", "and 4 pairs more", "set nic:under-test/mtu=9000")
+		l.run(append(args, "--dry-run=full")...).ends(0).says("send from scripted://client to scripted://server at 198.18.2.2, port 5202", "and 4 pairs more", "set nic:under-test/mtu=9000")
 		if n := len(l.machine("client").Loads()); n > 0 {
 			t.Errorf("a dry run started %d loads", n)
 		}
@@ -192,7 +192,7 @@ func TestScriptedNetOverTwoAddresses(t *testing.T) {
 		if got := strings.Join(took, " "); got != "198.18.1.2 198.18.2.2 198.18.1.2" {
 			t.Errorf("it took %s", got)
 		}
-		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--address", "198.18.1.2", "--address", "198.18.2.2", "--dry-run")...).ends(0).says("pair-2", "--client 198.18.2.2")
+		l.run(l.ends("net", l.file("send.yaml", sendSuite), "--address", "198.18.1.2", "--address", "198.18.2.2", "--dry-run=full")...).ends(0).says("pair-2", "--client 198.18.2.2")
 	})
 }
 

@@ -149,7 +149,7 @@ func TestScriptedBudget(t *testing.T) {
 
 func TestScriptedDryRun(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
-		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--dry-run").ends(0).says("--name=reads", "--name=writes", "--filename=/srv/headroom-")
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--dry-run=full").ends(0).says("--name=reads", "--name=writes", "--filename=/srv/headroom-")
 		if got := l.loaded("db1"); len(got) > 0 {
 			t.Errorf("loads were started: %v", got)
 		}

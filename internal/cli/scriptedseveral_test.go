@@ -241,7 +241,7 @@ func TestScriptedSeveralRefusals(t *testing.T) {
 		run(suite, "/srv", "/srv/b", "--on", "scripted://b", "--on", "scripted://b").ends(1).says("beside the others (2.00 GiB in all) does not fit")
 		l.machine("b").Free = 800 << 30
 		l.machine("b").Remove("/srv/b")
-		out := run(append(two, suite, "/srv", "--dry-run")...).ends(0).says("a, scripted://a:", "b, scripted://b:", "--name=reads")
+		out := run(append(two, suite, "/srv", "--dry-run=full")...).ends(0).says("a, scripted://a:", "b, scripted://b:", "--name=reads")
 		if n := strings.Count(out.stdout, "--name=writes"); n != 2 {
 			t.Errorf("the writes are there %d times", n)
 		}

@@ -260,7 +260,7 @@ func TestScriptedSweepWithALevelThatDoesNotBoot(t *testing.T) {
 			return nil
 		}
 		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "qemu:db1", "--factor", "cmdline:mitigations=auto,off", "--blocks", "2", "--seed", "1"}
-		l.run(append(args, "--dry-run")...).ends(0).says("boot with arguments mitigations=off")
+		l.run(append(args, "--dry-run=full")...).ends(0).says("boot with arguments mitigations=off")
 		l.run(args...).ends(1).says("the guest hangs")
 		if d := l.saved("last"); d.Status != lab.Interrupted {
 			t.Errorf("the run is %s", d.Status)

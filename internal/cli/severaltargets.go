@@ -106,7 +106,7 @@ func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions,
 	if o.precision != "" || o.budget != "" {
 		return usage("several targets are measured a number of times that is fixed beforehand", "take --repeat for --precision and --budget")
 	}
-	if !o.dryRun {
+	if !o.dryRun.asked() {
 		var names []string
 		for _, n := range named {
 			names = append(names, n.name)
@@ -139,7 +139,7 @@ func (p *program) runTogether(ctx context.Context, s *store.Store, o runOptions,
 		return err
 	}
 	t.preface(ctx)
-	if o.dryRun {
+	if o.dryRun.asked() {
 		return t.printPlan()
 	}
 	return t.carryOut(ctx)
@@ -197,7 +197,7 @@ func (t *together) draft(ctx context.Context, args []string) error {
 	if err := t.refuseSame(); err != nil {
 		return err
 	}
-	if t.crowd() && !t.options.dryRun {
+	if t.crowd() && !t.options.dryRun.asked() {
 		t.join()
 		if t.early, err = t.store.Create(t.run); err != nil {
 			return err
@@ -682,13 +682,12 @@ func (t *together) ofWhole() []lab.Warning {
 
 // printPlan is what --dry-run prints: target by target, the cells and their commands.
 func (t *together) printPlan() error {
+	l := t.listing(t.options.dryRun)
 	for _, m := range t.parts {
-		fmt.Fprintf(t.Stdout, "%s, %s:\n", m.role, m.target.Name())
-		if err := m.printPlan(); err != nil {
-			return err
-		}
+		l.line("%s, %s:", m.role, m.target.Name())
+		m.listPlan(l)
 	}
-	return nil
+	return l.end()
 }
 
 // clockOfSums counts what all targets did once.

@@ -410,7 +410,7 @@ func TestSeveralTargetsThatAreRefused(t *testing.T) {
 		t.Errorf("%d runs, %v", len(rows), err)
 	}
 	// What would be done is said of each.
-	out, err := c.command(append(c.args, "--dry-run")...).Output()
+	out, err := c.command(append(c.args, "--dry-run=full")...).Output()
 	for _, role := range []string{"here", "a", "b"} {
 		if err != nil || !regexp.MustCompile(`--filename=`+regexp.QuoteMeta(c.places[role])+`/headroom-\w+-`+role+`\.scratch`).Match(out) {
 			t.Errorf("the plan for %s: %v\n%s", role, err, out)

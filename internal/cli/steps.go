@@ -146,7 +146,7 @@ func (x *experiment) cell(id string) lab.Cell {
 // printSteps is what --dry-run prints.
 func (x *experiment) printSteps(ctx context.Context) error {
 	if x.kind == bisecting {
-		return x.printHunt()
+		return x.printHunt(ctx)
 	}
 	s, err := x.steps(ctx)
 	if err != nil {
@@ -159,28 +159,46 @@ func (x *experiment) printSteps(ctx context.Context) error {
 	if !slices.ContainsFunc(x.run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
 		x.say("  ", "with --repeat 2 the report says how many repetitions "+x.visitWord()+" is worth")
 	}
+	l := x.listing(x.options.dryRun)
 	if len(s.First) > 0 {
-		fmt.Fprintln(x.Stdout, "at first, and put back at once")
-		x.printEach(s.First)
+		l.line("at first, and put back at once")
+		l.each(s.First)
 	}
-	for _, v := range s.Visits {
-		fmt.Fprintf(x.Stdout, "block %d, arm %s: %s\n", v.Block, v.Arm, x.armText(v))
-		for _, l := range v.Loads {
-			x.printEach(slices.Concat(l.Did, []string{l.Command}, l.After))
-		}
-	}
+	x.listVisits(l, s.Visits)
 	if s.Then != "" {
-		fmt.Fprintln(x.Stdout, s.Then)
+		l.line("%s", s.Then)
 	}
-	fmt.Fprintln(x.Stdout, "at the end, or when interrupted")
-	x.printEach(s.End)
-	return nil
+	l.line("at the end, or when interrupted")
+	l.each(s.End)
+	return l.end()
 }
 
-func (x *experiment) printEach(lines []string) {
-	for _, l := range lines {
-		fmt.Fprintln(x.Stdout, "  "+l)
+// listVisits lists each visit with its commands, or what the arms are and the order of the visits.
+func (x *experiment) listVisits(l listing, visits []stepVisit) {
+	if l.full {
+		for _, v := range visits {
+			l.line("block %d, arm %s: %s", v.Block, v.Arm, x.armText(v))
+			for _, load := range v.Loads {
+				l.each(slices.Concat(load.Did, []string{load.Command}, load.After))
+			}
+		}
+		return
 	}
+	var seen, lines []string
+	block := 0
+	for _, v := range visits {
+		if !slices.Contains(seen, v.Arm) {
+			seen = append(seen, v.Arm)
+			l.line("arm %s: %s, %s", v.Arm, x.armText(v), plural(len(v.Loads), "load"))
+		}
+		if v.Block != block {
+			block = v.Block
+			lines = append(lines, fmt.Sprintf("block %d:", block))
+		}
+		lines[len(lines)-1] += " " + v.Arm
+	}
+	l.line("the order of the arms (--seed %d)", x.run.Seed)
+	l.each(lines)
 }
 
 // visitWord is what a visit of an arm is.

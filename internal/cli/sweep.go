@@ -112,7 +112,7 @@ func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptio
 		return "", err
 	}
 	x, err := p.vary(c.Context(), kind, o, args)
-	if err != nil || o.dryRun {
+	if err != nil || o.dryRun.asked() {
 		return "", err
 	}
 	return x.run.ID, nil

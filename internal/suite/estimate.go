@@ -51,6 +51,17 @@ type Writes struct {
 // Total is the sum, in bytes.
 func (w Writes) Total() float64 { return w.Prepare + w.Load }
 
+// And is what both write.
+func (w Writes) And(o Writes) Writes {
+	return Writes{w.Prepare + o.Prepare, w.Load + o.Load, slices.Concat(w.Unbounded, o.Unbounded)}
+}
+
+// Times is what is written where all loads are carried out so often, after one preparation.
+func (w Writes) Times(n int) Writes {
+	w.Load *= float64(n)
+	return w
+}
+
 // EstimateWrites bounds what the cells write to a device or scratch file of size bytes that takes bandwidth bytes a
 // second at most (its link's); both are 0 when unknown. A load is bounded by what it is told to move (size, io_size)
 // unless it is time_based, and by its run time at its own rate or the place's bandwidth; the lowest holds.
