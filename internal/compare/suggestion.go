@@ -33,7 +33,7 @@ func (p *pending) suggestion(change stat.Change) *Suggestion {
 		return nil
 	}
 	s := &Suggestion{Verdict: c.verdictOf(stat.Above), Ratio: ratio, Bounds: bounds(lo, hi, shownConfidence),
-		Chance: by.Chance, Model: "normal logarithms", Sessions: sessions, Assumed: by.Assumed}
+		Chance: by.Chance, Model: "Student's t of logarithms", Sessions: sessions, Assumed: by.Assumed}
 	if ratio < 1 {
 		s.Verdict = c.verdictOf(stat.Below)
 	}

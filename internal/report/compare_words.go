@@ -358,7 +358,7 @@ func compareReading(d *compare.Document, rows []*compare.Compared) []string {
 		lines = append(lines, text)
 	}
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Suggests != nil }) {
-		lines = append(lines, "Probably is no proof: of ten such rows where nothing changed, one says it. Its interval is that of a model, normal noise.")
+		lines = append(lines, "Probably is no proof: of ten such rows where nothing changed, one says it. Its interval is that of a model, noise with heavy tails.")
 	}
 	if slices.ContainsFunc(rows, func(c *compare.Compared) bool { return c.Would != nil }) {
 		lines = append(lines, "A change in parentheses is what it would be if the warnings did not matter: no verdict.")
