@@ -32,7 +32,7 @@ func layers() [][]string {
 		{"internal/plan", "internal/suite", "internal/facts", "internal/factor", "internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3", "internal/load/sockperf", "internal/load/perftest", "internal/load/served", "internal/load/command", "internal/validity", "internal/guard"},
 		{"internal/target"},
 		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document"},
-		{"internal/lab", "internal/stat", "internal/unit", "internal/kconfig", "internal/search", "internal/golden", "internal/figure", "internal/safepath", "internal/visible"},
+		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search", "internal/golden", "internal/figure", "internal/safepath", "internal/visible"},
 	}
 }
 

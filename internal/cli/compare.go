@@ -86,6 +86,7 @@ target or on several.`,
 				return err
 			}
 			if live.layers {
+				live.result.output = o.output
 				return p.compareLayers(c.Context(), live, args)
 			}
 			if live.live {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/ceiling"
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/load/fio"
@@ -51,6 +51,7 @@ type ladderOptions struct {
 	alpha  float64
 	resume string
 	dryRun dryRun
+	result documentOutput
 	guests []string
 	on     []string
 	// of a network
@@ -144,6 +145,7 @@ what the pod network (CNI) costs.`,
 	f.StringArrayVar(&o.keep, "keep", nil, "of a network: a setting that must stay as it is, like cmdline:numa=off; may be repeated")
 	f.StringArrayVar(&o.beside, "beside", nil, "of a network: another ladder of the same ports, climbed with something changed; may be repeated")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted ladder, named by one of its runs, or show a complete one again")
+	o.result.flags(c)
 	dryRunFlag(c, &o.dryRun, "print the rungs, their loads and the time they take, and do nothing"+everyCommand)
 	p.jsonFlag(c)
 	completeFlag(c, "suite", suite.Builtin)
@@ -163,6 +165,9 @@ type ascent struct {
 }
 
 func (p *program) ladder(ctx context.Context, o ladderOptions, args []string) error {
+	if _, _, err := o.result.formats(p.json); err != nil {
+		return err // rather now than after the measuring
+	}
 	if o.ofNetwork() {
 		return p.networkLadder(ctx, o, args)
 	}
@@ -451,15 +456,11 @@ func (s *ascent) report() error {
 		}
 	}
 	d := ladder.Climb(steps, s.loads(), measured, warnings, s.notes, terms)
-	if s.json {
-		return s.printJSON(d)
-	}
-	var b bytes.Buffer
-	if err := report.WriteLadder(&b, d, report.Options{Width: columns(s.Stdout), Colour: s.colour(s.Stdout), ShortID: s.store.ShortID}); err != nil {
-		return err
-	}
-	_, err := s.Stdout.Write(b.Bytes())
-	return err
+	return s.showResult(s.store, ladderResult(d, s.runs()...), s.options.result)
+}
+
+func ladderResult(d ladder.Document, runs ...lab.Run) resultDocument {
+	return resultDocument{d, func(o report.Options) document.Document { return report.LadderDocument(d, o) }, runs}
 }
 
 // loads are the cells, titled as one job's: how many jobs there are is a matter of the rung.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/layers"
@@ -37,6 +37,9 @@ type survey struct {
 
 // compareLayers measures the layers in turns and says what each adds.
 func (p *program) compareLayers(ctx context.Context, o liveOptions, args []string) error {
+	if _, _, err := o.result.formats(p.json); err != nil {
+		return err // rather now than after the measuring
+	}
 	st, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return err
@@ -312,13 +315,5 @@ func (s *survey) report() error {
 		cells = append(cells, layers.Cell{Cell: c, Title: titleOf(c)})
 	}
 	d := layers.Compare(list, cells, measured, warnings, s.notes)
-	if s.json {
-		return s.printJSON(d)
-	}
-	var b bytes.Buffer
-	if err := report.WriteLayers(&b, d, report.Options{Width: columns(s.Stdout), Colour: s.colour(s.Stdout), ShortID: s.store.ShortID}); err != nil {
-		return err
-	}
-	_, err := s.Stdout.Write(b.Bytes())
-	return err
+	return s.showResult(s.store, resultDocument{d, func(o report.Options) document.Document { return report.LayersDocument(d, o) }, s.runs()}, s.options.result)
 }

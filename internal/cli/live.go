@@ -34,6 +34,8 @@ type liveOptions struct {
 	budget  time.Duration
 	resume  string
 	dryRun  dryRun
+	// result is where that of layers goes.
+	result documentOutput
 }
 
 // The pairs that a cell gets at most until its verdict, and those that follow it.
@@ -76,7 +78,7 @@ func (o *liveOptions) check(c *cobra.Command) error {
 	case o.live && o.layers:
 		return usage("--live and --layers exclude each other")
 	case o.layers:
-		idle, why = slices.Concat(onlyLive, comparing), "with --layers"
+		idle, why = slices.Concat(onlyLive, slices.DeleteFunc(comparing, func(name string) bool { return name == "output" })), "with --layers"
 	case !o.live:
 		idle = slices.Concat(measuring, onlyLive)
 	}

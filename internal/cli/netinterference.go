@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/interference"
 	"headroom/internal/lab"
@@ -35,6 +35,7 @@ type interferenceOptions struct {
 	passes int
 	margin string
 	alpha  float64
+	result documentOutput
 }
 
 func (p *program) interferenceCommand() *cobra.Command {
@@ -79,6 +80,7 @@ The clients send to the server. --set changes that: --set reverse=1 has the serv
 	f.StringVar(&o.label, "label", "", "text to find the run by")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order (default: drawn)")
 	p.resumeFlag(c, &o.resume, "go on with an interrupted run, or show a complete one again")
+	o.result.flags(c)
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
 	completeFlag(c, "on", targetNames)
 	p.jsonFlag(c)
@@ -94,6 +96,9 @@ type interferenceStudy struct {
 }
 
 func (p *program) interference(ctx context.Context, o interferenceOptions) error {
+	if _, _, err := o.result.formats(p.json); err != nil {
+		return err // rather now than after the measuring
+	}
 	st, err := p.openStoreFor(o.resume)
 	if err != nil {
 		return err
@@ -453,15 +458,8 @@ func (s *interferenceStudy) show(b *store.Bundle) error {
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.printJSON(d)
-	}
-	var out bytes.Buffer
-	if err := report.WriteInterference(&out, d, report.Options{Width: columns(s.Stdout), Colour: s.colour(s.Stdout), ShortID: s.store.ShortID}); err != nil {
-		return err
-	}
-	_, err = s.Stdout.Write(out.Bytes())
-	return err
+	of := func(o report.Options) document.Document { return report.InterferenceDocument(d, o) }
+	return s.showResult(s.store, resultDocument{d, of, []lab.Run{b.Run}}, s.options.result)
 }
 
 // interferenceOf is the document of a saved run.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -14,7 +13,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/load/iperf3"
-	"headroom/internal/report"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
@@ -467,15 +465,7 @@ func (p *program) showNetworkLadder(st *store.Store, b *store.Bundle, o ladderOp
 	if d.Trials, err = trials(st, b, &d, o); err != nil {
 		return err
 	}
-	if p.json {
-		return p.printJSON(d)
-	}
-	var out bytes.Buffer
-	if err := report.WriteLadder(&out, d, report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout), ShortID: st.ShortID}); err != nil {
-		return err
-	}
-	_, err = p.Stdout.Write(out.Bytes())
-	return err
+	return p.showResult(st, ladderResult(d, b.Run), o.result)
 }
 
 // networkLadderOf is the document of a saved ladder.

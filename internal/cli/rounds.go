@@ -30,6 +30,15 @@ type rounds struct {
 	opened map[string]target.Target
 }
 
+// runs are those of all measurements.
+func (s *rounds) runs() []lab.Run {
+	var all []lab.Run
+	for _, arm := range s.names {
+		all = append(all, s.arms[arm].run)
+	}
+	return all
+}
+
 // reach opens a target for all measurements on it.
 func (s *rounds) reach(ctx context.Context, name string) (target.Target, error) {
 	if t := s.opened[name]; t != nil {

@@ -76,8 +76,8 @@ func (l *scriptedLab) noJournals(store string) {
 	}
 }
 
-// document reads what a command prints as JSON.
-func document[T any](o scriptedOutcome) T {
+// decoded reads what a command prints as JSON.
+func decoded[T any](o scriptedOutcome) T {
 	o.Helper()
 	var d T
 	if err := json.Unmarshal([]byte(o.stdout), &d); err != nil {
@@ -131,7 +131,7 @@ func TestScriptedAblation(t *testing.T) {
 		m.Noise = 0.004
 		slowWrites(m, map[string]float64{swappiness + "=1": 0.6})
 		l.run(l.ablated(oneLoad)...).ends(0).says("sysctl:vm.swappiness=1", "-40")
-		d := document[ablation.Document](l.run("ablate", "--show", "last", "--json").ends(0))
+		d := decoded[ablation.Document](l.run("ablate", "--show", "last", "--json").ends(0))
 		want := []ablation.Verdict{ablation.Same, ablation.Slower, ablation.Same}
 		for i, s := range d.Settings {
 			if s.Verdict != want[i] {
@@ -174,7 +174,7 @@ func TestScriptedAblationMeasuresPairs(t *testing.T) {
 			return io
 		}
 		l.run(l.ablated(oneLoad, "--pairs", "1")...).ends(0)
-		d := document[ablation.Document](l.run("ablate", "--show", "last", "--json").ends(0))
+		d := decoded[ablation.Document](l.run("ablate", "--show", "last", "--json").ends(0))
 		i := slices.IndexFunc(d.Interactions, func(i ablation.Interaction) bool { return slices.Equal(i.Settings, []int{2, 3}) })
 		if i < 0 || math.Abs(d.Interactions[i].Ratio-0.5) > 0.02 {
 			t.Errorf("interactions: %+v", d.Interactions)
@@ -319,7 +319,7 @@ jobs:
 					return scripted.Result{Takes: 3 * time.Second, Stdout: "rate 100\n"}
 				}
 				args := append(slices.Insert(slices.Clone(args), 1, l.file("suite.yaml", suite), "/srv", "--on", "scripted://db1"), "--seed", "5", "--blocks", "2")
-				listed := document[steps](l.run(append(args, "--dry-run", "--json")...).ends(0))
+				listed := decoded[steps](l.run(append(args, "--dry-run", "--json")...).ends(0))
 				l.run(append(args, "--dry-run=full")...).ends(0).says("at the end, or when interrupted", "bench")
 				if loads := m.Loads(); len(loads) > 0 {
 					t.Fatalf("%d loads were started", len(loads))

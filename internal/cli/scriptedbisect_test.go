@@ -33,7 +33,7 @@ func (l *scriptedLab) searched(settings []string, more ...string) []string {
 // answered is what a search has found.
 func (l *scriptedLab) answered() bisection.Document {
 	l.Helper()
-	return document[bisection.Document](l.run("bisect", "--show", "last", "--json").ends(0))
+	return decoded[bisection.Document](l.run("bisect", "--show", "last", "--json").ends(0))
 }
 
 // culprits are those that were found, in order.

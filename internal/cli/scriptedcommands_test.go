@@ -290,7 +290,7 @@ func TestScriptedCompareWithCrystalDiskMark(t *testing.T) {
 		file := filepath.Join("..", "ingest", "testdata", "crystaldiskmark", "8.0.4.txt")
 		l.run("import", file, "--label", "theirs").ends(0)
 		o := l.run("compare", "mine", "theirs", "--json")
-		d := document[compare.Document](o)
+		d := decoded[compare.Document](o)
 		paired := map[string]bool{}
 		for _, c := range d.Cells {
 			paired[c.Job] = true

@@ -82,7 +82,7 @@ func TestScriptedAblationOverEightPairs(t *testing.T) {
 			t.Errorf("a dry run started %d loads", n)
 		}
 		l.run(args...).ends(0).says("and 4 pairs more")
-		d := document[ablation.Document](l.run("ablate", "--show", "last", "--json").ends(0))
+		d := decoded[ablation.Document](l.run("ablate", "--show", "last", "--json").ends(0))
 		for i, want := range []struct {
 			verdict ablation.Verdict
 			ratio   float64
@@ -159,7 +159,7 @@ func TestScriptedBisectOverSeveralPairs(t *testing.T) {
 		l.wasFound("a", "b", "server")
 		l.run("bisect", "settings", "--resume", "last", "--net-pairs", "4").ends(2).says("--net-pairs is settled when a run is resumed")
 		l.run("bisect", "settings", "--resume", "last").ends(0)
-		d := document[bisection.Document](l.run("bisect", "settings", "--show", "last", "--json").ends(0))
+		d := decoded[bisection.Document](l.run("bisect", "settings", "--show", "last", "--json").ends(0))
 		if d.Outcome != bisection.Found || len(d.Culprits) != 1 || d.Culprits[0].Factor != "client:sysctl:net.core.wmem_max" {
 			t.Errorf("%s: %+v", d.Outcome, d.Culprits)
 		}

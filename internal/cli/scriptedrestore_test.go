@@ -95,7 +95,7 @@ func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 			d.after(left, "restore").ends(0).says("nothing was left behind")
 			if i%8 == 0 || left.at == "a load" {
 				shown := d.after(left, "show", "last", "--json")
-				if shown.code == 2 || document[report.Summary](shown.ends(0)).Status == lab.Complete {
+				if shown.code == 2 || decoded[report.Summary](shown.ends(0)).Status == lab.Complete {
 					continue // nothing is begun yet, or nothing is left to measure
 				}
 				resumed++

@@ -31,7 +31,7 @@ func TestScriptedSweep(t *testing.T) {
 		m.Noise = 0.004
 		readAheadHelps(m)
 		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,64,128,256", "--seed", "1", "--repeat", "2").ends(0)
-		d := document[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
+		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		if len(d.Cells) != 1 || d.Blocks != 6 {
 			t.Fatalf("%d cells in %d blocks", len(d.Cells), d.Blocks)
 		}
@@ -65,7 +65,7 @@ func TestScriptedSweepAgainstItsBest(t *testing.T) {
 		m := l.machine("db1")
 		m.Noise = 0.004
 		readAheadHelps(m)
-		d := document[sweep.Document](l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,found", "--seed", "1",
+		d := decoded[sweep.Document](l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,32,found", "--seed", "1",
 			"--baseline", "found", "--share", "50%", "--blocks", "5", "--json").ends(0))
 		c := d.Cells[0]
 		var harm []string
@@ -95,7 +95,7 @@ func TestScriptedSweepOfTheLoad(t *testing.T) {
 		}
 		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--blocks", "3", "--seed", "1"}
 		o := l.run(append(args, "--factor", "job:rate_iops=1000,2000,4000,8000", "--limit", "p99=2ms")...).ends(0)
-		d := document[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
+		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		if len(d.Curves) == 0 {
 			t.Fatalf("no curve of latency: %s", o.stdout)
 		}
@@ -140,7 +140,7 @@ keep: ["sysctl:vm.*"]
 commands:
   tune: {apply: [tune, set, "{level}"], verify: [tune, get], undo: [tune, back, "{old}"]}
 `)
-		d := document[sweep.Document](l.run("sweep", file, "--blocks", "2", "--seed", "1", "--json").ends(0))
+		d := decoded[sweep.Document](l.run("sweep", file, "--blocks", "2", "--seed", "1", "--json").ends(0))
 		if c := d.Cells[0]; d.Baseline != "middle" || d.Blocks != 2 || d.Share != 0.4 || d.Margin != 0.02 || d.Alpha != 0.1 || c.Top != "fast" || c.SmallestForShare != "middle" {
 			t.Errorf("baseline %s, blocks %d, share %g, margin %g, alpha %g, top %s, smallest %s", d.Baseline, d.Blocks, d.Share, d.Margin, d.Alpha, c.Top, c.SmallestForShare)
 		}
@@ -167,7 +167,7 @@ func TestScriptedSweepAgainstAReference(t *testing.T) {
 		l.asFound("db1")
 		l.asFound("db2")
 		l.run("sweep", "--resume", "last").ends(0)
-		d := document[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
+		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		if c := d.Cells[0]; c.ToReference == nil || math.Abs(c.ToReference.Ratio-0.5) > 1e-9 || d.Reference != referenceArm || d.Blocks != 3 {
 			t.Errorf("to the reference %s: %+v, in %d blocks", d.Reference, c.ToReference, d.Blocks)
 		}
@@ -333,7 +333,7 @@ func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 		suite := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}", "fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k]}", 1))
 		args := []string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=32,128", "--seed", "1", "--budget", "12m"}
 		o := l.run(args...).ends(0)
-		d := document[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
+		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		visits := map[string]int{}
 		for _, c := range d.Cells {
 			visits[c.Params["bs"]] = c.Levels[0].N

@@ -1,44 +1,38 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/interference"
 	"headroom/internal/unit"
 )
 
-// WriteInterference writes who takes from whom, what each keeps of what it does alone, and what they do together.
-func WriteInterference(w io.Writer, d interference.Document, o Options) error {
-	out := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
+// InterferenceDocument says who takes from whom, what each keeps of what it does alone, and what they do together.
+func InterferenceDocument(d interference.Document, o Options) document.Document {
 	all := interferenceMarks(&d)
-	out.wrapped(strong, d.Answer.Text, 0)
-	out.line("")
-	out.wrapped(strong, "What each keeps of what it does alone", 0)
-	left := out.keptTable(&d, all)
-	out.line("")
-	out.wrapped(strong, "What they do together", 0)
-	left = append(left, out.togetherTable(&d)...)
-	out.line("")
-	for _, m := range all {
-		out.ladderMark(m)
+	var names []string
+	for _, g := range d.Groups {
+		names = append(names, g.Name)
 	}
+	out := document.Document{Title: "Interference of " + sentence(names)}
+	out.Blocks = append(out.Blocks, document.Sentence{Role: document.Answer, Text: d.Answer.Text})
+	out.Blocks = append(out.Blocks, keptTable(&d, all)...)
+	out.Blocks = append(out.Blocks, togetherTable(&d)...)
+	out.Blocks = append(out.Blocks, warningBlocks(all)...)
 	for _, n := range d.Notes {
-		out.marked("!", " "+n, 2)
-	}
-	out.wrapped(faint, interferenceReading(&d), 0)
-	if len(left) > 0 {
-		out.wrapped(faint, "Left out for want of room: \""+strings.Join(slices.Compact(left), "\" and \"")+"\"; --json has all.", 0)
+		out.Blocks = append(out.Blocks, document.Sentence{Role: document.Note, Text: n})
 	}
 	id := d.Run
 	if o.ShortID != nil {
 		id = o.ShortID(id)
 	}
-	out.wrapped(plain, fmt.Sprintf("saved as %s; once more: headroom net interference --resume %s; what may hold the machines back: headroom doctor %s", id, id, id), 2)
-	return out.out.Flush() // keeps the first error of all writes
+	return document.Document{Title: out.Title, Blocks: append(out.Blocks,
+		document.Sentence{Role: document.Reading, Text: interferenceReading(&d)},
+		document.Command{What: "saved as " + id + "; once more", Text: "headroom net interference --resume " + id},
+		document.Command{What: "what may hold the machines back", Text: "headroom doctor " + id})}
 }
 
 // interferenceMarks numbers the warnings by code.
@@ -67,9 +61,18 @@ func groupNames(d *interference.Document, groups []int) string {
 }
 
 // keptTable has a row for each group, and a column for each that it was loaded beside.
-func (p *paragraphs) keptTable(d *interference.Document, all []mark) (left []string) {
-	name, alone := column{title: "load"}, column{title: "alone", right: true}
-	signs := column{gap: 1, optional: true, style: alarm}
+func keptTable(d *interference.Document, all []mark) []document.Block {
+	const title = "What each keeps of what it does alone"
+	t := document.Table{Name: title, Columns: []document.Column{{Title: "load", Kind: document.Words}, {Title: "alone", Kind: document.Number}}}
+	columns := besides(d)
+	for i, c := range columns {
+		// Where there is no room intervals go first, then the others one by one; what is beside all of them stays.
+		column := document.Column{Title: c.title, Kind: document.Number, Drop: 1 + i, DropInterval: 1 + len(columns) + i}
+		if i == len(columns)-1 {
+			column.Drop = 0
+		}
+		t.Columns = append(t.Columns, column)
+	}
 	for g, group := range d.Groups {
 		var codes []string
 		for _, w := range d.Warnings {
@@ -77,27 +80,19 @@ func (p *paragraphs) keptTable(d *interference.Document, all []mark) (left []str
 				codes = append(codes, w.Code)
 			}
 		}
-		name.cells, alone.cells = append(name.cells, group.Name), append(alone.cells, rateText(group.Alone))
-		signs.cells = append(signs.cells, codeSigns(all, codes))
-	}
-	columns := []column{name, alone, signs}
-	for _, c := range besides(d) {
-		shares, bounds := column{title: c.title, right: true}, column{gap: 1, drop: 1, optional: true}
-		for g := range d.Groups {
-			share, interval := "", ""
-			if t := c.with(g); t >= 0 {
-				k := d.Together[t].Kept[slices.Index(d.Together[t].Groups, g)]
-				share, interval = keptText(k)
+		alone := rateCell(group.Alone)
+		alone.Signs = codeSigns(all, codes)
+		row := []document.Cell{{Text: group.Name}, alone}
+		for _, c := range columns {
+			cell := document.Cell{}
+			if i := c.with(g); i >= 0 {
+				cell = keptCell(d.Together[i].Kept[slices.Index(d.Together[i].Groups, g)])
 			}
-			shares.cells, bounds.cells = append(shares.cells, share), append(bounds.cells, interval)
+			row = append(row, cell)
 		}
-		columns = append(columns, shares, bounds)
+		t.Rows = append(t.Rows, document.Row{Cells: row})
 	}
-	g, left := fit(columns, p.width)
-	for _, l := range g.lines(p.o) {
-		p.line(l)
-	}
-	return left
+	return []document.Block{document.Heading{Text: title}, t}
 }
 
 // beside is a column of the table of what is kept.
@@ -129,39 +124,39 @@ func besides(d *interference.Document) []beside {
 }
 
 // togetherTable has a row for each combination.
-func (p *paragraphs) togetherTable(d *interference.Document) (left []string) {
-	name := column{title: "together"}
-	sum, alone := column{title: "sum", right: true}, column{title: "sum of each alone", right: true, drop: 2}
-	share, bounds := column{title: "kept", right: true}, column{gap: 1, drop: 1, optional: true}
-	verdict := column{title: "verdict"}
-	for _, t := range d.Together {
-		kept, interval := keptText(t.Whole)
-		name.cells, sum.cells, alone.cells = append(name.cells, groupNames(d, t.Groups)), append(sum.cells, rateText(t.Sum)), append(alone.cells, rateText(t.Alone))
-		share.cells, bounds.cells, verdict.cells = append(share.cells, kept), append(bounds.cells, interval), append(verdict.cells, string(t.Whole.Verdict))
+func togetherTable(d *interference.Document) []document.Block {
+	const title = "What they do together"
+	t := document.Table{Name: title, Columns: []document.Column{
+		{Title: "together", Kind: document.Words},
+		{Title: "sum", Kind: document.Number},
+		{Title: "sum of each alone", Kind: document.Number, Drop: 2},
+		{Title: "kept", Kind: document.Number, DropInterval: 1},
+		{Title: "verdict", Kind: document.Verdict},
+	}}
+	for _, c := range d.Together {
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: groupNames(d, c.Groups)}, rateCell(c.Sum), rateCell(c.Alone), keptCell(c.Whole),
+			{Text: string(c.Whole.Verdict)}}})
 	}
-	g, left := fit([]column{name, sum, alone, share, bounds, verdict}, p.width)
-	for _, l := range g.lines(p.o) {
-		p.line(l)
-	}
-	return left
+	return []document.Block{document.Heading{Text: title}, t}
 }
 
-func rateText(r interference.Rate) string {
+func rateCell(r interference.Rate) document.Cell {
 	if r.Value == nil {
-		return absent
+		return document.Cell{Text: absent}
 	}
-	return unit.Bitrate(*r.Value)
+	return document.Cell{Text: unit.Bitrate(*r.Value), Value: r.Value, Lo: r.Lo, Hi: r.Hi, Unit: "bit/s"}
 }
 
-// keptText is a share and its interval.
-func keptText(k interference.Kept) (share, interval string) {
+// keptCell is a share and its interval.
+func keptCell(k interference.Kept) document.Cell {
 	if k.Value == nil {
-		return absent, ""
+		return document.Cell{Text: absent}
 	}
+	c := document.Cell{Text: unit.Percent(*k.Value), Value: k.Value, Lo: k.Lo, Hi: k.Hi, Unit: "1"}
 	if k.Lo != nil {
-		interval = "[" + unit.Percent(*k.Lo) + ", " + unit.Percent(*k.Hi) + "]"
+		c.Interval = "[" + unit.Percent(*k.Lo) + ", " + unit.Percent(*k.Hi) + "]"
 	}
-	return unit.Percent(*k.Value), interval
+	return c
 }
 
 // interferenceReading says how the tables are to be read.

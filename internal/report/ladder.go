@@ -1,54 +1,46 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/ladder"
 	"headroom/internal/unit"
 )
 
-// WriteLadder writes which rung falls short first, a table of all rungs for each load, and what weakens it.
-func WriteLadder(w io.Writer, d ladder.Document, o Options) error {
-	out := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
+// LadderDocument says which rung falls short first, has a table of all rungs for each load, and what weakens it.
+func LadderDocument(d ladder.Document, o Options) document.Document {
 	all := ladderMarks(&d)
-	out.wrapped(strong, joinNonEmpty(d.Answer.Text, codeSigns(all, answerCodes(&d))), 0)
+	top := d.Rungs[len(d.Rungs)-1].Name
+	out := document.Document{Title: "Ladder from " + d.Rungs[0].Name + " to " + top}
+	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
+	add(document.Sentence{Role: document.Answer, Text: joinNonEmpty(d.Answer.Text, codeSigns(all, answerCodes(&d)))})
+	answered := func(rung int, cell string) bool {
+		return d.Answer.Rung != nil && *d.Answer.Rung == rung && d.Answer.Cell == cell
+	}
 	for _, t := range d.Guests {
-		if d.Answer.Rung == nil || *d.Answer.Rung != t.Rung || d.Answer.Cell != t.Cell {
-			out.line("")
-			out.wrapped(plain, t.Text, 0)
+		if !answered(t.Rung, t.Cell) {
+			add(document.Sentence{Role: document.More, Text: t.Text})
 		}
 	}
 	for _, l := range d.PodNetwork {
-		if d.Answer.Rung == nil || *d.Answer.Rung != l.Rung || d.Answer.Cell != l.Cell {
-			out.line("")
-			out.wrapped(plain, l.Text, 0)
+		if !answered(l.Rung, l.Cell) {
+			add(document.Sentence{Role: document.More, Text: l.Text})
 		}
 	}
-	out.suspectsOf(&d)
-	out.trialsOf(&d)
-	left := map[string]bool{}
+	add(suspectsOf(&d)...)
+	add(trialsOf(&d)...)
 	for i := range d.Rungs[0].Cells {
-		for _, name := range out.ladderTable(&d, i, all) {
-			left["\""+name+"\""] = true
-		}
+		add(ladderTable(&d, i, all)...)
 	}
-	out.line("")
-	for _, m := range all {
-		out.ladderMark(m)
-	}
+	add(warningBlocks(all)...)
 	for _, n := range d.Notes {
-		out.marked("!", " "+n, 2)
+		add(document.Sentence{Role: document.Note, Text: n})
 	}
-	out.wrapped(faint, ladderReading(&d), 0)
-	if len(left) > 0 {
-		out.wrapped(faint, "Left out for want of room: "+strings.Join(sorted(left), " and ")+"; --json has all.", 0)
-	}
-	for _, line := range elsewhereLines(&d) {
-		out.wrapped(faint, line, 0)
+	for _, text := range append([]string{ladderReading(&d)}, elsewhereLines(&d)...) {
+		add(document.Sentence{Role: document.Reading, Text: text})
 	}
 	var ids []string
 	for _, r := range d.Rungs {
@@ -60,8 +52,8 @@ func WriteLadder(w io.Writer, d ladder.Document, o Options) error {
 			ids = append(ids, id)
 		}
 	}
-	out.wrapped(plain, "saved as "+strings.Join(ids, ", ")+"; once more: headroom ladder --resume "+ids[0], 2)
-	return out.out.Flush() // keeps the first error of all writes
+	add(document.Command{What: "saved as " + strings.Join(ids, ", ") + "; once more", Text: "headroom ladder --resume " + ids[0]})
+	return out
 }
 
 // elsewhereLines say which rungs were not measured on this machine.
@@ -82,15 +74,6 @@ func elsewhereLines(d *ladder.Document) []string {
 		lines = append(lines, "Measured on "+t+": "+strings.Join(names[t], ", ")+".")
 	}
 	return lines
-}
-
-func sorted(set map[string]bool) []string {
-	var list []string
-	for name := range set {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
 }
 
 // ladderMarks numbers the warnings of all rungs by code, in the order of the rungs.
@@ -119,16 +102,6 @@ func tells(d *ladder.Document, w ladder.Warning) bool {
 		return true
 	}
 	return slices.ContainsFunc(d.Rungs[w.Rung].Cells, func(c ladder.Cell) bool { return c.Cell == w.Cell && w.Tainted(c.Metric) })
-}
-
-// ladderMark writes one sentence for a kind of warning: many rungs have the same one with other figures.
-func (p *paragraphs) ladderMark(m mark) {
-	const most = 3
-	text := m.texts[0].text + " [" + m.texts[0].about(most) + "]"
-	if more := len(m.texts) - 1; more > 0 {
-		text += fmt.Sprintf(" and %d more like it: --json has all", more)
-	}
-	p.marked(m.sign(), " "+m.code+": "+text, len(m.sign())+1)
 }
 
 // answerCodes are the warnings on the numbers that the answer rests on.
@@ -171,58 +144,60 @@ func verdictWord(r *ladder.Rung, c *ladder.Cell) string {
 	return string(c.Verdict)
 }
 
-// ladderTable shows one load on all rungs, and returns the columns for which there was no room.
-func (p *paragraphs) ladderTable(d *ladder.Document, load int, all []mark) (left []string) {
+// ladderTable shows one load on all rungs.
+func ladderTable(d *ladder.Document, load int, all []mark) []document.Block {
 	first := d.Rungs[0].Cells[load]
-	name := column{title: "rung"}
-	value := column{title: "rate", right: true}
-	signs := column{gap: 1, optional: true, style: alarm}
-	bounds := column{gap: 1, drop: 5, optional: true}
-	share, limiter := column{title: "ceiling", right: true, optional: true}, column{title: "what that is", drop: 2, optional: true}
-	promised := column{title: "promised", right: true, drop: 3, optional: true}
-	reached, interval := column{title: "reached", right: true, optional: true}, column{gap: 1, drop: 1, optional: true}
-	verdict := column{title: "verdict", optional: true}
 	shared := sharedMarks(d, load)
+	title := first.Title + ", " + metricName(first.Metric)
+	t := document.Table{Name: title, Columns: []document.Column{
+		{Title: "rung", Kind: document.Words},
+		{Title: "rate", Kind: document.Number, DropInterval: 5},
+		{Title: "ceiling", Kind: document.Number, Optional: true},
+		{Title: "what that is", Kind: document.Verdict, Drop: 2, Optional: true},
+		{Title: "promised", Kind: document.Number, Drop: 3, Optional: true},
+		{Title: "reached", Kind: document.Number, DropInterval: 1, Optional: true},
+		{Title: "verdict", Kind: document.Verdict, Optional: true},
+		{Kind: document.Bar, Drop: 6},
+	}}
+	most := 0.0
+	for i := range d.Rungs {
+		if c := d.Rungs[i].Cells[load].Center; c != nil {
+			most = max(most, *c)
+		}
+	}
 	for i := range d.Rungs {
 		r, c := &d.Rungs[i], &d.Rungs[i].Cells[load]
-		rate, between := absent, ""
+		own := slices.DeleteFunc(slices.Clone(c.Warnings), func(code string) bool { return slices.Contains(shared, code) })
+		rate := document.Cell{Text: absent, Signs: codeSigns(all, own), Value: c.Center, Lo: c.Lo, Hi: c.Hi, Unit: string(c.Unit)}
 		if c.Center != nil {
-			rate = figure(c.Unit, *c.Center)
+			rate.Text = figure(c.Unit, *c.Center)
 		}
 		if c.Lo != nil {
-			between = "[" + figure(c.Unit, *c.Lo) + ", " + figure(c.Unit, *c.Hi) + "]"
+			rate.Interval = "[" + figure(c.Unit, *c.Lo) + ", " + figure(c.Unit, *c.Hi) + "]"
 		}
-		ceiling, expected, part, within := "", "", "", ""
-		what := ""
+		var share, limiter, promised, reached, bar document.Cell
+		if c.Center != nil && most > 0 {
+			bar.To = *c.Center / most
+		}
 		if c.Share != nil {
-			ceiling, what = unit.Percent(*c.Share), c.Ceiling.Limiter
+			share = document.Cell{Text: unit.Percent(*c.Share), Value: c.Share, Unit: "1"}
+			limiter.Text = c.Ceiling.Limiter
 		}
 		if c.Expected != nil {
-			expected = figure(c.Unit, c.Expected.Value)
+			promised = document.Cell{Text: figure(c.Unit, c.Expected.Value), Value: &c.Expected.Value, Unit: string(c.Unit)}
 		}
 		if c.Reached != nil {
-			part = unit.Percent(c.Reached.Value)
+			reached = document.Cell{Text: unit.Percent(c.Reached.Value), Value: &c.Reached.Value, Lo: c.Reached.Lo, Hi: c.Reached.Hi, Unit: "1"}
 			if c.Reached.Bounded() {
-				within = "[" + unit.Percent(*c.Reached.Lo) + ", " + unit.Percent(*c.Reached.Hi) + "]"
+				reached.Interval = "[" + unit.Percent(*c.Reached.Lo) + ", " + unit.Percent(*c.Reached.Hi) + "]"
 			}
 		}
-		own := slices.DeleteFunc(slices.Clone(c.Warnings), func(code string) bool { return slices.Contains(shared, code) })
-		name.cells, value.cells, signs.cells = append(name.cells, rungTitle(r)), append(value.cells, rate), append(signs.cells, codeSigns(all, own))
-		bounds.cells, promised.cells = append(bounds.cells, between), append(promised.cells, expected)
-		share.cells, limiter.cells = append(share.cells, ceiling), append(limiter.cells, what)
-		reached.cells, interval.cells = append(reached.cells, part), append(interval.cells, within)
-		verdict.cells = append(verdict.cells, verdictWord(r, c))
+		t.Rows = append(t.Rows, document.Row{
+			Cells:  []document.Cell{{Text: rungTitle(r)}, rate, share, limiter, promised, reached, {Text: verdictWord(r, c)}, bar},
+			Strong: d.Answer.Rung != nil && d.Answer.Cell == first.Cell && i == *d.Answer.Rung,
+		})
 	}
-	p.line("")
-	p.wrapped(strong, joinNonEmpty(first.Title+", "+metricName(first.Metric), codeSigns(all, shared)), 0)
-	g, left := fit([]column{name, value, signs, bounds, share, limiter, promised, reached, interval, verdict}, p.width)
-	for i, l := range g.lines(p.o) {
-		if rung := d.Answer.Rung; rung != nil && d.Answer.Cell == first.Cell && i == *rung+1 {
-			l = strong.paint(l, p.o)
-		}
-		p.line(l)
-	}
-	return left
+	return []document.Block{document.Heading{Text: joinNonEmpty(title, codeSigns(all, shared))}, t}
 }
 
 // rungTitle is a rung with what it is, where its name does not say so.
@@ -282,33 +257,34 @@ func countOf(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// suspectsOf writes what doctor finds at the ends of a network that falls short.
-func (p *paragraphs) suspectsOf(d *ladder.Document) {
-	for i, c := range d.Suspects {
-		if i == 0 {
-			p.line("")
-			p.wrapped(strong, "What is known of the machines that may be why", 0)
-		}
-		p.wrapped(plain, fmt.Sprintf("%s: %s (%s, %s)", c.Target, c.Title, c.Severity, c.Rule), 2)
+// suspectsOf is what doctor finds at the ends of a network that falls short.
+func suspectsOf(d *ladder.Document) []document.Block {
+	var list document.List
+	for _, c := range d.Suspects {
+		item := document.Item{Text: fmt.Sprintf("%s: %s (%s, %s)", c.Target, c.Title, c.Severity, c.Rule)}
 		if c.Effect != "" {
-			p.wrapped(faint, "  "+c.Effect, 4)
+			item.Below = append(item.Below, c.Effect)
 		}
 		for _, r := range c.Remedies {
-			p.wrapped(plain, "  remedy: "+r, 4)
+			item.Below = append(item.Below, "remedy: "+r)
 		}
 		for _, k := range c.Kept {
-			p.wrapped(plain, "  "+strings.Replace(k, c.Effect, "what it costs is above", 1), 4)
+			item.Below = append(item.Below, strings.Replace(k, c.Effect, "what it costs is above", 1))
 		}
+		list.Items = append(list.Items, item)
 	}
+	if len(list.Items) == 0 {
+		return nil
+	}
+	return []document.Block{document.Heading{Text: "What is known of the machines that may be why"}, list}
 }
 
-// trialsOf writes what other ladders of the same ports reached.
-func (p *paragraphs) trialsOf(d *ladder.Document) {
+// trialsOf is what other ladders of the same ports reached.
+func trialsOf(d *ladder.Document) []document.Block {
 	if len(d.Trials) == 0 {
-		return
+		return nil
 	}
-	p.line("")
-	p.wrapped(strong, "What was tried", 0)
+	var list document.List
 	for _, t := range d.Trials {
 		text := fmt.Sprintf("%s: %s %s, %s before (%s)", joinNonEmpty(t.Label, t.Run), t.Name, unit.Bitrate(t.After), unit.Bitrate(t.Before), shareOfChange(t.Change))
 		if len(t.Changed) > 0 {
@@ -317,20 +293,24 @@ func (p *paragraphs) trialsOf(d *ladder.Document) {
 		if t.Forbidden != "" {
 			text += "; not allowed, since " + t.Forbidden + " is to be kept"
 		}
-		p.wrapped(plain, text, 2)
+		list.Items = append(list.Items, document.Item{Text: text})
 	}
+	return []document.Block{document.Heading{Text: "What was tried"}, list, document.Sentence{Role: document.Answer, Text: bestTrial(d)}}
+}
+
+// bestTrial names the best of what was tried, and of what is allowed.
+func bestTrial(d *ladder.Document) string {
 	kept, any := ladder.Best(d.Trials)
 	name := func(i int) string { return joinNonEmpty(d.Trials[i].Label, unit.Bitrate(d.Trials[i].After)) }
 	switch {
 	case any < 0:
-		p.wrapped(strong, "None of it gained anything that is sure.", 0)
+		return "None of it gained anything that is sure."
 	case kept == any:
-		p.wrapped(strong, "The best of it: "+name(any)+".", 0)
+		return "The best of it: " + name(any) + "."
 	case kept < 0:
-		p.wrapped(strong, "The best of it is not allowed: "+name(any)+"; nothing else gained anything that is sure.", 0)
-	default:
-		p.wrapped(strong, "The best of it is not allowed: "+name(any)+". The best that is: "+name(kept)+".", 0)
+		return "The best of it is not allowed: " + name(any) + "; nothing else gained anything that is sure."
 	}
+	return "The best of it is not allowed: " + name(any) + ". The best that is: " + name(kept) + "."
 }
 
 func shareOfChange(i ladder.Interval) string {

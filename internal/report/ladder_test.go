@@ -54,7 +54,7 @@ func sharedLink() ladder.Document {
 func TestALadderIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {
 		var b strings.Builder
-		if err := WriteLadder(&b, sharedLink(), Options{Width: width}); err != nil {
+		if err := writeDocumentText(&b, LadderDocument(sharedLink(), Options{Width: width}), Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		unwrapped := strings.Join(strings.Fields(b.String()), " ")
@@ -107,7 +107,7 @@ func throughGuest() ladder.Document {
 func TestALadderThroughAGuestIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {
 		var b strings.Builder
-		if err := WriteLadder(&b, throughGuest(), Options{Width: width}); err != nil {
+		if err := writeDocumentText(&b, LadderDocument(throughGuest(), Options{Width: width}), Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		unwrapped := strings.Join(strings.Fields(b.String()), " ")

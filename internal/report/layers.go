@@ -1,40 +1,37 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"math"
 	"slices"
 	"strings"
 
+	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/layers"
 )
 
-// WriteLayers writes what each layer adds: the answer, a table for each number of each job, whether the parts add up, and what weakens
-// it.
-func WriteLayers(w io.Writer, d layers.Document, o Options) error {
-	out := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
+// LayersDocument says what each layer adds: the answer, a table for each number of each job, whether the parts add up, and what
+// weakens it.
+func LayersDocument(d layers.Document, o Options) document.Document {
 	all := layersMarks(&d)
-	out.wrapped(strong, layersHeadline(d, all), 0)
+	bottom, top := d.Layers[0].Name, d.Layers[len(d.Layers)-1].Name
+	out := document.Document{Title: fmt.Sprintf("Layers of storage from %s to %s", bottom, top)}
+	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
+	add(document.Sentence{Role: document.Answer, Text: layersHeadline(d, all)})
 	for i, s := range d.Steps {
 		if s.Layer == 0 {
-			out.layersTable(d, d.Steps[i:i+len(d.Layers)], all)
+			add(layersTable(d, d.Steps[i:i+len(d.Layers)], all)...)
 		}
 	}
-	out.line("")
 	for _, s := range d.Sums {
-		out.wrapped(plain, sumText(s), 2)
+		add(document.Sentence{Role: document.Detail, Text: sumText(s)})
 	}
-	for _, m := range all {
-		writeMark(out.out, m, false, out.width, o)
-	}
+	add(warningBlocks(all)...)
 	for _, n := range d.Notes {
-		out.marked("! ", n, 2)
+		add(document.Sentence{Role: document.Note, Text: n})
 	}
-	out.wrapped(faint, fmt.Sprintf("Each interval holds with %s by itself. Differences are taken within a pass, so that what drifts meets all layers alike. "+
-		"CPU is that of the load's own process: threads of the kernel are not in it.", confidenceDigits(d.Confidence)), 0)
+	add(document.Sentence{Role: document.Reading, Text: fmt.Sprintf("Each interval holds with %s by itself. Differences are taken within a pass, "+
+		"so that what drifts meets all layers alike. CPU is that of the load's own process: threads of the kernel are not in it.", confidenceDigits(d.Confidence))})
 	ids := make([]string, len(d.Layers))
 	for i, l := range d.Layers {
 		ids[i] = l.Run
@@ -42,8 +39,8 @@ func WriteLayers(w io.Writer, d layers.Document, o Options) error {
 			ids[i] = o.ShortID(l.Run)
 		}
 	}
-	out.wrapped(plain, "saved as "+strings.Join(ids, ", ")+"; once more: headroom compare --layers --resume "+ids[0], 2)
-	return out.out.Flush() // keeps the first error of all writes
+	add(document.Command{What: "saved as " + strings.Join(ids, ", ") + "; once more", Text: "headroom compare --layers --resume " + ids[0]})
+	return out
 }
 
 // layersHeadline is the answer for one operation at a time, or where no such load was run, what was measured.
@@ -140,69 +137,49 @@ func codeSigns(all []mark, codes []string) string {
 	return strings.Join(signs, " ")
 }
 
-func (p *paragraphs) layersTable(d layers.Document, steps []layers.Step, all []mark) {
-	first := steps[0]
-	layer, value := column{title: "layer"}, column{title: "mean", right: true}
-	signs := column{gap: 1, optional: true}
+func layersTable(d layers.Document, steps []layers.Step, all []mark) []document.Block {
 	word := "added"
 	if !d.Stacked() {
 		word = "differs"
 	}
-	added, bounds := column{title: word, right: true, optional: true}, column{gap: 1, drop: 1, optional: true}
-	ratio, fall := column{title: "times", drop: 2, right: true, optional: true}, column{drop: 3, optional: true}
 	shared := sharedCodes(steps)
 	inAll := func(code string) bool { return slices.Contains(shared, code) }
-	most := 0.0
+	first, most := steps[0], 0.0
 	for _, s := range steps {
 		most = max(most, s.Value)
 	}
+	title := first.Title + ", " + metricName(first.Metric)
+	t := document.Table{Name: title, Columns: []document.Column{
+		{Title: "layer", Kind: document.Words},
+		{Title: "mean", Kind: document.Number},
+		{Title: word, Kind: document.Number, DropInterval: 1, Optional: true},
+		{Title: "times", Kind: document.Number, Drop: 2, Optional: true},
+		{Kind: document.Bar, Drop: 3},
+	}}
 	for i, s := range steps {
-		layer.cells = append(layer.cells, d.Layers[s.Layer].Name)
-		number := absent
+		mean := document.Cell{Text: absent, Unit: string(s.Unit), Signs: codeSigns(all, slices.DeleteFunc(slices.Clone(s.Warnings), inAll))}
 		if s.N > 0 {
-			number = figure(s.Unit, s.Value)
+			mean.Text, mean.Value = figure(s.Unit, s.Value), &s.Value
 		}
-		value.cells, signs.cells = append(value.cells, number), append(signs.cells, codeSigns(all, slices.DeleteFunc(slices.Clone(s.Warnings), inAll)))
-		diff, diffBounds, times := "", "", ""
+		var added, times, bar document.Cell
 		if s.Added != nil {
-			diff = difference(s.Unit, s.Added.Value)
+			added = document.Cell{Text: difference(s.Unit, s.Added.Value), Value: &s.Added.Value, Lo: s.Added.Lo, Hi: s.Added.Hi, Unit: string(s.Unit)}
 			if s.Added.Lo != nil {
-				diffBounds = "[" + difference(s.Unit, *s.Added.Lo) + ", " + difference(s.Unit, *s.Added.Hi) + "]"
+				added.Interval = "[" + difference(s.Unit, *s.Added.Lo) + ", " + difference(s.Unit, *s.Added.Hi) + "]"
 			}
 		}
 		if s.Ratio != nil {
-			times = factor(s.Ratio.Value) + "x"
+			times = document.Cell{Text: factor(s.Ratio.Value) + "x", Value: &s.Ratio.Value, Lo: s.Ratio.Lo, Hi: s.Ratio.Hi, Unit: "1"}
 		}
-		added.cells, bounds.cells = append(added.cells, diff), append(bounds.cells, diffBounds)
-		ratio.cells = append(ratio.cells, times)
-		from := 0.0
-		if i > 0 {
-			from = steps[i-1].Value
+		if most > 0 {
+			if i > 0 {
+				bar.From = steps[i-1].Value / most
+			}
+			bar.To = s.Value / most
 		}
-		fall.cells = append(fall.cells, waterfall(from, s.Value, most))
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: d.Layers[s.Layer].Name}, mean, added, times, bar}})
 	}
-	p.line("")
-	p.wrapped(strong, joinNonEmpty(first.Title+", "+metricName(first.Metric), codeSigns(all, shared)), 0)
-	g, _ := fit([]column{layer, value, signs, added, bounds, ratio, fall}, p.width)
-	for _, l := range g.lines(p.o) {
-		p.line(l)
-	}
-}
-
-// waterfallWidth is how many columns the largest value takes.
-const waterfallWidth = 16
-
-// waterfall draws what a layer adds where the one below ends: "      ███".
-func waterfall(from, to, most float64) string {
-	if !(most > 0) {
-		return ""
-	}
-	at := func(v float64) int { return int(math.Round(v / most * waterfallWidth)) }
-	lo, hi, mark := at(from), at(to), "█"
-	if hi < lo {
-		lo, hi, mark = hi, lo, "░"
-	}
-	return strings.Repeat(" ", lo) + strings.Repeat(mark, max(1, hi-lo))
+	return []document.Block{document.Heading{Text: joinNonEmpty(title, codeSigns(all, shared))}, t}
 }
 
 // difference prints a number with its sign.

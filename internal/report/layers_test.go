@@ -31,7 +31,7 @@ func TestLayersAreTold(t *testing.T) {
 	} {
 		var b strings.Builder
 		d := layers.Compare(stack, []layers.Cell{cell}, measured(c.crypt), nil, []string{"2 cells that write were left out"})
-		if err := WriteLayers(&b, d, Options{Width: 80}); err != nil {
+		if err := writeDocumentText(&b, LayersDocument(d, Options{Width: 80}), Options{Width: 80}); err != nil {
 			t.Fatal(err)
 		}
 		unwrapped := strings.Join(strings.Fields(b.String()), " ")
@@ -77,7 +77,7 @@ func TestWarningsOfLayersAreMarked(t *testing.T) {
 		d := layers.Compare(stack, []layers.Cell{cell}, measured, c.warnings, nil)
 		for _, width := range []int{40, 80, 160} {
 			b.Reset()
-			if err := WriteLayers(&b, d, Options{Width: width}); err != nil {
+			if err := writeDocumentText(&b, LayersDocument(d, Options{Width: width}), Options{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/store"
+)
+
+// documentOutput is where a result goes: to the terminal, and into a file where one is named.
+type documentOutput struct{ output, format string }
+
+// flags adds -o and --format.
+func (o *documentOutput) flags(c *cobra.Command) {
+	c.Flags().StringVarP(&o.output, "output", "o", "", "write the result into a file, too: .html, .md, .csv or .json")
+	c.Flags().StringVar(&o.format, "format", "", "how to print the result: table, html, markdown, csv or json (default table)")
+	completeFlag(c, "format", documentFormatNames)
+}
+
+func documentFormats() []outputFormat {
+	var list []outputFormat
+	for _, f := range report.DocumentFormats() {
+		list = append(list, outputFormat{f.Name, f.Extension})
+	}
+	return append(list, outputFormat{"json", ".json"})
+}
+
+func documentFormatNames() []string {
+	var names []string
+	for _, f := range documentFormats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// formats are that of the file, empty where none is named, and that of standard output. They are asked for before anything is
+// measured.
+func (o documentOutput) formats(json bool) (file, printed string, err error) {
+	flag, named := jsonTyped(json)
+	if o.format != "" {
+		if !slices.Contains(documentFormatNames(), o.format) {
+			return "", "", usage("there is no format "+o.format, "it is one of "+listed(documentFormatNames()))
+		}
+		if json && o.format != "json" {
+			return "", "", usage("--json and --format " + o.format + " exclude each other")
+		}
+		flag, named = "--format "+o.format, o.format
+	}
+	if ownOutput(o.output) {
+		return "", cmp.Or(named, "table"), nil
+	}
+	file, err = formatFor(o.output, flag, named, "", documentFormats())
+	if printed = "table"; json {
+		printed = "json"
+	}
+	return file, printed, err
+}
+
+// resultDocument is something that was measured, in its two shapes.
+type resultDocument struct {
+	// published is the document of --json.
+	published any
+	// document makes the one for people.
+	document func(report.Options) document.Document
+	// runs that it was made of: what they know of hardware and hosts is hidden in files.
+	runs []lab.Run
+}
+
+// showResult writes a result into the file that was named, and prints it.
+func (p *program) showResult(s *store.Store, r resultDocument, o documentOutput) error {
+	file, printed, err := o.formats(p.json)
+	if err != nil {
+		return err
+	}
+	if file != "" {
+		var out bytes.Buffer
+		if err := writeResult(&out, r, file, report.Options{ShortID: s.ShortID}); err != nil {
+			return err
+		}
+		if err := p.writeFile(o.output, out.Bytes()); err != nil {
+			return err
+		}
+	}
+	if printed == "json" {
+		return p.printJSON(r.published)
+	}
+	var out bytes.Buffer
+	if err := writeResult(&out, r, printed, report.Options{Width: columns(p.Stdout), Colour: p.colour(p.Stdout), ShortID: s.ShortID}); err != nil {
+		return err
+	}
+	_, err = p.Stdout.Write(out.Bytes())
+	return err
+}
+
+// writeResult writes a result in one format. A table is for who measured, and hides nothing.
+func writeResult(w io.Writer, r resultDocument, format string, o report.Options) error {
+	if format == "json" {
+		return encodeJSON(w, r.published)
+	}
+	d := r.document(o)
+	if format != "table" {
+		d = report.WithoutSerials(d, r.runs...)
+	}
+	all := report.DocumentFormats()
+	i := slices.IndexFunc(all, func(f report.DocumentFormat) bool { return f.Name == format })
+	return all[i].Write(w, d, o)
+}

@@ -1,0 +1,206 @@
+// Package document is what a result says, as blocks in the order in which people read them. A builder for each kind of
+// result makes a document, once; the writers of internal/report (terminal, page, Markdown, CSV) know blocks and no kind of
+// result. Published JSON is made of the results themselves and not of this.
+package document
+
+import "strings"
+
+// Document is a result.
+type Document struct {
+	// Title names what was measured, and where: the title of a page.
+	Title  string
+	Blocks []Block
+}
+
+// Block is a Sentence, a Heading, a List, a Warning, a Table or a Command.
+type Block interface{ block() }
+
+// Role says what a sentence is for.
+type Role string
+
+const (
+	// Answer is what the reader wants to know. The first of a document is its headline.
+	Answer Role = "answer"
+	// More is a paragraph that says more of the answer.
+	More Role = "more"
+	// Detail says more of a table.
+	Detail Role = "detail"
+	// Note is what was left out, or is in doubt.
+	Note Role = "note"
+	// Reading says how to read the rest.
+	Reading Role = "reading"
+)
+
+// Sentence is a paragraph. Signs of warnings are in its text: "!1".
+type Sentence struct {
+	Role Role
+	Text string
+}
+
+// Heading is above a table.
+type Heading struct{ Text string }
+
+// List has items, each with lines below it.
+type List struct{ Items []Item }
+
+// Item of a list.
+type Item struct {
+	Text  string
+	Below []string
+}
+
+// Warning is a reason to distrust numbers, which have its sign beside them.
+type Warning struct {
+	// Sign is "!1".
+	Sign, Code string
+	Texts      []WarningText
+}
+
+// WarningText is a sentence, and what it is about. All names what it is about where a writer has room for it, About
+// the first few.
+type WarningText struct{ Text, About, All string }
+
+// Command is what to type next.
+type Command struct {
+	// What it does, up to the colon.
+	What string
+	Text string
+}
+
+// Table has a cell for each column in each row.
+type Table struct {
+	// Name tells the table from others of the document.
+	Name    string
+	Columns []Column
+	Rows    []Row
+}
+
+// Row of a table. One that the answer is about is strong.
+type Row struct {
+	Cells  []Cell
+	Strong bool
+}
+
+// Kind is what the cells of a column are.
+type Kind string
+
+const (
+	// Words are names, which stand on the left and identify a row.
+	Words Kind = "words"
+	// Number is aligned to the right.
+	Number Kind = "number"
+	// Verdict is a word that is read last.
+	Verdict Kind = "verdict"
+	// Bar is a picture of the row, which files for other programs leave out.
+	Bar Kind = "bar"
+)
+
+// Column of a table.
+type Column struct {
+	Title string
+	Kind  Kind
+	// Drop ranks what goes first where a terminal has no room, the highest; 0 stays. The interval goes on its own.
+	Drop, DropInterval int
+	// Optional columns vanish where all their cells are empty.
+	Optional bool
+}
+
+// Cell is what people read, and the value behind it.
+type Cell struct {
+	Text string
+	// Interval is "[1.2, 1.4]", and Signs "!1 !3"; empty for none.
+	Interval, Signs string
+	// Value, with the bounds of its interval, is in the base unit; nil where the cell is no number.
+	Value, Lo, Hi *float64
+	Unit          string
+	// From and To are where a bar begins and ends, as shares of the largest of the table.
+	From, To float64
+}
+
+func (Sentence) block() {}
+func (Heading) block()  {}
+func (Warning) block()  {}
+func (Command) block()  {}
+func (List) block()     {}
+func (Table) block()    {}
+
+// Rewritten is the document with each text as rewrite makes it: without serial numbers, for others.
+func (d Document) Rewritten(rewrite func(string) string) Document {
+	out := Document{Title: rewrite(d.Title)}
+	for _, b := range d.Blocks {
+		out.Blocks = append(out.Blocks, rewritten(b, rewrite))
+	}
+	return out
+}
+
+func rewritten(b Block, rewrite func(string) string) Block {
+	switch b := b.(type) {
+	case Sentence:
+		b.Text = rewrite(b.Text)
+		return b
+	case Heading:
+		b.Text = rewrite(b.Text)
+		return b
+	case Command:
+		b.Text = rewrite(b.Text)
+		return b
+	case List:
+		items := make([]Item, len(b.Items))
+		for i, item := range b.Items {
+			items[i].Text = rewrite(item.Text)
+			for _, text := range item.Below {
+				items[i].Below = append(items[i].Below, rewrite(text))
+			}
+		}
+		return List{items}
+	case Warning:
+		texts := make([]WarningText, len(b.Texts))
+		for i, t := range b.Texts {
+			texts[i] = WarningText{rewrite(t.Text), rewrite(t.About), rewrite(t.All)}
+		}
+		b.Texts = texts
+		return b
+	case Table:
+		b.Name = rewrite(b.Name)
+		columns := make([]Column, len(b.Columns))
+		for i, c := range b.Columns {
+			c.Title = rewrite(c.Title)
+			columns[i] = c
+		}
+		rows := make([]Row, len(b.Rows))
+		for i, row := range b.Rows {
+			rows[i] = Row{make([]Cell, len(row.Cells)), row.Strong}
+			for j, c := range row.Cells {
+				c.Text = rewrite(c.Text)
+				rows[i].Cells[j] = c
+			}
+		}
+		b.Columns, b.Rows = columns, rows
+		return b
+	}
+	return b
+}
+
+// Empty says whether an optional column has nothing in any row.
+func (t Table) Empty(column int) bool {
+	if !t.Columns[column].Optional {
+		return false
+	}
+	for _, row := range t.Rows {
+		if row.Cells[column].Text != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// RowName is what identifies a row: its words.
+func (t Table) RowName(row int) string {
+	var words []string
+	for i, c := range t.Rows[row].Cells {
+		if t.Columns[i].Kind == Words && c.Text != "" {
+			words = append(words, c.Text)
+		}
+	}
+	return strings.Join(words, ", ")
+}

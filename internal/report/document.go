@@ -1,0 +1,58 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"headroom/internal/document"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+)
+
+// DocumentFormat is one way to write a document down.
+type DocumentFormat struct {
+	// Name is what the user asks for, and Extension that of a file, with its dot.
+	Name, Extension string
+
+	write func(io.Writer, document.Document, Options) error
+}
+
+// DocumentFormats in the order in which help lists them.
+func DocumentFormats() []DocumentFormat {
+	return []DocumentFormat{
+		{"table", ".txt", writeDocumentText},
+		{"html", ".html", writeDocumentPage},
+		{"markdown", ".md", writeDocumentMarkdown},
+		{"csv", ".csv", writeDocumentCSV},
+	}
+}
+
+// Write writes the document in the format.
+func (f DocumentFormat) Write(w io.Writer, d document.Document, o Options) error {
+	if err := f.write(w, d, o); err != nil {
+		return fmt.Errorf("writing the %s report: %w", f.Name, err)
+	}
+	return nil
+}
+
+// warningBlocks are marks as blocks.
+func warningBlocks(all []mark) []document.Block {
+	const most = 3
+	var blocks []document.Block
+	for _, m := range all {
+		w := document.Warning{Sign: m.sign(), Code: m.code}
+		for _, t := range m.texts {
+			w.Texts = append(w.Texts, document.WarningText{Text: t.text, About: t.about(most), All: t.about(len(t.cells))})
+		}
+		blocks = append(blocks, w)
+	}
+	return blocks
+}
+
+// WithoutSerials is a document for others: without what names one piece of hardware or one host of the runs that it was made of.
+func WithoutSerials(d document.Document, runs ...lab.Run) document.Document {
+	for _, run := range runs {
+		d = d.Rewritten(facts.NewRedactor(identifying(run.Targets, run.Experiment)).Text)
+	}
+	return d
+}

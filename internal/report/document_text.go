@@ -1,0 +1,136 @@
+package report
+
+import (
+	"bufio"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"headroom/internal/document"
+)
+
+// writeDocumentText writes for a terminal: text that is wrapped, and tables that lose columns where there is no room.
+func writeDocumentText(w io.Writer, d document.Document, o Options) error {
+	p := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
+	var left []string
+	apart := false // the next block is to stand apart from the last
+	for i, b := range d.Blocks {
+		if i > 0 && (apart || standsApart(b)) {
+			p.line("")
+		}
+		apart = false
+		switch b := b.(type) {
+		case document.Heading:
+			p.wrapped(strong, b.Text, 0)
+		case document.List:
+			for _, item := range b.Items {
+				p.wrapped(plain, item.Text, 2)
+				for _, text := range item.Below {
+					p.wrapped(plain, "  "+text, 4)
+				}
+			}
+		case document.Sentence:
+			if b.Role == document.Reading && len(left) > 0 {
+				p.wrapped(faint, "Left out for want of room: "+sentence(left)+"; --json has all.", 0)
+				left = nil
+			}
+			p.sentence(b)
+		case document.Warning:
+			p.warning(b)
+		case document.Command:
+			p.command(b.What+": ", b.Text)
+		case document.Table:
+			left = append(left, p.table(b)...)
+			apart = true
+		}
+	}
+	return p.out.Flush() // keeps the first error of all writes
+}
+
+// standsApart says whether a block has a blank line above it.
+func standsApart(b document.Block) bool {
+	switch b := b.(type) {
+	case document.Heading:
+		return true
+	case document.Sentence:
+		return b.Role == document.More
+	}
+	return false
+}
+
+func (p *paragraphs) sentence(s document.Sentence) {
+	switch s.Role {
+	case document.Answer:
+		p.wrapped(strong, s.Text, 0)
+	case document.More:
+		p.wrapped(plain, s.Text, 0)
+	case document.Note:
+		p.marked("! ", s.Text, 2)
+	case document.Reading:
+		p.wrapped(faint, s.Text, 0)
+	default:
+		p.wrapped(plain, s.Text, 2)
+	}
+}
+
+// warning writes the first few sentences.
+func (p *paragraphs) warning(w document.Warning) {
+	const most = 3
+	indent := len(w.Sign) + 1
+	for i, t := range w.Texts {
+		switch {
+		case i == 0:
+			p.marked(w.Sign, " "+w.Code+": "+t.Text+" ["+t.About+"]", indent)
+		case i == most && len(w.Texts) > most+1:
+			rest := strconv.Itoa(len(w.Texts)-most) + " more like these: --json has all of them"
+			p.wrapped(plain, strings.Repeat(" ", indent)+rest, indent)
+			return
+		default:
+			p.wrapped(plain, strings.Repeat(" ", indent)+t.Text+" ["+t.About+"]", indent)
+		}
+	}
+}
+
+// table writes what there is room for, and says which columns are left out. Intervals and signs are columns of their own,
+// close to the number that they belong to.
+func (p *paragraphs) table(t document.Table) (left []string) {
+	var all []column
+	for i, c := range t.Columns {
+		text := column{title: c.Title, right: c.Kind == document.Number, drop: c.Drop, optional: c.Optional}
+		interval := column{gap: 1, drop: c.DropInterval, optional: true, of: c.Title}
+		signs := column{gap: 1, optional: true, style: alarm, of: c.Title}
+		for _, row := range t.Rows {
+			cell := row.Cells[i]
+			if c.Kind == document.Bar {
+				cell.Text = barText(cell.From, cell.To)
+			}
+			text.cells, interval.cells, signs.cells = append(text.cells, cell.Text), append(interval.cells, cell.Interval), append(signs.cells, cell.Signs)
+		}
+		all = append(all, text, signs, interval)
+	}
+	g, left := fit(all, p.width)
+	for i, l := range g.lines(p.o) {
+		if i > 0 && t.Rows[i-1].Strong {
+			l = strong.paint(l, p.o)
+		}
+		p.line(l)
+	}
+	return left
+}
+
+// barWidth is how many columns the largest value takes.
+const barWidth = 16
+
+// barText draws a bar from where another ends: "      ███". One that goes back is lighter.
+func barText(from, to float64) string {
+	if from == to && to == 0 {
+		return ""
+	}
+	at := func(share float64) int { return int(math.Round(share * barWidth)) }
+	lo, hi, block := at(from), at(to), "█"
+	if hi < lo {
+		lo, hi, block = hi, lo, "░"
+	}
+	return strings.Repeat(" ", lo) + strings.Repeat(block, max(1, hi-lo))
+}
