@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,9 +29,11 @@ type compareOptions struct {
 	alpha   float64
 	anyway  bool
 	output  string
-	raw     bool
-	failOn  string
-	serials bool
+	// formatName is --format.
+	formatName string
+	raw        bool
+	failOn     string
+	serials    bool
 	// warnings prints all warnings in full in a table.
 	warnings bool
 
@@ -86,7 +87,7 @@ target or on several.`,
 				return err
 			}
 			if live.layers {
-				live.result.output = o.output
+				live.result = documentOutput{o.output, o.formatName}
 				return p.compareLayers(c.Context(), live, args)
 			}
 			if live.live {
@@ -103,9 +104,10 @@ target or on several.`,
 	f.BoolVar(&o.all, "all", false, "compare all metrics that both sides have")
 	f.BoolVar(&o.anyway, "anyway", false, "compare what is incomparable nevertheless")
 	f.StringVarP(&o.output, "output", "o", "", "file to write: .html, .md, .csv or .json (default: a table)")
+	formatFlag(c, &o.formatName, compareFormats())
 	rawCellsFlag(c, &o.raw)
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 where something is slower, or different; with 5 where that is undecided")
-	f.BoolVar(&o.serials, "serials", false, "show serial numbers in files")
+	f.BoolVar(&o.serials, "serials", false, "show serial numbers in files, and in formats for others")
 	warningsFlag(c, &o.warnings)
 	live.flags(p, c)
 	p.jsonFlag(c)
@@ -206,7 +208,7 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 	var failed []error
 	counters := map[string]bool{}
 	for _, ref := range refs {
-		r, moved, err := p.comparable(ref, o.output != "" && !o.serials)
+		r, moved, err := p.comparable(ref, (o.output != "" || format != "table" && format != "json") && !o.serials)
 		for _, key := range moved {
 			counters[key] = true
 		}
@@ -243,11 +245,7 @@ func (p *program) compareRuns(refs []string, o compareOptions) error {
 
 // format that the output's name asks for.
 func (o compareOptions) format(json bool) (string, error) {
-	flag, named := jsonTyped(json)
-	if ownOutput(o.output) {
-		return cmp.Or(named, "table"), nil
-	}
-	return formatFor(o.output, flag, named, "", compareFormats())
+	return chosenFormat(o.output, o.formatName, json, compareFormats())
 }
 
 func (p *program) writeComparison(d compare.Document, format string, o compareOptions) error {

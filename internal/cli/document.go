@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"slices"
 
@@ -20,8 +19,7 @@ type documentOutput struct{ output, format string }
 // flags adds -o and --format.
 func (o *documentOutput) flags(c *cobra.Command) {
 	c.Flags().StringVarP(&o.output, "output", "o", "", "write the result into a file, too: .html, .md, .csv or .json")
-	c.Flags().StringVar(&o.format, "format", "", "how to print the result: table, html, markdown, csv or json (default table)")
-	completeFlag(c, "format", documentFormatNames)
+	formatFlag(c, &o.format, documentFormats())
 }
 
 func documentFormats() []outputFormat {
@@ -32,35 +30,17 @@ func documentFormats() []outputFormat {
 	return append(list, outputFormat{"json", ".json"})
 }
 
-func documentFormatNames() []string {
-	var names []string
-	for _, f := range documentFormats() {
-		names = append(names, f.name)
-	}
-	return names
-}
-
 // formats are that of the file, empty where none is named, and that of standard output. They are asked for before anything is
 // measured.
 func (o documentOutput) formats(json bool) (file, printed string, err error) {
-	flag, named := jsonTyped(json)
-	if o.format != "" {
-		if !slices.Contains(documentFormatNames(), o.format) {
-			return "", "", usage("there is no format "+o.format, "it is one of "+listed(documentFormatNames()))
-		}
-		if json && o.format != "json" {
-			return "", "", usage("--json and --format " + o.format + " exclude each other")
-		}
-		flag, named = "--format "+o.format, o.format
+	format, err := chosenFormat(o.output, o.format, json, documentFormats())
+	switch {
+	case ownOutput(o.output):
+		return "", format, err
+	case json:
+		return format, "json", err
 	}
-	if ownOutput(o.output) {
-		return "", cmp.Or(named, "table"), nil
-	}
-	file, err = formatFor(o.output, flag, named, "", documentFormats())
-	if printed = "table"; json {
-		printed = "json"
-	}
-	return file, printed, err
+	return format, "table", err
 }
 
 // resultDocument is something that was measured, in its two shapes.

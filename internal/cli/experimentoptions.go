@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -69,7 +68,9 @@ type experimentOptions struct {
 	bootWay   string
 	bootLimit time.Duration
 	output    string
-	rawCells  bool
+	// formatName is --format.
+	formatName string
+	rawCells   bool
 }
 
 // flag is the name of the flag that says what is varied.
@@ -155,6 +156,7 @@ func (o *experimentOptions) commonFlags(p *program, c *cobra.Command) {
 	f.StringVar(&o.show, "show", "", "show a saved run again, and measure nothing")
 	dryRunFlag(c, &o.dryRun, "say what would be set and measured in which order, and do nothing"+everyCommand)
 	f.StringVarP(&o.output, "output", "o", "", "write the report to a file: .html, .md, .csv or .json")
+	formatFlag(c, &o.formatName, experimentFormats())
 	rawCellsFlag(c, &o.rawCells)
 }
 
@@ -236,12 +238,11 @@ func percentOr(share float64) string {
 	return asked(share)
 }
 
+func experimentFormats() []outputFormat {
+	return []outputFormat{{"table", ".txt"}, {"html", ".html"}, {"markdown", ".md"}, {"csv", ".csv"}, {"json", ".json"}}
+}
+
 // format of the report that the output's name asks for: "table", "json", "html", "markdown" or "csv".
 func (o *experimentOptions) format(json bool) (string, error) {
-	flag, named := jsonTyped(json)
-	if ownOutput(o.output) {
-		return cmp.Or(named, "table"), nil
-	}
-	known := []outputFormat{{"html", ".html"}, {"markdown", ".md"}, {"csv", ".csv"}, {"json", ".json"}}
-	return formatFor(o.output, flag, named, "", known)
+	return chosenFormat(o.output, o.formatName, json, experimentFormats())
 }

@@ -70,7 +70,7 @@ func (o *liveOptions) flags(p *program, c *cobra.Command) {
 func (o *liveOptions) check(c *cobra.Command) error {
 	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume", "dry-run"}
 	onlyLive := []string{"set-base", "set-new", "destroy", "sampled", "confirm"}
-	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "fail-on", "serials", "raw-cells",
+	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "format", "fail-on", "serials", "raw-cells",
 		"warnings"}
 	var idle []string
 	why := "without --live or --layers"
@@ -78,7 +78,7 @@ func (o *liveOptions) check(c *cobra.Command) error {
 	case o.live && o.layers:
 		return usage("--live and --layers exclude each other")
 	case o.layers:
-		idle, why = slices.Concat(onlyLive, slices.DeleteFunc(comparing, func(name string) bool { return name == "output" })), "with --layers"
+		idle, why = slices.Concat(onlyLive, slices.DeleteFunc(comparing, func(name string) bool { return name == "output" || name == "format" })), "with --layers"
 	case !o.live:
 		idle = slices.Concat(measuring, onlyLive)
 	}

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"headroom/internal/report"
 )
@@ -31,6 +34,39 @@ func compareFormats() []outputFormat {
 		list = append(list, outputFormat{f.Name, f.Extension})
 	}
 	return append(list, outputFormat{"json", ".json"})
+}
+
+// formatNames are what --format takes.
+func formatNames(known []outputFormat) []string {
+	var list []string
+	for _, f := range known {
+		list = append(list, f.name)
+	}
+	return list
+}
+
+// formatFlag adds --format.
+func formatFlag(c *cobra.Command, format *string, known []outputFormat) {
+	c.Flags().StringVar(format, "format", "", "how to write the result: "+strings.Join(formatNames(known), ", ")+" (default table)")
+	completeFlag(c, "format", func() []string { return formatNames(known) })
+}
+
+// chosenFormat is the format that --format, --json and the name of a file ask for, and a table where nothing does.
+func chosenFormat(output, format string, json bool, known []outputFormat) (string, error) {
+	flag, named := jsonTyped(json)
+	if format != "" {
+		if !slices.Contains(formatNames(known), format) {
+			return "", usage("there is no format "+format, "it is one of "+listed(formatNames(known)))
+		}
+		if json && format != "json" {
+			return "", usage("--json and --format " + format + " exclude each other")
+		}
+		flag, named = "--format "+format, format
+	}
+	if ownOutput(output) {
+		return cmp.Or(named, "table"), nil
+	}
+	return formatFor(output, flag, named, "", known)
 }
 
 // formatFor is the format to write to an output: the one that a flag names, else the one that the suffix of the file

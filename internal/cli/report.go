@@ -22,7 +22,7 @@ func (p *program) write(format string, bundles []*store.Bundle, w io.Writer, o r
 	formats := report.Formats()
 	i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == format })
 	if i < 0 {
-		return usage(fmt.Sprintf("there is no format %q", format), "the formats are "+strings.Join(formatNames(), ", "))
+		return usage(fmt.Sprintf("there is no format %q", format), "the formats are "+strings.Join(formatNames(exportFormats()), ", "))
 	}
 	o, err := p.reportOptions(w, o)
 	if err != nil {
@@ -106,18 +106,6 @@ func (p *program) reportOptions(w io.Writer, o report.Options) (report.Options, 
 	return o, nil
 }
 
-// reportNames are the formats that show a run.
-func reportNames() []string {
-	var names []string
-	for _, f := range report.Formats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
-// formatNames are those of export.
-func formatNames() []string { return append(reportNames(), "run") }
-
 func (p *program) findAll(refs []string) ([]*store.Bundle, error) {
 	s, err := p.openStore()
 	if err != nil {
@@ -133,7 +121,7 @@ func (p *program) findAll(refs []string) ([]*store.Bundle, error) {
 }
 
 func (p *program) reportCommand() *cobra.Command {
-	var output string
+	var output, asked string
 	var cells bool
 	var o report.Options
 	c := &cobra.Command{
@@ -151,10 +139,13 @@ asked for. A sweep or an ablation is written as what it has found; --cells has e
 		RunE: func(_ *cobra.Command, args []string) error {
 			flag, named := jsonTyped(p.json)
 			format, err := formatFor(output, flag, named, "html", reportFormats())
+			if asked != "" {
+				format, err = chosenFormat(output, asked, p.json, reportFormats())
+			}
 			if err != nil {
 				return err
 			}
-			if !p.json && (o.Warnings || output == "" && columns(p.Stdout) > 0) {
+			if !p.json && asked == "" && (o.Warnings || output == "" && columns(p.Stdout) > 0) {
 				format, o.Names = "table", true // a page is for a browser
 			}
 			bundles, err := p.findAll(args)
@@ -165,6 +156,7 @@ asked for. A sweep or an ablation is written as what it has found; --cells has e
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
+	formatFlag(c, &asked, reportFormats())
 	cellsFlag(c, &cells)
 	c.Flags().BoolVar(&o.Serials, "serials", false, "show serial numbers")
 	c.Flags().BoolVar(&o.NoFacts, "no-facts", false, "leave the facts of the machine out")

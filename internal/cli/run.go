@@ -105,8 +105,8 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 					}
 				}
 			}
-			if !slices.Contains(reportNames(), o.format) {
-				return usage(fmt.Sprintf("there is no format %q", o.format), "the formats are "+strings.Join(reportNames(), ", "))
+			if known := formatNames(reportFormats()); !slices.Contains(known, o.format) {
+				return usage(fmt.Sprintf("there is no format %q", o.format), "the formats are "+strings.Join(known, ", "))
 			}
 			if err := p.placeFirst(args, len(o.on) > 0); err != nil {
 				return err
@@ -136,8 +136,8 @@ Ctrl-C ends a run in order: what was finished is kept, and --resume goes on with
 	completeFlag(c, "event-on", targetNames)
 	completeFlag(c, "event", eventNames)
 	dryRunFlag(c, &o.dryRun, "say what would be done, and do nothing"+everyCommand)
-	f.StringVar(&o.format, "format", "table", "how to print the result: "+strings.Join(reportNames(), ", "))
-	completeFlag(c, "format", reportNames)
+	f.StringVar(&o.format, "format", "table", "how to print the result: "+strings.Join(formatNames(reportFormats()), ", "))
+	completeFlag(c, "format", func() []string { return formatNames(reportFormats()) })
 	p.jsonFlag(c)
 	return c
 }
