@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// No test depends on how fast or how quiet the machine is: what compares a time, a rate, CPU time or memory of this machine with a bound has the
-// tag bench, and is run by scripts/bench (CONTRIBUTING.md). What follows looks for such comparisons in the other tests.
+// No test depends on how fast or how quiet the machine is: what compares a time, a rate, CPU time or memory of this
+// machine with a bound has the tag bench, and is run by scripts/bench (CONTRIBUTING.md). What follows looks for such
+// comparisons in the other tests.
 
 // fine are comparisons that are found and depend on no machine: the function, and why.
 func fine() map[string]string {
@@ -101,8 +102,8 @@ type bound struct {
 	of       origin
 }
 
-// measures are what is known of the tests of one package. It goes by names, and not by types, which would take the whole program: a field that
-// holds a measured time in one struct is taken for one in all.
+// measures are what is known of the tests of one package. It goes by names, and not by types, which would take the
+// whole program: a field that holds a measured time in one struct is taken for one in all.
 type measures struct {
 	results, params map[string][]origin // of functions, by position
 	fields          map[string]origin
@@ -337,8 +338,8 @@ func (b *body) found(at ast.Node, of origin) {
 	}
 }
 
-// compared is what a comparison holds against a bound. Whether anything was measured at all may be asked, and whether a time is shorter than what
-// had to be waited for: no machine makes it shorter.
+// compared is what a comparison holds against a bound. Whether anything was measured at all may be asked, and whether a
+// time is shorter than what had to be waited for: no machine makes it shorter.
 func (b *body) compared(x *ast.BinaryExpr) origin {
 	small, large := x.X, x.Y
 	switch x.Op {

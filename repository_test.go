@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"headroom/internal/validity"
 )
@@ -395,8 +396,8 @@ func TestFiguresAreRecorded(t *testing.T) {
 	}
 }
 
-// isRecorded looks for the name as it stands in a test: "import/speed", or for live/* "live" and what begins with "live/". That of a benchmark
-// begins with its function.
+// isRecorded looks for the name as it stands in a test: "import/speed", or for live/* "live" and what begins with
+// "live/". That of a benchmark begins with its function.
 func isRecorded(tests map[string]bool, name string) bool {
 	if benchmark := regexp.MustCompile(`^[a-z/]+\.Benchmark[A-Za-z0-9]+`).FindString(name); benchmark != "" {
 		return tests[benchmark]
@@ -428,6 +429,31 @@ func TestChangelogFragments(t *testing.T) {
 		kind, _, _ := strings.Cut(first, ":")
 		if !slices.Contains(kinds, strings.ToLower(kind)) {
 			t.Errorf("%s begins %q; begin with one of %s and a colon", e.Name(), first, strings.Join(kinds, ", "))
+		}
+	}
+}
+
+// Prose in comments fits 120 columns. Lines of what is read, which stand indented, are as long as they are, and so are
+// the lines of lists.
+func TestCommentsFitTheirLines(t *testing.T) {
+	const most, tab = 120, 4
+	prose := regexp.MustCompile(`^// [^-*# \t]`)
+	for _, f := range goFiles(t, true) {
+		text := lines(t, f.name)
+		for _, group := range f.tree.Comments {
+			listed := false
+			for _, c := range group.List {
+				at := f.set.Position(c.Pos())
+				if !prose.MatchString(c.Text) {
+					listed = strings.HasPrefix(c.Text, "// -")
+					continue
+				}
+				before := text[at.Line-1][:at.Column-1]
+				ownLine := strings.Trim(before, "\t") == ""
+				if width := len(before)*tab + utf8.RuneCountInString(c.Text); width > most && !listed && ownLine {
+					t.Errorf("%s: a comment of %d columns; break it at %d", at, width, most)
+				}
+			}
 		}
 	}
 }

@@ -30,8 +30,8 @@ func TestArms(t *testing.T) {
 	}
 }
 
-// One expensive setting of eight is named, alone and removed, with an interval that holds the truth; the others cost nothing, and after a few
-// blocks nobody boots for them any more.
+// One expensive setting of eight is named, alone and removed, with an interval that holds the truth; the others cost
+// nothing, and after a few blocks nobody boots for them any more.
 func TestTheExpensiveOneIsNamed(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	d := designFor(8, randread())
@@ -68,7 +68,8 @@ func TestTheExpensiveOneIsNamed(t *testing.T) {
 	}
 }
 
-// A loss as large as the smallest that is said to be visible is found in four of five ablations, although arms are given up on the way.
+// A loss as large as the smallest that is said to be visible is found in four of five ablations, although arms are
+// given up on the way.
 func TestTheSmallestVisibleIsSeen(t *testing.T) {
 	const n = 60
 	for _, noise := range []float64{0.03, 0.1} {
@@ -147,7 +148,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// Two settings that do the same thing gain once, not twice: the report says which two, and a pair that is measured proves it.
+// Two settings that do the same thing gain once, not twice: the report says which two, and a pair that is measured
+// proves it.
 func TestEffectsThatDoNotAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	d := designFor(4, randread())
@@ -186,7 +188,8 @@ func TestEffectsThatDoNotAddUp(t *testing.T) {
 	}
 }
 
-// A setting that harms a load may leave another alone: a build that takes longer is slower, and is told beside the synthetic numbers.
+// A setting that harms a load may leave another alone: a build that takes longer is slower, and is told beside the
+// synthetic numbers.
 func TestSyntheticAndReal(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	d := designFor(2, randread(), build())

@@ -32,7 +32,8 @@ func Again(arm string, visit int) string {
 	return fmt.Sprintf("%s-%d", arm, visit)
 }
 
-// visited is the arm that an ID is a visit of: "baseline" for "baseline-2". The ID of a setting removed has nothing before its dash.
+// visited is the arm that an ID is a visit of: "baseline" for "baseline-2". The ID of a setting removed has nothing
+// before its dash.
 func visited(id string) string {
 	if arm, _, again := strings.Cut(id, "-"); again && arm != "" {
 		return arm
@@ -40,7 +41,8 @@ func visited(id string) string {
 	return id
 }
 
-// settingsOf are the settings that an arm adds to the baseline, by number; none for the baseline, the tuned set and settings removed.
+// settingsOf are the settings that an arm adds to the baseline, by number; none for the baseline, the tuned set and
+// settings removed.
 func settingsOf(arm string) []int {
 	rest, adds := strings.CutPrefix(arm, "+")
 	if !adds {

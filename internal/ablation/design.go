@@ -30,8 +30,8 @@ const (
 	absent = "absent"
 )
 
-// String is the setting as remedies are written: "cmdline:init_on_free=1", "cmdline:quiet" for an argument without a value,
-// "cmdline:-quiet" for one that is taken away.
+// String is the setting as remedies are written: "cmdline:init_on_free=1", "cmdline:quiet" for an argument without a
+// value, "cmdline:-quiet" for one that is taken away.
 func (s Setting) String() string {
 	switch s.Level {
 	case "":
@@ -74,8 +74,8 @@ type Terms struct {
 	Alpha float64
 	// Blocks is how many times each arm is visited at most, Fewest how many times at least.
 	Blocks, Fewest int
-	// Pairs is how many pairs of settings are measured at most where effects do not add up, PairsFrom the first block that visits any; 0 while
-	// none does.
+	// Pairs is how many pairs of settings are measured at most where effects do not add up, PairsFrom the first block
+	// that visits any; 0 while none does.
 	Pairs, PairsFrom int
 }
 
@@ -94,7 +94,8 @@ func TermsOf(run lab.Run) Terms {
 // has says whether an arm is planned.
 func (d Design) has(arm string) bool { return slices.Contains(d.Arms, arm) }
 
-// Claims is how many there are: each setting alone and each removed, for the deciding metrics of all cells. They share the error.
+// Claims is how many there are: each setting alone and each removed, for the deciding metrics of all cells. They share
+// the error.
 func (d Design) Claims() int {
 	arms, metrics := 0, 0
 	for n := range d.Settings {
@@ -110,9 +111,9 @@ func (d Design) Claims() int {
 	return arms * metrics
 }
 
-// sums is how many statements there are on whether effects add up: one a setting, one a pair, and two on the whole, for the deciding metrics
-// of all cells. They share an error of the same size, apart from that of the claims. Pairs count that may still be measured: which they are
-// is chosen by what was seen of the others.
+// sums is how many statements there are on whether effects add up: one a setting, one a pair, and two on the whole, for
+// the deciding metrics of all cells. They share an error of the same size, apart from that of the claims. Pairs count
+// that may still be measured: which they are is chosen by what was seen of the others.
 func (d Design) sums(mostPairs int) int {
 	pairs, metrics := 0, 0
 	for _, arm := range d.Arms {

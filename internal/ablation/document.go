@@ -16,13 +16,14 @@ type Document struct {
 	Schema string `json:"schema"`
 	// Run is the ID of the run; empty where it has none.
 	Run string `json:"run,omitempty"`
-	// Alpha is the probability that any of the Claims is wrong: each holds with Confidence. Margin is the largest difference that counts
-	// as none.
+	// Alpha is the probability that any of the Claims is wrong: each holds with Confidence. Margin is the largest
+	// difference that counts as none.
 	Margin     float64 `json:"margin"`
 	Alpha      float64 `json:"alpha"`
 	Claims     int     `json:"claims"`
 	Confidence float64 `json:"confidence"`
-	// Blocks that were begun, each a visit of every arm that was still needed, and how many Visits there were in all of them.
+	// Blocks that were begun, each a visit of every arm that was still needed, and how many Visits there were in all of
+	// them.
 	Blocks int `json:"blocks"`
 	Visits int `json:"visits"`
 	// Cells are the loads, with the metrics that decide.
@@ -61,17 +62,17 @@ type Priced struct {
 	Setting
 	// Number of the setting, from 1: its arms are "+1" and "-1".
 	Number int `json:"number"`
-	// Alone is the setting on the baseline, Removed the tuned set against the tuned set without it: both are what having the setting does.
-	// They are those of the first number in Cells; absent where nothing was measured.
+	// Alone is the setting on the baseline, Removed the tuned set against the tuned set without it: both are what
+	// having the setting does. They are those of the first number in Cells; absent where nothing was measured.
 	Alone   *Estimate `json:"alone,omitempty"`
 	Removed *Estimate `json:"removed,omitempty"`
 	// Verdict on all cells.
 	Verdict Verdict `json:"verdict"`
-	// NotVerified is why nothing shows whether the setting was in effect at all; empty where something does, and a difference that was measured
-	// does.
+	// NotVerified is why nothing shows whether the setting was in effect at all; empty where something does, and a
+	// difference that was measured does.
 	NotVerified string `json:"not_verified,omitempty"`
-	// Cost is what having the setting costs in security, durability, power or money, or what doing without it does; empty where no rule
-	// tells.
+	// Cost is what having the setting costs in security, durability, power or money, or what doing without it does;
+	// empty where no rule tells.
 	Cost  string  `json:"cost,omitempty"`
 	Cells []Price `json:"cells"`
 }
@@ -96,8 +97,9 @@ type Estimate struct {
 	// Blocks that it rests on.
 	Blocks  int     `json:"blocks"`
 	Verdict Verdict `json:"verdict"`
-	// Detectable is the smallest change, as a share, that would have been told from none in four of five such experiments. An arm that was
-	// given up because nothing was to be seen would have gone on for one that is larger, so that all blocks that it could have had count.
+	// Detectable is the smallest change, as a share, that would have been told from none in four of five such
+	// experiments. An arm that was given up because nothing was to be seen would have gone on for one that is larger,
+	// so that all blocks that it could have had count.
 	Detectable *float64 `json:"detectable,omitempty"`
 }
 
@@ -119,15 +121,16 @@ type Unexplained struct {
 	Metric string `json:"metric"`
 	// Together is the tuned set against the baseline.
 	Together Estimate `json:"together"`
-	// All is Together against the product of all settings alone, whose noise adds up. Seen is the same with those settings only that were
-	// seen to do something alone, named in Settings: as sharp as one ratio where that is one setting.
+	// All is Together against the product of all settings alone, whose noise adds up. Seen is the same with those
+	// settings only that were seen to do something alone, named in Settings: as sharp as one ratio where that is one
+	// setting.
 	All      Estimate `json:"all"`
 	Seen     Estimate `json:"seen"`
 	Settings []int    `json:"settings"`
 }
 
-// Control is the baseline against itself. A verdict other than same or undecided means that the order or the place of a visit matters, so
-// that no other number is to be trusted.
+// Control is the baseline against itself. A verdict other than same or undecided means that the order or the place of a
+// visit matters, so that no other number is to be trusted.
 type Control struct {
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`

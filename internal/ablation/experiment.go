@@ -96,8 +96,9 @@ func (e *experiment) last(of number, arm string) int {
 	return last
 }
 
-// ratio of some arms, as exponents that sum to 0. Blocks after the last visit of the arm that it is about don't count: what was found when
-// the arm was dropped stays found, however long the others go on. Nor do those that were added for the sake of pairs, but for pairs.
+// ratio of some arms, as exponents that sum to 0. Blocks after the last visit of the arm that it is about don't count:
+// what was found when the arm was dropped stays found, however long the others go on. Nor do those that were added for
+// the sake of pairs, but for pairs.
 func (e *experiment) ratio(of number, about string, weights map[string]float64, alpha float64) stat.BlockedChange {
 	last := math.MaxInt
 	if about != "" {

@@ -63,7 +63,8 @@ func Compute(d Design, measured []Measured, t Terms, cost func(setting string) r
 	return out
 }
 
-// SuspectsOf are the pairs of settings of a run, by number from 1, whose interaction is worth measuring; the likeliest come first.
+// SuspectsOf are the pairs of settings of a run, by number from 1, whose interaction is worth measuring; the likeliest
+// come first.
 func SuspectsOf(run lab.Run, repetitions iter.Seq[lab.Repetition]) ([][2]int, error) {
 	design, measured, _, err := Read(run, repetitions)
 	if err != nil {
@@ -97,7 +98,8 @@ func (e *experiment) price(n int, s Setting) Priced {
 	return p
 }
 
-// withhold takes back that a setting makes no difference where nothing shows that it was in effect. A difference that was measured does.
+// withhold takes back that a setting makes no difference where nothing shows that it was in effect. A difference that
+// was measured does.
 func (p *Priced) withhold(all []lab.Unverified) {
 	level := p.Level
 	if level == absent {
@@ -148,8 +150,8 @@ func costText(c rule.Cost) string {
 // MostPairs is how many pairs are suspected at most: a pair takes as many blocks as all that came before.
 const MostPairs = 3
 
-// suspects are the pairs of which one is likely to be why effects do not add up: of the settings that do something else in the set than
-// alone, or that one and those that do something at all. Pairs that were measured are none.
+// suspects are the pairs of which one is likely to be why effects do not add up: of the settings that do something else
+// in the set than alone, or that one and those that do something at all. Pairs that were measured are none.
 func suspects(d Document) [][2]int {
 	const most = MostPairs
 	var odd, active []int

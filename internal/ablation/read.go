@@ -11,8 +11,8 @@ import (
 	"headroom/internal/suite"
 )
 
-// Read takes a saved run apart: its design, the values of the deciding metrics, and the warnings that weaken them. Repetitions that failed
-// are left out. The arms of the run are named as in this package, the cells "CELL@ARM".
+// Read takes a saved run apart: its design, the values of the deciding metrics, and the warnings that weaken them.
+// Repetitions that failed are left out. The arms of the run are named as in this package, the cells "CELL@ARM".
 func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured, []Warning, error) {
 	d, err := designOf(run)
 	if err != nil {
@@ -67,8 +67,9 @@ func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured
 	return d, measured, warnings.list(), nil
 }
 
-// deciding are the metrics that answer what a cell was run for: those that its suite marks, or what is usual for its load. A command whose output a pattern was matched
-// against, and of which none is marked, decides by all that it printed, and else by the time that it took.
+// deciding are the metrics that answer what a cell was run for: those that its suite marks, or what is usual for its
+// load. A command whose output a pattern was matched against, and of which none is marked, decides by all that it
+// printed, and else by the time that it took.
 func deciding(c Cell, seen map[string]bool) []string {
 	if names := lab.Deciding(c.Own, c.Params, seen); len(names) > 0 && !slices.Equal(names, []string{"elapsed"}) {
 		return names

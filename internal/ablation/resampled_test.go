@@ -100,8 +100,8 @@ func recorded(t testing.TB) map[string]string {
 	return texts
 }
 
-// expensive is the setting of the recordings that costs something; that of the others costs nothing is why they were chosen, and here they
-// all draw from the same boots, so that it is true.
+// expensive is the setting of the recordings that costs something; that of the others costs nothing is why they were
+// chosen, and here they all draw from the same boots, so that it is true.
 const expensive = "slub_debug=FZPU"
 
 // pools are the recorded boots without and with the expensive setting, as logarithms, by block.
@@ -146,7 +146,8 @@ func (p pools) noise() float64 {
 	return math.Sqrt(sum / freedom)
 }
 
-// quiet is a stand-in for a recording on a host with nothing else to do: the recorded noise made smaller, and the expensive setting costs 40%.
+// quiet is a stand-in for a recording on a host with nothing else to do: the recorded noise made smaller, and the
+// expensive setting costs 40%.
 func (p pools) quiet(noise float64) pools {
 	var out pools
 	shrink := func(block []float64, level float64) []float64 {
@@ -177,8 +178,9 @@ func (p pools) machine(r *rand.Rand, costly int) machine {
 	}
 }
 
-// TestResampledAblations carries out ablations of eight settings with recorded boots in place of new ones: with one setting that costs and seven
-// that do not, and with eight that do not. At most 5% may have a wrong "slower"; a wrong "faster" counts too.
+// TestResampledAblations carries out ablations of eight settings with recorded boots in place of new ones: with one
+// setting that costs and seven that do not, and with eight that do not. At most 5% may have a wrong "slower"; a wrong
+// "faster" counts too.
 func TestResampledAblations(t *testing.T) {
 	n := figure.Times(40, 500)
 	for name, text := range recorded(t) {

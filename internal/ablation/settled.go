@@ -7,9 +7,10 @@ import (
 	"headroom/internal/stat"
 )
 
-// Settled says of each arm of the design whether it needs no further blocks: what it was measured for is decided in all cells, or will
-// hardly be within the blocks that are left, or it had all its blocks. The baseline is needed as long as any setting alone is, the tuned
-// set as long as any removed one. A run may look after each block: the intervals hold at all looks together.
+// Settled says of each arm of the design whether it needs no further blocks: what it was measured for is decided in all
+// cells, or will hardly be within the blocks that are left, or it had all its blocks. The baseline is needed as long as
+// any setting alone is, the tuned set as long as any removed one. A run may look after each block: the intervals hold
+// at all looks together.
 func Settled(d Design, measured []Measured, t Terms) []bool {
 	e := newExperiment(d, measured, t)
 	settled := make([]bool, len(d.Arms))

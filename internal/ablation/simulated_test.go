@@ -9,7 +9,8 @@ import (
 // machine is a simulated one: it measures an arm in a block.
 type machine func(arm string, block int) map[string]float64
 
-// designFor is one with so many settings: the baseline twice a block, each setting alone and removed, and the tuned set.
+// designFor is one with so many settings: the baseline twice a block, each setting alone and removed, and the tuned
+// set.
 func designFor(settings int, cells ...Cell) Design {
 	d := Design{Arms: []string{Baseline, Again(Baseline, 2), Tuned}, Cells: cells}
 	for n := 1; n <= settings; n++ {
@@ -42,7 +43,8 @@ func in(arm string, settings int) []int {
 	return list
 }
 
-// carryOut measures block after block the arms that are not settled, as a plan does, until all are or the blocks are used up.
+// carryOut measures block after block the arms that are not settled, as a plan does, until all are or the blocks are
+// used up.
 func carryOut(r *rand.Rand, d Design, t Terms, measure machine) []Measured {
 	var all []Measured
 	settled := make([]bool, len(d.Arms))

@@ -48,8 +48,8 @@ func (e *experiment) unexplained(d *Document, of number, better lab.Better) (Une
 	return u, true
 }
 
-// control holds the second visit of the baseline against the first. It has an error of its own, shared over the cells: 5% of the runs
-// distrust themselves for nothing.
+// control holds the second visit of the baseline against the first. It has an error of its own, shared over the cells:
+// 5% of the runs distrust themselves for nothing.
 func (e *experiment) control(of number, better lab.Better) (Control, bool) {
 	second := Again(Baseline, 2)
 	if !e.has(second) {

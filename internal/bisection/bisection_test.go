@@ -124,8 +124,8 @@ func (h *hunted) replayAll(t *testing.T, p *bisection.Progress) {
 	}
 }
 
-// A setting that makes the slow state faster is no culprit: it is reported as one that opposes the loss, with the direction, and a culprit with what was measured
-// without it alone.
+// A setting that makes the slow state faster is no culprit: it is reported as one that opposes the loss, with the
+// direction, and a culprit with what was measured without it alone.
 func TestAnOpposingSettingIsNoCulprit(t *testing.T) {
 	h := newHunt(4, 24, map[string]float64{"cmdline:a5": 0.4, "cmdline:a20": -0.2})
 	p := begin(t, h)
@@ -266,7 +266,8 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// States of a series that can't be measured are left out, in a replay as well; a culprit beside them is a range, and the document says why.
+// States of a series that can't be measured are left out, in a replay as well; a culprit beside them is a range, and
+// the document says why.
 func TestSeriesWithStatesThatCannotBeMeasured(t *testing.T) {
 	h := newHunt(7, 0, nil)
 	h.run.Experiment.Steps = true

@@ -15,7 +15,8 @@ import (
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/search/v1"
 
-// Document says which factors make the slow state slow, and how that was found. Ratios are slower/faster: 0.6 of a rate is 40% less.
+// Document says which factors make the slow state slow, and how that was found. Ratios are slower/faster: 0.6 of a rate
+// is 40% less.
 type Document struct {
 	Schema string `json:"schema"`
 	// Run is the ID of the run; empty where it has none.
@@ -25,14 +26,14 @@ type Document struct {
 	// Series says that the candidates are the steps of a series, each from its good level to its bad one.
 	Series   bool      `json:"series,omitempty"`
 	Culprits []Culprit `json:"culprits"`
-	// Opposing are settings that work against the loss: with them the slow state is faster than it would be without. They are likely, not proved.
-	// Absent where there are none.
+	// Opposing are settings that work against the loss: with them the slow state is faster than it would be without.
+	// They are likely, not proved. Absent where there are none.
 	Opposing []OpposingSetting `json:"opposing,omitempty"`
 	// Loss is the whole difference between the ends; absent while one of them was not measured.
 	Loss *Ratio `json:"loss,omitempty"`
-	// Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one costs, both measured for
-	// the proof, but for one that can't be; Explained is the share of the loss that goes away with them. Of a series they are absent: each step has
-	// its own effect.
+	// Reverted is what taking the culprits out of the slow state gains, Applied what putting them into the fast one
+	// costs, both measured for the proof, but for one that can't be; Explained is the share of the loss that goes away
+	// with them. Of a series they are absent: each step has its own effect.
 	Reverted  *Ratio `json:"reverted,omitempty"`
 	Applied   *Ratio `json:"applied,omitempty"`
 	Explained *Share `json:"explained,omitempty"`
@@ -43,24 +44,27 @@ type Document struct {
 	// Measurements that were made to find the culprits, and Proofs those that were made to prove them.
 	Measurements int `json:"measurements"`
 	Proofs       int `json:"proofs"`
-	// InformationLimit is how many measurements any method needs on average to name one of as many candidates, at this loss and this spread,
-	// with levels known. Absent while the ends can't be told apart.
+	// InformationLimit is how many measurements any method needs on average to name one of as many candidates, at this
+	// loss and this spread, with levels known. Absent while the ends can't be told apart.
 	InformationLimit float64 `json:"information_limit,omitempty"`
 	// Wanted is how many measurements of each end it would take to tell them apart, where the search ended without.
 	Wanted     int         `json:"wanted,omitempty"`
 	Candidates []Candidate `json:"candidates"`
-	// Unmeasurable are the states of a series, or the mixtures, that were tried and can't be measured, with the reasons.
+	// Unmeasurable are the states of a series, or the mixtures, that were tried and can't be measured, with the
+	// reasons.
 	Unmeasurable []State `json:"unmeasurable,omitempty"`
-	// Unprovable: the likeliest candidates are as good as sure, and what it takes to prove that can't be measured. The outcome is undecided.
+	// Unprovable: the likeliest candidates are as good as sure, and what it takes to prove that can't be measured. The
+	// outcome is undecided.
 	Unprovable bool `json:"unprovable,omitempty"`
-	// Expected are those that were thought likely before anything was measured, from what is known of such settings, with that probability.
-	// Absent where all were thought of alike.
+	// Expected are those that were thought likely before anything was measured, from what is known of such settings,
+	// with that probability. Absent where all were thought of alike.
 	Expected []Candidate `json:"expected,omitempty"`
 	// Unsearched is what differs between the two states beside the candidates, and no setting stands for.
 	Unsearched *lab.Unsearched `json:"unsearched,omitempty"`
 	Metric     string          `json:"metric,omitempty"`
 	Unit       lab.Unit        `json:"unit,omitempty"`
-	// Better says whether more or less of the metric is; ratios are those of rates in either case. Absent as the metric is.
+	// Better says whether more or less of the metric is; ratios are those of rates in either case. Absent as the metric
+	// is.
 	Better   lab.Better `json:"better,omitempty"`
 	Steps    []Taken    `json:"steps"`
 	Warnings []Warning  `json:"warnings"`
@@ -87,8 +91,8 @@ type Candidate struct {
 	// With are what can't be switched without it: other options of a kernel's build.
 	With        []string `json:"with,omitempty"`
 	Probability float64  `json:"probability"`
-	// NotVerified is why nothing shows whether one of its levels was in effect at all: what was measured does not clear it then. Empty where
-	// something does, and of a culprit.
+	// NotVerified is why nothing shows whether one of its levels was in effect at all: what was measured does not clear
+	// it then. Empty where something does, and of a culprit.
 	NotVerified string `json:"not_verified,omitempty"`
 }
 
@@ -100,19 +104,19 @@ type Culprit struct {
 	Title  string `json:"title,omitempty"`
 	// With are what can't be switched without it.
 	With []string `json:"with,omitempty"`
-	// Among are the states after the good one up to the bad one, where a step is several that nothing tells apart, because the states between
-	// can't be measured. One of them is the culprit.
+	// Among are the states after the good one up to the bad one, where a step is several that nothing tells apart,
+	// because the states between can't be measured. One of them is the culprit.
 	Among []State `json:"among,omitempty"`
 	// Confidence is the probability that it is a culprit, after all measurements.
 	Confidence float64 `json:"confidence"`
 	// Direction in which it moves the result where it is applied.
 	Direction Direction `json:"direction"`
-	// Needed: without it alone the slow state is faster, by Reverted. Enough: it alone makes the fast state slower, by Applied, and others do as
-	// well. A step of a series is needed where the state after it is slower, by Effect.
+	// Needed: without it alone the slow state is faster, by Reverted. Enough: it alone makes the fast state slower, by
+	// Applied, and others do as well. A step of a series is needed where the state after it is slower, by Effect.
 	Needed bool `json:"needed"`
 	Enough bool `json:"enough"`
-	// Reverted is what taking it alone out of the slow state gains, and Applied what putting it alone into the fast one costs; absent where that was
-	// not measured, and of a series.
+	// Reverted is what taking it alone out of the slow state gains, and Applied what putting it alone into the fast one
+	// costs; absent where that was not measured, and of a series.
 	Reverted *Ratio `json:"reverted,omitempty"`
 	Applied  *Ratio `json:"applied,omitempty"`
 	// Effect of a step: the state after it against the one before it, as measured for the proof. It can be a gain.
@@ -286,7 +290,8 @@ func (p *Progress) notVerified(c Candidate) string {
 	return cmp.Or(lab.WhyUnverified(p.Run.NotVerified, c.Factor, c.Bad), lab.WhyUnverified(p.Run.NotVerified, c.Factor, c.Good))
 }
 
-// LevelNames are the levels of a factor as people tell them apart: of kernels given by their paths the last elements, where no two are alike.
+// LevelNames are the levels of a factor as people tell them apart: of kernels given by their paths the last elements,
+// where no two are alike.
 func LevelNames(factorName string, levels []string) []string {
 	if factorName != "kernel:" {
 		return levels

@@ -12,11 +12,13 @@ import (
 	"headroom/internal/search"
 )
 
-// Moved is something that the kernel counts, which came more or less often where the culprits were in effect, everything else being equal.
+// Moved is something that the kernel counts, which came more or less often where the culprits were in effect,
+// everything else being equal.
 type Moved struct {
 	// Counter as the kernel calls it: "interrupts.TLB", "vmstat.pgfault"; "cpu.busy" is the time of all CPUs.
 	Counter string `json:"counter"`
-	// Ratio of how often it came for the same work, with the culprits to without; intervals hold with 95% for all counters that were looked at together.
+	// Ratio of how often it came for the same work, with the culprits to without; intervals hold with 95% for all
+	// counters that were looked at together.
 	Ratio float64 `json:"ratio"`
 	Lo    float64 `json:"lo"`
 	Hi    float64 `json:"hi"`
@@ -44,7 +46,8 @@ type counted struct {
 }
 
 const (
-	// fewestCounts that must have come on average in the states with the culprits, or in those without: what is rarer says little of a mechanism.
+	// fewestCounts that must have come on average in the states with the culprits, or in those without: what is rarer
+	// says little of a mechanism.
 	fewestCounts = 20
 	// surely is the probability with which none of the counters is named by chance.
 	surely = 0.95
@@ -52,9 +55,10 @@ const (
 	mostMoved = 5
 )
 
-// evidence is taken from pairs of states that differ in nothing but the culprits: those of the proof. Most of what a kernel counts comes as often for each
-// I/O as it did, or as often in a second (its timer), or something between, whatever slows it down. Only what comes more often even in a second, or more
-// seldom even for each I/O, says something of the way in which the culprits do harm. Nil where nothing was counted, or too few measurements were made.
+// evidence is taken from pairs of states that differ in nothing but the culprits: those of the proof. Most of what a
+// kernel counts comes as often for each I/O as it did, or as often in a second (its timer), or something between,
+// whatever slows it down. Only what comes more often even in a second, or more seldom even for each I/O, says something
+// of the way in which the culprits do harm. Nil where nothing was counted, or too few measurements were made.
 func (p *Progress) evidence(pairs [][2]search.Bundle) *Evidence {
 	var all []counted
 	names := map[string]bool{}
@@ -106,9 +110,9 @@ func rare(all []counted, name string) bool {
 	return max(sums[0]/n[0], sums[1]/n[1]) < fewestCounts
 }
 
-// change of a counter for the same amount of something, with the culprits to without, within the pairs of states: the mean of the differences of
-// logarithms, each weighed by how many measurements it rests on, with one spread for all. The interval is widened for so many of them (Bonferroni).
-// False where there are too few measurements.
+// change of a counter for the same amount of something, with the culprits to without, within the pairs of states: the
+// mean of the differences of logarithms, each weighed by how many measurements it rests on, with one spread for all.
+// The interval is widened for so many of them (Bonferroni). False where there are too few measurements.
 func change(all []counted, name string, amount func(counted) float64, of int) (Moved, bool) {
 	type group struct{ n, sum, squares float64 }
 	var groups [][2]group

@@ -12,8 +12,8 @@ import (
 	"headroom/internal/search"
 )
 
-// proved is a search that has found the first of two candidates, with what a simulated kernel counts: rates by counter of a state, in a second or for each
-// unit of work.
+// proved is a search that has found the first of two candidates, with what a simulated kernel counts: rates by counter
+// of a state, in a second or for each unit of work.
 func proved(r *rand.Rand, measurements int, perSecond, perWork func(with bool) map[string]float64) *Progress {
 	space := search.Space{Candidates: 2}
 	p := &Progress{}

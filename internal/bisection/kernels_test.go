@@ -24,10 +24,10 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// The searches between two real kernels are simulated: which of some 3,000 options that differ between their configurations costs the
-// performance? A mixture is a kernel that must be built, so kernels are counted, those beside the two that are there; and boots, since each
-// kernel is measured several times. `go test` makes a few searches of each kind; scripts/bench makes 200
-// (HEADROOM_SEARCHES), for the figures that docs/bisect.md quotes.
+// The searches between two real kernels are simulated: which of some 3,000 options that differ between their
+// configurations costs the performance? A mixture is a kernel that must be built, so kernels are counted, those beside
+// the two that are there; and boots, since each kernel is measured several times. `go test` makes a few searches of
+// each kind; scripts/bench makes 200 (HEADROOM_SEARCHES), for the figures that docs/bisect.md quotes.
 
 // build is how many boots with their measurements take as long as building a kernel.
 const build = 10
@@ -39,7 +39,8 @@ func searches(few int) int {
 	return figure.Times(few, n)
 }
 
-// boots are the noises of one measurement after a boot, with their standard deviations: 4% is what fio on an NVMe drive shows.
+// boots are the noises of one measurement after a boot, with their standard deviations: 4% is what fio on an NVMe drive
+// shows.
 func boots() []struct {
 	name  string
 	model noise.Model
@@ -192,8 +193,8 @@ func (b between) once(seed uint64) trials {
 
 func always(c int) func(*rand.Rand) int { return func(*rand.Rand) int { return c } }
 
-// Talos 6.6.57 with strict IOMMU against Debian 6.1: of 3,063 differences the one that costs 60% is found and proved with at most five
-// kernels built, since facts diff knows it.
+// Talos 6.6.57 with strict IOMMU against Debian 6.1: of 3,063 differences the one that costs 60% is found and proved
+// with at most five kernels built, since facts diff knows it.
 func TestTalosInFewKernels(t *testing.T) {
 	k := knowledge(t)
 	differences := k.Compare(published(t, "debian-6.1.0-50"), published(t, "talos-6.6.57-iommu-strict")).Differences
@@ -230,8 +231,8 @@ func TestTalosInFewKernels(t *testing.T) {
 	}
 }
 
-// Each of twenty published regressions, planted alone between the same two kernels, is found in fewer kernels than without priors, and half of
-// them in ten at most. An option of which nothing is known takes a few more than without.
+// Each of twenty published regressions, planted alone between the same two kernels, is found in fewer kernels than
+// without priors, and half of them in ten at most. An option of which nothing is known takes a few more than without.
 func TestPublishedRegressionsInFewKernels(t *testing.T) {
 	data, err := os.ReadFile("../diff/testdata/regressions.yaml")
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"headroom/internal/search"
 )
 
-// ignorance is the share of the prior probability that all candidates have alike, whatever is known of them: what knowledge has wrong costs
-// the measurements that choosing among five takes, and no answer.
+// ignorance is the share of the prior probability that all candidates have alike, whatever is known of them: what
+// knowledge has wrong costs the measurements that choosing among five takes, and no answer.
 const ignorance = 0.2
 
-// PriorsOf differences between a fast side, a, and a slow one, b: how likely each is the culprit before anything was measured, in proportion
-// to what it is likely to cost. One that would make the fast side slow, as far as is known, is as unlikely as one that nothing is known of;
-// these share the rest.
+// PriorsOf differences between a fast side, a, and a slow one, b: how likely each is the culprit before anything was
+// measured, in proportion to what it is likely to cost. One that would make the fast side slow, as far as is known, is
+// as unlikely as one that nothing is known of; these share the rest.
 func PriorsOf(differences []diff.Difference) []float64 {
 	weights := make([]float64, len(differences))
 	for i, d := range differences {
@@ -33,9 +33,9 @@ func weightOf(d diff.Difference) float64 {
 	return d.Weight
 }
 
-// Priors of the factors between whose two levels a search looks, from what facts diff knows of each; nil where it knows nothing of any, and
-// for a series, whose steps it can't tell apart. They belong into the experiment, so that a run that goes on and one that is looked at years
-// later have the same, whatever is known by then.
+// Priors of the factors between whose two levels a search looks, from what facts diff knows of each; nil where it knows
+// nothing of any, and for a series, whose steps it can't tell apart. They belong into the experiment, so that a run
+// that goes on and one that is looked at years later have the same, whatever is known by then.
 func Priors(k *diff.Knowledge, e *lab.Experiment) []float64 {
 	if e.Steps {
 		return nil
@@ -52,7 +52,8 @@ func Priors(k *diff.Knowledge, e *lab.Experiment) []float64 {
 	return search.Mix(weights, ignorance)
 }
 
-// side is a machine of which nothing is known but one setting, as a fact; without facts where there is none for this setting.
+// side is a machine of which nothing is known but one setting, as a fact; without facts where there is none for this
+// setting.
 func side(name, level string) diff.Side {
 	if argument, ok := strings.CutPrefix(name, "cmdline:"); ok {
 		return diff.Side{Facts: []lab.Fact{{Key: "kernel.cmdline", Value: commandLine(argument, level)}}}
@@ -82,7 +83,8 @@ func commandLine(argument, level string) string {
 	return argument + "=" + level
 }
 
-// Expected are the candidates that were thought likely before anything was measured, the likeliest first; none where all were thought of alike.
+// Expected are the candidates that were thought likely before anything was measured, the likeliest first; none where
+// all were thought of alike.
 func (p *Progress) Expected() []Suspect {
 	priors := p.Run.Experiment.Priors
 	var all []Suspect

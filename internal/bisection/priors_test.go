@@ -20,7 +20,8 @@ func apart(factors ...[3]string) *lab.Experiment {
 	return e
 }
 
-// What facts diff thinks dear is likely; what is harmless, unknown, or works the other way round shares a fifth, evenly.
+// What facts diff thinks dear is likely; what is harmless, unknown, or works the other way round shares a fifth,
+// evenly.
 func TestPriorsAreWhatIsKnown(t *testing.T) {
 	for name, c := range map[string]struct {
 		factors [][3]string

@@ -16,7 +16,8 @@ import (
 const Kind = "bisect"
 
 const (
-	// worthAProof is the probability from which an answer is proved: a proof costs some measurements, and a wrong answer does not survive it.
+	// worthAProof is the probability from which an answer is proved: a proof costs some measurements, and a wrong
+	// answer does not survive it.
 	worthAProof = 0.8
 	// usualNoise of one measurement, until there are some.
 	usualNoise = 0.05
@@ -27,8 +28,8 @@ type Progress struct {
 	Run    lab.Run
 	Search *search.Search
 	Steps  []Step
-	// deciding are the metrics of each cell of the suite, as the first measurement had them: an arm that limits its own rate, or prints less,
-	// is still judged by the same.
+	// deciding are the metrics of each cell of the suite, as the first measurement had them: an arm that limits its own
+	// rate, or prints less, is still judged by the same.
 	deciding map[string][]string
 	// metric that decides, with what is known of it, where there is one only.
 	metric  string
@@ -61,7 +62,8 @@ type Step struct {
 type Suspect struct {
 	Candidate   int
 	Probability float64
-	// Last of the steps that could not be told from the candidate, which is the first of them; the same where it is a single one.
+	// Last of the steps that could not be told from the candidate, which is the first of them; the same where it is a
+	// single one.
 	Last int
 }
 
@@ -250,7 +252,8 @@ func Carried(run lab.Run, arm string, repetitions []lab.Repetition) bool {
 	return true
 }
 
-// value of the measurements of one visit: the geometric mean over cells and deciding metrics, each as a rate; false where a cell has none.
+// value of the measurements of one visit: the geometric mean over cells and deciding metrics, each as a rate; false
+// where a cell has none.
 func (p *Progress) value(arm string, repetitions []lab.Repetition) (value float64, whole bool) {
 	if !Carried(p.Run, arm, repetitions) {
 		return 0, false
@@ -307,7 +310,8 @@ func (p *Progress) metricsOf(c lab.Cell, r lab.Repetition) []string {
 	return p.deciding[id]
 }
 
-// Warning is a reason to distrust the numbers; Repetitions of all N measured have it, or the whole run where they are 0.
+// Warning is a reason to distrust the numbers; Repetitions of all N measured have it, or the whole run where they are
+// 0.
 type Warning struct {
 	lab.Warning
 	Repetitions int `json:"repetitions,omitempty"`

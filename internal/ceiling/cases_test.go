@@ -28,8 +28,8 @@ func function(address, speed, width string, above ...string) []lab.Fact {
 		"pci.link.max_speed", speed, "pci.link.max_width", width, "pci.payload", "256")
 }
 
-// nfsServer is that of the NFS over RDMA report (ConnectX-3, QDR, two ports, PCIe 3.0 x8), as it looks from a mount with
-// these options.
+// nfsServer is that of the NFS over RDMA report (ConnectX-3, QDR, two ports, PCIe 3.0 x8), as it looks from a mount
+// with these options.
 func nfsServer(options string) lab.RunTarget {
 	facts := slices.Concat(
 		function("0000:b2:00.0", "8.0 GT/s PCIe", "8"),
@@ -139,8 +139,8 @@ func striped(payload string) lab.RunTarget {
 	return target
 }
 
-// Four drives of generation 4 that read 6.9 GB/s each stop at 7.3 GB/s in a server of generation 3: one uplink of x8 gives
-// 7.2, with the longer of two headers.
+// Four drives of generation 4 that read 6.9 GB/s each stop at 7.3 GB/s in a server of generation 3: one uplink of x8
+// gives 7.2, with the longer of two headers.
 func TestCaseIOThreads(t *testing.T) {
 	target := striped("256")
 	m := NewMachine(target)

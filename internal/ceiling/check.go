@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// overMean is how far above Most a result may lie before it is called impossible: run times are rounded, and the last
-	// operations of a run are counted whole.
+	// overMean is how far above Most a result may lie before it is called impossible: run times are rounded, and the
+	// last operations of a run are counted whole.
 	overMean = 1.01
 	// overSample is the same for a second of it: an operation counts in the second in which it ends, so that one second
 	// may hold the end of what the one before began.
@@ -20,8 +20,8 @@ const (
 )
 
 // Check looks at one repetition of a cell: its results by metric, and its samples. These must be of all jobs together,
-// second by second. The maxima that fio prints beside its averages are not: with group_reporting it adds up each job's own
-// highest sample (sum_stat in fio's stat.c), which need not be of the same second. CheckExtremes looks at those.
+// second by second. The maxima that fio prints beside its averages are not: with group_reporting it adds up each job's
+// own highest sample (sum_stat in fio's stat.c), which need not be of the same second. CheckExtremes looks at those.
 func Check(values map[string]float64, samples []lab.Series, ceilings []Ceiling) []lab.Warning {
 	if len(ceilings) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Derive works out the facts that follow from others: those that the catalogue marks as computed. What can't be worked out
-// is unknown, with what is missing. It takes time in proportion to the number of things.
+// Derive works out the facts that follow from others: those that the catalogue marks as computed. What can't be worked
+// out is unknown, with what is missing. It takes time in proportion to the number of things.
 func Derive(all []lab.Fact) []lab.Fact {
 	d := deriver{inventory: newInventory(all), nodes: map[string]*crossing{}}
 	var derived []lab.Fact
@@ -148,8 +148,8 @@ func (d *deriver) disk(disk string, path []string, reason string) []lab.Fact {
 		shareFact("disk.pci.shared_share", disk, share, "pci.path: "+worst.rate.limiter()))
 }
 
-// adapters are the facts of NICs and ports about their path. An adapter is the functions of one PCI device: a card with two
-// ports shows as 0000:3b:00.0 and 0000:3b:00.1, or as one function.
+// adapters are the facts of NICs and ports about their path. An adapter is the functions of one PCI device: a card with
+// two ports shows as 0000:3b:00.0 and 0000:3b:00.1, or as one function.
 func (d *deriver) adapters(class string, rateOf func(string) (rate, string)) []lab.Fact {
 	demand, missing := map[string]float64{}, map[string]string{}
 	things := d.things[class]
@@ -234,9 +234,9 @@ func device(address string) string {
 	return card
 }
 
-// sockets tells which socket each NIC hangs on, and counts over how many the NICs of each speed are spread. The kernel's nodes say so where it shows
-// several; else the number of the bus, of which firmware gives each socket of an x86 machine an even range (with numa=off
-// nothing else is left).
+// sockets tells which socket each NIC hangs on, and counts over how many the NICs of each speed are spread. The
+// kernel's nodes say so where it shows several; else the number of the bus, of which firmware gives each socket of an
+// x86 machine an even range (with numa=off nothing else is left).
 func (d *deriver) sockets() []lab.Fact {
 	total, _ := strconv.Atoi(d.machine("cpu.sockets"))
 	nodes, _ := strconv.Atoi(d.machine("numa.nodes"))

@@ -42,8 +42,8 @@ func ParseDiskLink(text string) (DiskLink, bool) {
 // SATA: 8b/10b; two ALIGN dwords in 256; a frame of 8192 bytes of data has a dword each of header, CRC, start and end.
 // 6 Gbit/s: 600 MB/s, of which 594 are data. Hand-shakes before each frame take more, and are not counted.
 //
-// SAS: 8b/10b up to 12 Gbit/s, 128b/150b at 22.5; a frame of 1024 bytes of data has 24 of header, 4 of CRC and 8 of start
-// and end, and one dword in 2048 is an ALIGN. 12 Gbit/s: 1200 MB/s, of which 1159 are data.
+// SAS: 8b/10b up to 12 Gbit/s, 128b/150b at 22.5; a frame of 1024 bytes of data has 24 of header, 4 of CRC and 8 of
+// start and end, and one dword in 2048 is an ALIGN. 12 Gbit/s: 1200 MB/s, of which 1159 are data.
 //
 // Sources: Serial ATA 3.x, 7.2 and 10.5; T10 reflector, May 2003, "ALIGN insertion in SAS vs STP/SATA"; Synopsys,
 // "Decoding SAS 24G" (128b/150b); SPL, SSP frame format.

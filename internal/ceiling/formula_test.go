@@ -9,9 +9,9 @@ import (
 // near says whether two rates agree to a share.
 func agree(got, want, share float64) bool { return math.Abs(got/want-1) <= share }
 
-// Published: a lane after encoding is 0.25, 0.5, 0.985, 1.969, 3.938 and 7.563 GB/s (PCI-SIG's tables, flit mode last); the
-// Talos report's kind of drive on x4 of generation 4 reaches 7.0 to 7.2 GB/s at best; 100 Gbit/s Ethernet does not fit x8
-// of generation 3.
+// Published: a lane after encoding is 0.25, 0.5, 0.985, 1.969, 3.938 and 7.563 GB/s (PCI-SIG's tables, flit mode last);
+// the Talos report's kind of drive on x4 of generation 4 reaches 7.0 to 7.2 GB/s at best; 100 Gbit/s Ethernet does not
+// fit x8 of generation 3.
 func TestPCIe(t *testing.T) {
 	for _, c := range []struct {
 		gt             float64

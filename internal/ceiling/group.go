@@ -10,9 +10,9 @@ import (
 )
 
 // groupLimits are those of the control group that the load runs in, which the fact cgroup.io.max lists for each group
-// above as well. A limit is for a device number, which the facts of a disk do not have: it is taken for the disk under test where there is one
-// such disk, limits name one device, and its major number fits the disk's name. A limit is kept on average only, so that
-// a number above is not called impossible.
+// above as well. A limit is for a device number, which the facts of a disk do not have: it is taken for the disk under
+// test where there is one such disk, limits name one device, and its major number fits the disk's name. A limit is kept
+// on average only, so that a number above is not called impossible.
 //
 //	259:0 rbps=2097152 wbps=max riops=max wiops=120
 //	blkio.throttle.read_bps_device 8:16 1048576
@@ -97,8 +97,8 @@ func parseGroupLimits(text string) []groupLimit {
 	return all
 }
 
-// fits says whether a device number may be the disk's: 8, 65 to 71 and 128 to 135 are SCSI disks, 259 is where NVMe disks
-// are; others get theirs as they come, from 240 on. Source: the kernel's Documentation/admin-guide/devices.txt.
+// fits says whether a device number may be the disk's: 8, 65 to 71 and 128 to 135 are SCSI disks, 259 is where NVMe
+// disks are; others get theirs as they come, from 240 on. Source: the kernel's Documentation/admin-guide/devices.txt.
 func fits(device, disk string) bool {
 	number, _, _ := strings.Cut(device, ":")
 	major, err := strconv.Atoi(number)

@@ -44,8 +44,8 @@ func newInventory(all []lab.Fact) inventory {
 	return v
 }
 
-// of is a fact about a thing; its Unknown says why there is none. A disk under test that is not among the machine's disks
-// has its facts under its role.
+// of is a fact about a thing; its Unknown says why there is none. A disk under test that is not among the machine's
+// disks has its facts under its role.
 func (v inventory) of(key, about string) lab.Fact {
 	if f, ok := v.facts[id{key, about}]; ok {
 		return f

@@ -12,7 +12,8 @@ import (
 // Links are one link or several alike, whose rate somebody states: no facts are there of a machine in a report.
 type Links struct {
 	N int
-	// Rate of each in one direction, in B/s, of data alone, as a mean; Most is what no moment can exceed, which of a slot is more: packets larger than are assumed.
+	// Rate of each in one direction, in B/s, of data alone, as a mean; Most is what no moment can exceed, which of a
+	// slot is more: packets larger than are assumed.
 	Rate, Most float64
 	// Name of one: "QDR", "32 Gbit/s", "PCIe 3.0 x8".
 	Name string
@@ -23,8 +24,9 @@ type Links struct {
 // maxLinks bounds how many links one place can have.
 const maxLinks = 64
 
-// ParseLinks reads links as people state them, and an InfiniBand port as the kernel prints it. Rates are of data, but for InfiniBand's
-// generations, whose encoding is taken off: a QDR port of four lanes signals with 40 Gbit/s and carries 32.
+// ParseLinks reads links as people state them, and an InfiniBand port as the kernel prints it. Rates are of data, but
+// for InfiniBand's generations, whose encoding is taken off: a QDR port of four lanes signals with 40 Gbit/s and
+// carries 32.
 //
 //	32 Gbit/s
 //	2x32Gbit/s
@@ -126,9 +128,9 @@ func (l Links) Ceilings() []Ceiling {
 	return all
 }
 
-// CheckExtremes looks at the largest sample of each metric where the samples themselves are not known; mean are the results by metric.
-// The largest of one job was measured in one moment. Of several jobs, which fio adds up, it says no more than that there may have been
-// such a moment: that is a reason to look, and no proof.
+// CheckExtremes looks at the largest sample of each metric where the samples themselves are not known; mean are the
+// results by metric. The largest of one job was measured in one moment. Of several jobs, which fio adds up, it says no
+// more than that there may have been such a moment: that is a reason to look, and no proof.
 func CheckExtremes(samples map[string]lab.Samples, mean map[string]float64, ceilings []Ceiling) []lab.Warning {
 	var all []lab.Warning
 	for _, d := range directions() {

@@ -99,8 +99,8 @@ func (m *Machine) addParts(users []user, cut []rate, link func(string) rate) {
 	}
 }
 
-// users are what carries the load's data: the disks of the place, or the NICs and ports that lead to a network file system
-// or to disks elsewhere. None when that is not known for all of them.
+// users are what carries the load's data: the disks of the place, or the NICs and ports that lead to a network file
+// system or to disks elsewhere. None when that is not known for all of them.
 func (m *Machine) users() []user {
 	switch m.place.Filesystem {
 	case "nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "fuse.glusterfs":
@@ -183,7 +183,8 @@ func (m *Machine) rdma() bool {
 	return false
 }
 
-// here says whether the server of a network file system is this machine, as far as its name tells: then no wire is used.
+// here says whether the server of a network file system is this machine, as far as its name tells: then no wire is
+// used.
 //
 //	server:/export    10.1.2.3:/export    [fe80::1]:/export    //server/share
 func (m *Machine) here() bool {
@@ -211,8 +212,8 @@ func (m *Machine) here() bool {
 	return false
 }
 
-// links are the ways off the machine. Which of them a load takes is not known, so that all of them together are the bound;
-// none when one is up whose speed is not known.
+// links are the ways off the machine. Which of them a load takes is not known, so that all of them together are the
+// bound; none when one is up whose speed is not known.
 func (m *Machine) links(rdma bool) []user {
 	users := m.ports(!rdma)
 	if rdma {
@@ -272,8 +273,8 @@ func (v inventory) down(port string) bool {
 	return state != "" && !strings.Contains(state, "ACTIVE")
 }
 
-// Of are the ceilings of a load with these fio parameters, for reads and writes, in bytes and in operations where all have
-// one size. Rungs are those that were measured on the same machine.
+// Of are the ceilings of a load with these fio parameters, for reads and writes, in bytes and in operations where all
+// have one size. Rungs are those that were measured on the same machine.
 func (m *Machine) Of(params map[string]string, rungs ...Rung) []Ceiling {
 	var all []Ceiling
 	for i, d := range directions() {

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// ethernetFrame is what each packet takes on the wire besides its MTU: 8 bytes of preamble and start, 14 of header, 4
-	// of FCS and 12 of gap. Source: IEEE 802.3, clauses 3 and 4.4.2.
+	// ethernetFrame is what each packet takes on the wire besides its MTU: 8 bytes of preamble and start, 14 of header,
+	// 4 of FCS and 12 of gap. Source: IEEE 802.3, clauses 3 and 4.4.2.
 	ethernetFrame = 8 + 14 + 4 + 12
-	// tcpHeaders are those of IPv4 and TCP (RFC 791, RFC 9293), timestamps the option that Linux sends with every segment
-	// by default (RFC 7323: 10 bytes, and 2 that pad it).
+	// tcpHeaders are those of IPv4 and TCP (RFC 791, RFC 9293), timestamps the option that Linux sends with every
+	// segment by default (RFC 7323: 10 bytes, and 2 that pad it).
 	tcpHeaders, timestamps = 20 + 20, 12
 	commonMTU              = 1500
 )
@@ -87,7 +87,8 @@ func ParsePortRate(text string) (PortRate, bool) {
 }
 
 // signal is one lane of a generation of InfiniBand: Gbit/s on the wire and the share that are data. For HDR and later,
-// whose encoding and error correction are chosen so that the names are data rates, the signal is given as the data rate.
+// whose encoding and error correction are chosen so that the names are data rates, the signal is given as the data
+// rate.
 //
 // Source: InfiniBand Trade Association, roadmap; infiniband.jp's table of signalling and effective rates a lane.
 type signal struct {
@@ -122,8 +123,8 @@ func lane(generation string) (signal, bool) {
 }
 
 // InfiniBand is the data rate of a port after encoding, in B/s. Headers of packets, 26 bytes in 4 KiB, are not counted.
-// Over Ethernet (RoCE) the kernel prints the nearest InfiniBand speed with the same rate, and the rate is that of data: a
-// port of 40 Gbit/s Ethernet shows as QDR and carries 40 Gbit/s, not 32.
+// Over Ethernet (RoCE) the kernel prints the nearest InfiniBand speed with the same rate, and the rate is that of data:
+// a port of 40 Gbit/s Ethernet shows as QDR and carries 40 Gbit/s, not 32.
 func InfiniBand(p PortRate, overEthernet bool) (value float64, derivation string) {
 	if overEthernet {
 		return p.Bits / 8, fmt.Sprintf("%s of Ethernet = %s", bitRate(p.Bits), figure(p.Bits/8))

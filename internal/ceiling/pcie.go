@@ -16,8 +16,8 @@ const (
 	// commonPayload is the largest payload that servers usually set: firmware picks what all devices below a root port
 	// support, and NVMe drives and NICs support 256 or 512.
 	commonPayload = 256
-	// flitShare is the part of a generation 6 flit of 256 bytes that holds packets: 6 go to the link's own packets, 8 to
-	// CRC and 6 to error correction. Packets in flits have no framing of their own.
+	// flitShare is the part of a generation 6 flit of 256 bytes that holds packets: 6 go to the link's own packets, 8
+	// to CRC and 6 to error correction. Packets in flits have no framing of their own.
 	flitShare = 236.0 / 256
 )
 
@@ -86,8 +86,8 @@ func ParseWidth(text string) (lanes int, ok bool) {
 }
 
 // PCIe is what a link carries in each direction, in B/s: speed times lanes times encoding, less the overhead of packets
-// that hold payload bytes each. A payload of 0 is unknown, and the common one is assumed. Acknowledgements and credits of
-// the other direction, which take a few percent under two-way loads, are not counted, so that Value is a bound.
+// that hold payload bytes each. A payload of 0 is unknown, and the common one is assumed. Acknowledgements and credits
+// of the other direction, which take a few percent under two-way loads, are not counted, so that Value is a bound.
 //
 // A generation 3 link of 8 lanes: 8 GT/s x 8 / 8 x 128/130 = 7.88 GB/s; with 256 bytes in a packet of 280, 7.20 GB/s.
 func PCIe(gigatransfers float64, lanes, payload int) (value, most float64, derivation string) {

@@ -40,8 +40,8 @@ type Plateau struct {
 	Of int
 	// Whatever are the settings that differ between its cells.
 	Whatever []string
-	// Nearest ceiling, of the whole or of a part; false when none is known. Reached says whether it is near enough to be
-	// the reason.
+	// Nearest ceiling, of the whole or of a part; false when none is known. Reached says whether it is near enough to
+	// be the reason.
 	Nearest Ceiling
 	Known   bool
 	Reached bool

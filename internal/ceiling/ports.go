@@ -8,8 +8,9 @@ import (
 	"headroom/internal/lab"
 )
 
-// Ports is what TCP can carry in one direction to or from addresses of a machine, in bit/s: by the speed of the NICs that have them and by the PCI links under those. False
-// where that is not known of all of them, as of bridges, tunnels and what a hypervisor shows.
+// Ports is what TCP can carry in one direction to or from addresses of a machine, in bit/s: by the speed of the NICs
+// that have them and by the PCI links under those. False where that is not known of all of them, as of bridges, tunnels
+// and what a hypervisor shows.
 func Ports(t lab.RunTarget, addresses []string) (Ceiling, bool) {
 	v := newInventory(t.Facts)
 	m := &Machine{inventory: v}

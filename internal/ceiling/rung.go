@@ -26,9 +26,9 @@ type Rung struct {
 // memoryFile is where the rung of memory reads has its file: a file system in memory that every Linux has.
 const memoryFile = "/dev/shm/headroom-rung"
 
-// Rungs are the limits that can be measured on a core; -1 leaves the choice to the kernel. fio's memcpy and crc tests are
-// built into it (HOWTO, "--memcpytest", "--crctest") and need no file. The memory file is one of 256 MiB, which is larger than most caches of
-// a core. Loopback needs a server: iperf3 --server --one-off.
+// Rungs are the limits that can be measured on a core; -1 leaves the choice to the kernel. fio's memcpy and crc tests
+// are built into it (HOWTO, "--memcpytest", "--crctest") and need no file. The memory file is one of 256 MiB, which is
+// larger than most caches of a core. Loopback needs a server: iperf3 --server --one-off.
 func Rungs(core int) []Rung {
 	pinned := func(argv ...string) []string {
 		if core < 0 {
@@ -98,8 +98,8 @@ func ParseCopySpeeds(text string) []CopySpeed {
 	return all
 }
 
-// Measured fills a rung with what its command printed. For memcpy it is the speed with the largest blocks, which no cache
-// near the core holds.
+// Measured fills a rung with what its command printed. For memcpy it is the speed with the largest blocks, which no
+// cache near the core holds.
 func (r Rung) Measured(speeds []CopySpeed) (Rung, error) {
 	var best CopySpeed
 	for _, s := range speeds {
@@ -114,8 +114,9 @@ func (r Rung) Measured(speeds []CopySpeed) (Rung, error) {
 	return r, nil
 }
 
-// memoryCeilings bound a load that memory answers: by what was read from a file in memory, and as a part, by what one core
-// copies. Without rungs no ceiling is known. A load of several jobs is bounded by as many cores, if they don't share more.
+// memoryCeilings bound a load that memory answers: by what was read from a file in memory, and as a part, by what one
+// core copies. Without rungs no ceiling is known. A load of several jobs is bounded by as many cores, if they don't
+// share more.
 func memoryCeilings(params map[string]string, rungs []Rung) []Ceiling {
 	jobs, err := strconv.ParseFloat(params["numjobs"], 64)
 	if err != nil || !(jobs >= 1) {

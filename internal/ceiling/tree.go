@@ -23,7 +23,8 @@ type branch struct {
 	users    []user
 }
 
-// grow makes the tree of the paths of some things. Each function is looked at once, whatever number of things lie behind it.
+// grow makes the tree of the paths of some things. Each function is looked at once, whatever number of things lie
+// behind it.
 func grow(users []user, link func(address string) rate) *branch {
 	root := &branch{rate: unbounded()}
 	for _, u := range users {

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/figure"
 )
 
-// An ablation of three settings over eight pairs and two links prices the one that is planted, a link that carries a quarter, accuses none of the others, and says that
-// all of them together cost what the one does.
+// An ablation of three settings over eight pairs and two links prices the one that is planted, a link that carries a
+// quarter, accuses none of the others, and says that all of them together cost what the one does.
 func TestAblationOverEightPairsPrecisely(t *testing.T) {
 	h := twoLinks(t)
 	if out, err := h.command("ablate", h.overBothLinks(), "--seed", "1").CombinedOutput(); err != nil {

@@ -26,7 +26,8 @@ func twoLinks(t *testing.T) twoHosts {
 	return h
 }
 
-// overBothLinks is a file for an ablation of three settings over eight pairs and both links: the first has the second link of the client carry 10 Mbit/s in place of 40.
+// overBothLinks is a file for an ablation of three settings over eight pairs and both links: the first has the second
+// link of the client carry 10 Mbit/s in place of 40.
 func (h twoHosts) overBothLinks() string {
 	h.t.Helper()
 	file := filepath.Join(filepath.Dir(h.suite), "links.yaml")
@@ -55,8 +56,9 @@ commands:
 	return file
 }
 
-// An ablation over eight pairs and two addresses: whatever moment it is killed at, restore puts back both adapters of both ends. No sum is more than both links let
-// through, the port whose link is slow carries no more than that, and each sum is what its pairs claim.
+// An ablation over eight pairs and two addresses: whatever moment it is killed at, restore puts back both adapters of
+// both ends. No sum is more than both links let through, the port whose link is slow carries no more than that, and
+// each sum is what its pairs claim.
 func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 	t.Parallel()
 	h := twoLinks(t)

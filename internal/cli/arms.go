@@ -12,10 +12,12 @@ import (
 	"headroom/internal/lab"
 )
 
-// baselineVisits is how often the baseline of an ablation is visited in every block: what differs between its visits is noise.
+// baselineVisits is how often the baseline of an ablation is visited in every block: what differs between its visits is
+// noise.
 const baselineVisits = 2
 
-// arms are those of the experiment, with the levels of each. A factor that an arm does not name is left as it was found.
+// arms are those of the experiment, with the levels of each. A factor that an arm does not name is left as it was
+// found.
 func (x *experiment) arms() ([]lab.Arm, error) {
 	switch x.kind {
 	case ablating:
@@ -88,7 +90,8 @@ func (x *experiment) ablationArms() ([]lab.Arm, error) {
 	return arms, nil
 }
 
-// inArms has every cell in every arm, with the arm's levels of the load. Arms are told from each other in a cell's ID after an @.
+// inArms has every cell in every arm, with the arm's levels of the load. Arms are told from each other in a cell's ID
+// after an @.
 func (x *experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 	var all []lab.Cell
 	for _, a := range x.run.Arms {

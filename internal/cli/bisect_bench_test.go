@@ -11,8 +11,8 @@ import (
 	"headroom/internal/figure"
 )
 
-// What a culprit does shows in what the kernel counts: one that starts programs is told from one that sleeps. The kernel counts for the whole machine, so that
-// it takes a quiet one.
+// What a culprit does shows in what the kernel counts: one that starts programs is told from one that sleeps. The
+// kernel counts for the whole machine, so that it takes a quiet one.
 func TestWhatACulpritMoves(t *testing.T) {
 	v := newVictim(t)
 	if err := os.WriteFile(v.suite, []byte(`version: 1

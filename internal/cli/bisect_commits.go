@@ -217,8 +217,8 @@ func (x *experiment) commitsText() string {
 	return text
 }
 
-// tidyBuilds removes the commits that a killed search was about to build, and those that were built for searches that will not go on. It
-// returns how many searches had left any.
+// tidyBuilds removes the commits that a killed search was about to build, and those that were built for searches that
+// will not go on. It returns how many searches had left any.
 func (p *program) tidyBuilds(ctx context.Context, s *store.Store) (int, error) {
 	pending, err := commits.Pending(s.Built(), store.Trust)
 	errs := []error{err}

@@ -18,8 +18,8 @@ import (
 	"headroom/internal/store"
 )
 
-// commitHistory is a git tree of a small program that writes a file and says how long it took, which is no time of this machine: from one commit on it is three
-// times as long. Some commits don't build, and some crash.
+// commitHistory is a git tree of a small program that writes a file and says how long it took, which is no time of this
+// machine: from one commit on it is three times as long. Some commits don't build, and some crash.
 type commitHistory struct {
 	t        *testing.T
 	dir, log string
@@ -203,7 +203,8 @@ func (h *commitHistory) reasons(d bisection.Document, faults map[int]fault) map[
 	return met
 }
 
-// Of 64 commits one is slow, ten don't build and one crashes: the slow one is found, proved and named, and the tree is as it was.
+// Of 64 commits one is slow, ten don't build and one crashes: the slow one is found, proved and named, and the tree is
+// as it was.
 func TestTheSlowCommitIsFound(t *testing.T) {
 	t.Parallel()
 	faults := map[int]fault{33: crashing}
@@ -275,12 +276,13 @@ func TestAnEndThatDoesNotBuild(t *testing.T) {
 	}
 }
 
-// A search that is killed while it builds leaves nothing after restore, and goes on: no commit that was built, or was found not to build, is
-// built again.
+// A search that is killed while it builds leaves nothing after restore, and goes on: no commit that was built, or was
+// found not to build, is built again.
 func TestAKilledSearchAmongCommitsGoesOn(t *testing.T) {
 	t.Parallel()
 	faults := map[int]fault{11: unbuildable, 12: unbuildable, 8: crashing}
-	// The first build of each commit does not end by itself, so that each is killed in its midst, however fast or slow the machine is.
+	// The first build of each commit does not end by itself, so that each is killed in its midst, however fast or slow
+	// the machine is.
 	h := newHistory(t, 24, 17, faults, "; if mkdir LOG.$$(basename $$PWD) 2>/dev/null; then sleep 1000; fi")
 	before := h.state()
 	v, arguments := h.searcher()
@@ -357,7 +359,8 @@ func (h *commitHistory) nextBuild(killed map[string]int, ended chan error) (stri
 	}
 }
 
-// Where it is the machine that fails, no commit is blamed for it: the search stops, and when it goes on it tries them again.
+// Where it is the machine that fails, no commit is blamed for it: the search stops, and when it goes on it tries them
+// again.
 func TestAMachineThatFailsIsNoCommitsFault(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t, 24, 17, nil, "; sleep 0.2")
@@ -395,7 +398,8 @@ func TestAMachineThatFailsIsNoCommitsFault(t *testing.T) {
 	}
 }
 
-// As the partner of git bisect run: git finds the slow commit, skips those that don't build or crash, and a wrong set-up stops it.
+// As the partner of git bisect run: git finds the slow commit, skips those that don't build or crash, and a wrong
+// set-up stops it.
 func TestCheckUnderGitBisectRun(t *testing.T) {
 	t.Parallel()
 	faults := map[int]fault{9: unbuildable, 10: crashing}

@@ -80,8 +80,8 @@ func (p *program) factsApart(ctx context.Context, fast, slow string, o experimen
 	return choices, unsearched(rest), err
 }
 
-// notAmong are the differences between two machines that none of some factors stands for: no factor does, disks of one machine differ in it, or
-// it is a kernel argument and nothing may be started anew.
+// notAmong are the differences between two machines that none of some factors stands for: no factor does, disks of one
+// machine differ in it, or it is a kernel argument and nothing may be started anew.
 func notAmong(chosen map[string]bool, a, b facts.Document) ([]diff.Difference, error) {
 	knowledge, err := diff.Load()
 	if err != nil {

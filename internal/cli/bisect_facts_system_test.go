@@ -13,8 +13,8 @@ import (
 	"headroom/internal/bisection"
 )
 
-// Two snapshots of this machine, of which the second has some sysctls otherwise: what can be set is searched, the rest is named, and all is
-// put back.
+// Two snapshots of this machine, of which the second has some sysctls otherwise: what can be set is searched, the rest
+// is named, and all is put back.
 func TestABisectionBetweenTwoMachines(t *testing.T) {
 	t.Parallel()
 	ownNetwork(t)

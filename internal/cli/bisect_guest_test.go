@@ -17,8 +17,9 @@ import (
 	"headroom/internal/figure"
 )
 
-// slowArguments each make small random reads much slower in a guest with an emulated NVMe disk: by 41%, 65% and 76%, in an ablation of three blocks. What idle=poll costs
-// depends on what else the host has to do: nothing at all where a core of it is free.
+// slowArguments each make small random reads much slower in a guest with an emulated NVMe disk: by 41%, 65% and 76%, in
+// an ablation of three blocks. What idle=poll costs depends on what else the host has to do: nothing at all where a
+// core of it is free.
 func slowArguments() []string {
 	return []string{"slub_debug=FZPU", "pti=on", "ftrace=function"}
 }
@@ -38,7 +39,8 @@ func guestSearches(t *testing.T) {
 	}
 }
 
-// One slow argument, drawn at random, is found and proved among 24; so are two; and where there is none, nothing is found.
+// One slow argument, drawn at random, is found and proved among 24; so are two; and where there is none, nothing is
+// found.
 func TestTheSlowArgumentsAreFound(t *testing.T) {
 	guestSearches(t)
 	for _, n := range []int{1, 2, 0} {
@@ -71,8 +73,8 @@ func TestTheSlowArgumentsAreFound(t *testing.T) {
 	}
 }
 
-// Huge pages that take all the memory of a small guest keep it from starting, though both ends start: the slow one has more memory. The search goes on
-// beside such mixtures, and finds the argument that has nothing to do with them.
+// Huge pages that take all the memory of a small guest keep it from starting, though both ends start: the slow one has
+// more memory. The search goes on beside such mixtures, and finds the argument that has nothing to do with them.
 func TestASearchGoesOnBesideGuestsThatDoNotStart(t *testing.T) {
 	guestSearches(t)
 	v := newVictim(t)

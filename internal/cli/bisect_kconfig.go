@@ -83,7 +83,8 @@ func buildsApart(good, bad string) ([]string, *lab.Unsearched, error) {
 // namedUnsearched are as many as a sentence holds.
 const namedUnsearched = 6
 
-// unsearched are differences between a fast side, a, and a slow one that are left out of a search, with the likeliest to matter.
+// unsearched are differences between a fast side, a, and a slow one that are left out of a search, with the likeliest
+// to matter.
 func unsearched(rest []diff.Difference) *lab.Unsearched {
 	if len(rest) == 0 {
 		return nil

@@ -46,8 +46,9 @@ func numbers(name string) (all []int) {
 	return all
 }
 
-// planted is a QEMU that gives some kernels another argument, as if these releases had another default. It is the test's, not headroom's: whoever
-// searches does not know of it. Beside it is a file with a line for each such boot. A kernel is told by the release that it says it is, since an emulated guest starts an unpacked copy of it.
+// planted is a QEMU that gives some kernels another argument, as if these releases had another default. It is the
+// test's, not headroom's: whoever searches does not know of it. Beside it is a file with a line for each such boot. A
+// kernel is told by the release that it says it is, since an emulated guest starts an unpacked copy of it.
 func planted(t *testing.T, argument string, slow []string) string {
 	t.Helper()
 	qemu, err := exec.LookPath("qemu-system-x86_64")
@@ -78,8 +79,8 @@ exec %s "${given[@]}"
 	return file
 }
 
-// Of Debian's kernels, of two series, those of the last few releases have a slow argument: the release with which that begins is found.
-// That the newer series is faster or slower by itself is found too, where it is.
+// Of Debian's kernels, of two series, those of the last few releases have a slow argument: the release with which that
+// begins is found. That the newer series is faster or slower by itself is found too, where it is.
 func TestTheSlowKernelIsFound(t *testing.T) {
 	guestSearches(t)
 	all := kernels(t)

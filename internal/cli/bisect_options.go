@@ -36,7 +36,8 @@ type builtKernels struct {
 	made map[string]bool
 }
 
-// kernelsBetween asks a tree which options lie between two configurations, and which of them can be switched one without the other.
+// kernelsBetween asks a tree which options lie between two configurations, and which of them can be switched one
+// without the other.
 func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*kernelSeries, error) {
 	var texts [2][]byte
 	for i, name := range []*string{&k.Good, &k.Bad} {
@@ -87,7 +88,8 @@ func optionValue(c kconfig.Config, option string) string {
 	return "n"
 }
 
-// readConfiguration reads a kernel's configuration, as it is or compressed (/proc/config.gz), with the hash of the file.
+// readConfiguration reads a kernel's configuration, as it is or compressed (/proc/config.gz), with the hash of the
+// file.
 func readConfiguration(name string) (text []byte, sum string, err error) {
 	if _, err := readBuild(name); err != nil {
 		return nil, "", err
@@ -101,8 +103,8 @@ func readConfiguration(name string) (text []byte, sum string, err error) {
 	return text, hex.EncodeToString(hash[:]), err
 }
 
-// knownOf two configurations are options that follow from others, each group led by what the rest follows from, the likeliest to matter first; and how
-// many of the differences boot arguments stand for.
+// knownOf two configurations are options that follow from others, each group led by what the rest follows from, the
+// likeliest to matter first; and how many of the differences boot arguments stand for.
 func knownOf(k lab.Kernels, texts [2][]byte) (groups [][]string, boots int, err error) {
 	knowledge, err := diff.Load()
 	if err != nil {
@@ -216,11 +218,13 @@ func (p *program) endKernelBuild(ctx context.Context, run string) (ended bool, e
 			return false, err
 		}
 	}
-	// Whatever make has started works in the source's folder, which may be somebody else's as well, so that only the mark counts.
+	// Whatever make has started works in the source's folder, which may be somebody else's as well, so that only the
+	// mark counts.
 	return len(jobs) > 0, buildTerms(local, run).End(ctx, filepath.Join(jobsFolder(), run))
 }
 
-// kernelEntry is the step that makes the kernel of an arm, and has the spec start it; nil where arms have no kernels of their own.
+// kernelEntry is the step that makes the kernel of an arm, and has the spec start it; nil where arms have no kernels of
+// their own.
 func (x *experiment) kernelEntry(levels map[string]string, spec *target.BootSpec) []entry {
 	if x.kernels == nil {
 		return nil

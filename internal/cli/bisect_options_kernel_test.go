@@ -27,7 +27,8 @@ func harmlessOptions() []string {
 	return []string{"SLAB_FREELIST_RANDOM", "HARDENED_USERCOPY", "FORTIFY_SOURCE", "STACKPROTECTOR", "VMAP_STACK", "HZ_1000", "BUG_ON_DATA_CORRUPTION", "DEBUG_ATOMIC_SLEEP"}
 }
 
-// configurations are two of Linux that come up in a guest: the small one of the tests of kbuild, and the same with more options.
+// configurations are two of Linux that come up in a guest: the small one of the tests of kbuild, and the same with more
+// options.
 func configurations(t *testing.T, more []string) (good, bad string) {
 	t.Helper()
 	text, err := os.ReadFile("../kbuild/testdata/fast.config")
@@ -57,8 +58,8 @@ func kernelSource(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// One slow option, drawn at random, is found and proved among those of two builds, in few kernels. The search is killed while it builds one, and goes
-// on; nothing is left running, and no kernel is built twice.
+// One slow option, drawn at random, is found and proved among those of two builds, in few kernels. The search is killed
+// while it builds one, and goes on; nothing is left running, and no kernel is built twice.
 func TestTheSlowOptionIsFound(t *testing.T) {
 	source := kernelSource(t)
 	seed := rand.Uint64()

@@ -17,7 +17,8 @@ import (
 	"headroom/internal/store"
 )
 
-// oneSlowVariable is a small program that one of twelve variables makes slow, which it says itself: what a decision does with noise is tried elsewhere.
+// oneSlowVariable is a small program that one of twelve variables makes slow, which it says itself: what a decision
+// does with noise is tried elsewhere.
 const oneSlowVariable = `version: 1
 jobs:
   - name: work
@@ -52,7 +53,8 @@ func found(t *testing.T, v victim) bisection.Document {
 	return d
 }
 
-// What a culprit does is looked for in what the kernel counts, beside the search. What is counted is the whole machine's: TestWhatACulpritMoves.
+// What a culprit does is looked for in what the kernel counts, beside the search. What is counted is the whole
+// machine's: TestWhatACulpritMoves.
 func TestACulpritIsFoundWithEvidence(t *testing.T) {
 	t.Parallel()
 	v, arguments := hunter(t)
@@ -65,7 +67,8 @@ func TestACulpritIsFoundWithEvidence(t *testing.T) {
 	}
 }
 
-// A search that is killed, as often as that may be, goes on where it was: what was measured is not measured again, and the answer is the same.
+// A search that is killed, as often as that may be, goes on where it was: what was measured is not measured again, and
+// the answer is the same.
 func TestAKilledBisectionGoesOn(t *testing.T) {
 	t.Parallel()
 	v, arguments := hunter(t)
@@ -134,7 +137,8 @@ func TestAKilledBisectionGoesOn(t *testing.T) {
 	t.Logf("%d kills, %d measurements", kills, len(measured))
 }
 
-// Sysctls are set as the search asks, and are as they were at the end; where they make no difference none is called a culprit.
+// Sysctls are set as the search asks, and are as they were at the end; where they make no difference none is called a
+// culprit.
 func TestABisectionOfSysctls(t *testing.T) {
 	t.Parallel()
 	ownNetwork(t)

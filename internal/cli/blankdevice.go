@@ -15,15 +15,16 @@ import (
 	"headroom/internal/target"
 )
 
-// blankDevice is a device that was made for the target under test, and is gone with it: nobody keeps anything on it, so that it needs no
-// inspection, but where others have made it. It is asked about anew before each write, because a guest can give its disks other names at its next boot.
+// blankDevice is a device that was made for the target under test, and is gone with it: nobody keeps anything on it, so
+// that it needs no inspection, but where others have made it. It is asked about anew before each write, because a guest
+// can give its disks other names at its next boot.
 type blankDevice struct {
 	target target.Target
 	path   string
 }
 
-// holdThere sees to a device of another machine: the guard opens devices itself, so that it can only look at those of this one. There,
-// devices are only read, unless they were made for the target.
+// holdThere sees to a device of another machine: the guard opens devices itself, so that it can only look at those of
+// this one. There, devices are only read, unless they were made for the target.
 func (m *measurement) holdThere(ctx context.Context, place lab.Place) error {
 	i := slices.IndexFunc(m.run.Cells, writes)
 	if i < 0 {
@@ -51,8 +52,8 @@ type notBlank struct{ err error }
 func (e *notBlank) Error() string { return e.err.Error() }
 func (e *notBlank) Unwrap() error { return e.err }
 
-// look reads a device that others have made for the target, as the guard reads one of this machine: what a class of storage
-// hands out may be what somebody gave back.
+// look reads a device that others have made for the target, as the guard reads one of this machine: what a class of
+// storage hands out may be what somebody gave back.
 func (b *blankDevice) look(ctx context.Context, m *measurement, size int64) error {
 	if d, ok := b.target.(target.Disposable); !ok || !d.Unseen() {
 		return nil
@@ -89,7 +90,8 @@ func (b *blankDevice) look(ctx context.Context, m *measurement, size int64) erro
 // comparedAtOnce is how much of a device one command compares with zeros; more is said between two of them.
 const comparedAtOnce = 1 << 30
 
-// readWhole has the target compare the device with zeros, so that its content does not travel; where the target has no cmp, it does.
+// readWhole has the target compare the device with zeros, so that its content does not travel; where the target has no
+// cmp, it does.
 func (b *blankDevice) readWhole(ctx context.Context, device io.ReaderAt, size int64, tell func(guard.Progress)) (guard.Sample, error) {
 	for at := int64(0); at < size; at += comparedAtOnce {
 		length := min(comparedAtOnce, size-at)

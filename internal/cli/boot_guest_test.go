@@ -18,8 +18,8 @@ import (
 	"headroom/internal/target/initramfs"
 )
 
-// guest is a Debian kernel in QEMU with an initramfs that holds busybox, this headroom and a few of the kernel's modules. It is
-// emulated, not virtualised: what is read from it is true of a machine, how fast it is says nothing.
+// guest is a Debian kernel in QEMU with an initramfs that holds busybox, this headroom and a few of the kernel's
+// modules. It is emulated, not virtualised: what is read from it is true of a machine, how fast it is says nothing.
 type guest struct {
 	kernel  string   // meta-package, for scripts/guest-kernel
 	cpu     string   // QEMU's -cpu

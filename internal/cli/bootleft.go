@@ -14,8 +14,8 @@ import (
 	"headroom/internal/target/bootloader"
 )
 
-// bootLeft takes from hosts what an experiment that was cut off had put there for a boot. A host that still runs with other arguments
-// is started anew only where that was allowed by name: by now its users may be back.
+// bootLeft takes from hosts what an experiment that was cut off had put there for a boot. A host that still runs with
+// other arguments is started anew only where that was allowed by name: by now its users may be back.
 func (p *program) bootLeft(ctx context.Context, s *store.Store, wanted func(target string) bool, allowed []string, foreign factor.Foreign) (int, error) {
 	pending, err := bootloader.Pending(s.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(l bootloader.Left) bool { return l.InUse })

@@ -13,7 +13,8 @@ import (
 
 // changedMachine is one whose settings an experiment varies: the one under test, or an end of a network.
 type changedMachine struct {
-	// role is that of an end of a network, of which there may be several of a kind: client-2, a client. Both are empty for the machine of a storage.
+	// role is that of an end of a network, of which there may be several of a kind: client-2, a client. Both are empty
+	// for the machine of a storage.
 	role, kind string
 	// where its settings are found: once for each adapter under test.
 	where []factor.Where
@@ -135,7 +136,8 @@ func (x *experiment) findMachines(ctx context.Context) (err error) {
 	return nil
 }
 
-// openJournals begins those of all machines: of the one that loads run on by the name of the run, of others with their role behind it.
+// openJournals begins those of all machines: of the one that loads run on by the name of the run, of others with their
+// role behind it.
 func (x *experiment) openJournals(ctx context.Context) error {
 	for i, m := range x.changed {
 		id := x.run.ID
@@ -208,7 +210,8 @@ func (x *experiment) putBack(ctx context.Context) error {
 		if m.journal == nil {
 			continue
 		}
-		// What could not be put back stays in the journal, which must be let go of all the same: whoever looks for it later takes it for one in use.
+		// What could not be put back stays in the journal, which must be let go of all the same: whoever looks for it
+		// later takes it for one in use.
 		errs = append(errs, m.journal.Undo(ctx), m.journal.Close())
 	}
 	return errors.Join(errs...)

@@ -34,7 +34,8 @@ type Surroundings struct {
 	Stdout, Stderr io.Writer
 	Env            func(string) string
 	Version        string
-	// Signals are those that ask the program to stop, and Exit ends the process where one does not want to wait for that; nil for none.
+	// Signals are those that ask the program to stop, and Exit ends the process where one does not want to wait for
+	// that; nil for none.
 	Signals <-chan os.Signal
 	Exit    func(code int)
 	// Kinds of targets beside the program's own, and before them; nil in the real program.
@@ -80,8 +81,8 @@ type program struct {
 	Surroundings
 	storeDir string
 	json     bool
-	// key marks the program's own control characters on Stdout and Stderr, which show all others; unshown is the standard output that
-	// sends what it gets.
+	// key marks the program's own control characters on Stdout and Stderr, which show all others; unshown is the
+	// standard output that sends what it gets.
 	key     visible.Key
 	unshown io.Writer
 	// trust says to go on with a run that was imported.
@@ -232,8 +233,8 @@ func (p *program) openStore() (*store.Store, error) {
 	return s, nil
 }
 
-// local is this machine. The folders of its jobs are kept in memory, so that nothing that a load generator prints goes to
-// the disk that it loads. The place depends on the user alone: the next start must find what a killed one left.
+// local is this machine. The folders of its jobs are kept in memory, so that nothing that a load generator prints goes
+// to the disk that it loads. The place depends on the user alone: the next start must find what a killed one left.
 func (p *program) local() *target.Local {
 	return target.NewLocal(jobsFolder())
 }

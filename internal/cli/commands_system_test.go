@@ -15,8 +15,9 @@ import (
 	"headroom/internal/store"
 )
 
-// stubborn leaves all behind that a command can: a process that does not heed SIGTERM, one in a session of its own that works
-// elsewhere, one that has forgotten its environment, and a file. Each is told from others by how long it sleeps, which ends with the victim's mark.
+// stubborn leaves all behind that a command can: a process that does not heed SIGTERM, one in a session of its own that
+// works elsewhere, one that has forgotten its environment, and a file. Each is told from others by how long it sleeps,
+// which ends with the victim's mark.
 const stubborn = `version: 1
 name: stubborn
 title: a command that does not want to end
@@ -215,7 +216,8 @@ func TestSuitePgbenchNeedsAnOpenDirectory(t *testing.T) {
 	}
 }
 
-// The suite build makes a tree out of place. This one is a stand-in for a kernel's: a makefile that takes O= as a kernel's does.
+// The suite build makes a tree out of place. This one is a stand-in for a kernel's: a makefile that takes O= as a
+// kernel's does.
 func TestSuiteBuild(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"make", "cc"} {

@@ -322,8 +322,8 @@ func (p *program) findRun(ref string) (*store.Bundle, error) {
 	return s.Find(ref)
 }
 
-// comparable reads a run, or a published result, as one side of a comparison. Counters are the keys of facts that moved while it went on
-// and are no settings.
+// comparable reads a run, or a published result, as one side of a comparison. Counters are the keys of facts that moved
+// while it went on and are no settings.
 func (p *program) comparable(ref string, redact bool) (r compare.Run, counters []string, err error) {
 	if published, ok, err := findReference(ref); err != nil {
 		return r, nil, err
@@ -402,8 +402,8 @@ func (p *program) tellApart(runs []compare.Run) {
 	}
 }
 
-// allFacts are those of a run's machine: the whole snapshot, with what the header alone knows (the versions that an import names);
-// and the keys of those that turned out to be counters by its end.
+// allFacts are those of a run's machine: the whole snapshot, with what the header alone knows (the versions that an
+// import names); and the keys of those that turned out to be counters by its end.
 func allFacts(b *store.Bundle) (all []lab.Fact, counters []string, err error) {
 	known := map[string]bool{}
 	add := func(list []lab.Fact) {

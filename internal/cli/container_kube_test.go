@@ -65,8 +65,8 @@ func TestImageRefusesWhatTheMachineUses(t *testing.T) {
 	}
 }
 
-// stored is a digest of what a loop device has on its disk. A file system that was mounted only to be read changes its journal's first block in
-// memory, and there it stays while anybody on the machine has the device open.
+// stored is a digest of what a loop device has on its disk. A file system that was mounted only to be read changes its
+// journal's first block in memory, and there it stays while anybody on the machine has the device open.
 func stored(t *testing.T, device string) string {
 	t.Helper()
 	if out, err := exec.Command("blockdev", "--flushbufs", device).CombinedOutput(); err != nil {

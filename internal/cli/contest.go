@@ -18,8 +18,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// contest is two measurements that take turns. Each is a run of its own, with a bundle of its own; what they share is the
-// ID of the pair, by which they are found again.
+// contest is two measurements that take turns. Each is a run of its own, with a bundle of its own; what they share is
+// the ID of the pair, by which they are found again.
 type contest struct {
 	turns
 	options liveOptions
@@ -50,7 +50,8 @@ func (c *contest) targetNames(args []string) ([]string, error) {
 	return []string{targetOfRun(found[plan.Base].Run), targetOfRun(found[plan.New].Run)}, nil
 }
 
-// openTargets opens those of the two sides. A machine that is on both is one target; a pod and a guest are made for each.
+// openTargets opens those of the two sides. A machine that is on both is one target; a pod and a guest are made for
+// each.
 func (c *contest) openTargets(ctx context.Context, names []string) error {
 	c.targets = map[string]target.Target{}
 	for i, arm := range armNames() {
@@ -145,8 +146,8 @@ func (c *contest) agree() error {
 	return nil
 }
 
-// fewPairs refuses so few pairs that nothing is ever claimed of them, and says of more when they are too few for so many numbers: who wants the pairs
-// themselves may have them.
+// fewPairs refuses so few pairs that nothing is ever claimed of them, and says of more when they are too few for so
+// many numbers: who wants the pairs themselves may have them.
 func (c *contest) fewPairs() error {
 	least := evenPairs(stat.FewestPairs(1 - stat.FamilyWise(c.terms.Alpha, c.terms.Claims)))
 	if c.terms.Pairs >= least {
@@ -201,7 +202,8 @@ func directionsOf(params map[string]string) []string {
 	return []string{lab.Read}
 }
 
-// takeUp makes the contest out of one that was interrupted, or that ended undecided and is given more time or more pairs.
+// takeUp makes the contest out of one that was interrupted, or that ended undecided and is given more time or more
+// pairs.
 func (c *contest) takeUp(ctx context.Context) error {
 	found, err := c.twoRuns()
 	if err != nil {
@@ -263,7 +265,8 @@ func bothComplete(sides map[string]*store.Bundle) bool {
 	return sides[plan.Base].Run.Status == lab.Complete && sides[plan.New].Run.Status == lab.Complete
 }
 
-// latest are the terms that allow more pairs: who was cut off while they were changed has them in one of the runs alone.
+// latest are the terms that allow more pairs: who was cut off while they were changed has them in one of the runs
+// alone.
 func latest(base, next *lab.Terms) lab.Terms {
 	if next == nil || base != nil && base.Pairs >= next.Pairs {
 		return *base
@@ -271,8 +274,9 @@ func latest(base, next *lab.Terms) lab.Terms {
 	return *next
 }
 
-// allow raises how many pairs a cell is given, 0 for as many as before. A part of the probability of error is kept for that
-// (stat.GroupSequential), so that more of them spoil no verdict, neither those that are there nor those that will be.
+// allow raises how many pairs a cell is given, 0 for as many as before. A part of the probability of error is kept for
+// that (stat.GroupSequential), so that more of them spoil no verdict, neither those that are there nor those that will
+// be.
 func (c *contest) allow(pairs int) error {
 	pairs = evenPairs(pairs)
 	switch before := c.terms.Pairs; {

@@ -87,7 +87,8 @@ func (p *program) openPods(ctx context.Context, name string, members []string) (
 	return pods, which, nil
 }
 
-// prefixOfMembers begins the roles of the pods that a name stands for: nodes are known by their own names, unless a role was typed.
+// prefixOfMembers begins the roles of the pods that a name stands for: nodes are known by their own names, unless a
+// role was typed.
 func prefixOfMembers(typed namedTarget) string {
 	switch {
 	case !typed.numbered:
@@ -126,7 +127,8 @@ func (t *together) openSet(ctx context.Context, name string, members, roles []st
 	return nil
 }
 
-// rolesOfMembers are short names for nodes or numbers, each its own: without the domain that they have in common, and numbered where they are too long.
+// rolesOfMembers are short names for nodes or numbers, each its own: without the domain that they have in common, and
+// numbered where they are too long.
 func rolesOfMembers(prefix string, members []string) []string {
 	short := make([]string, len(members))
 	seen := map[string]bool{}
@@ -166,7 +168,8 @@ func (t *together) closeTargets() {
 // crowd says whether there are so many targets that each is visited in its turn.
 func (t *together) crowd() bool { return len(t.parts) >= runner.FewestOfCrowd }
 
-// visits does something on each target, and where they are a crowd on some at the same time. What a visit to one of a crowd takes is given back.
+// visits does something on each target, and where they are a crowd on some at the same time. What a visit to one of a
+// crowd takes is given back.
 func (t *together) visits(ctx context.Context, do func(ctx context.Context, i int, m *measurement) error) error {
 	if !t.crowd() {
 		for i, m := range t.parts {
@@ -185,8 +188,9 @@ func (t *together) visits(ctx context.Context, do func(ctx context.Context, i in
 	})
 }
 
-// saveEarly saves the first snapshot of one of a crowd. Here only those of its facts are kept that the first of the crowd has otherwise: the header of a
-// run has room for what a reader looks at, and nobody looks at a thousand lists that are the same.
+// saveEarly saves the first snapshot of one of a crowd. Here only those of its facts are kept that the first of the
+// crowd has otherwise: the header of a run has room for what a reader looks at, and nobody looks at a thousand lists
+// that are the same.
 func (t *together) saveEarly(m *measurement) error {
 	if t.early != nil {
 		if err := t.early.Facts(m.targetRole(), store.Before, m.before); err != nil {
@@ -206,8 +210,8 @@ func (t *together) saveEarly(m *measurement) error {
 // notThere is why a fact is not known that only another machine has.
 const notThere = "it is not there"
 
-// factsBeside are the facts that are not as those of another, and those that only the other has, as unknown ones. They hold no text in common with the files
-// that they were read from.
+// factsBeside are the facts that are not as those of another, and those that only the other has, as unknown ones. They
+// hold no text in common with the files that they were read from.
 func factsBeside(other, own []lab.Fact) []lab.Fact {
 	type name struct{ key, about string }
 	theirs := make(map[name]lab.Fact, len(other))

@@ -39,7 +39,8 @@ func (d deployed) kubectl(args ...string) string {
 	return d.Kubectl(d.t, "", append([]string{"--namespace", d.namespace}, args...)...)
 }
 
-// changed writes a kustomization: a manifest with the image of the test and with patches, as users change them. It returns its folder.
+// changed writes a kustomization: a manifest with the image of the test and with patches, as users change them. It
+// returns its folder.
 func (d deployed) changed(namespace, file string, patches ...string) string {
 	d.t.Helper()
 	dir := d.t.TempDir()
@@ -193,7 +194,8 @@ func TestDeployedCronJob(t *testing.T) {
 	d.nothing()
 }
 
-// The pod on a node sees the node as its root does: its processes, and devices that came after the pod. Its runs are on the node.
+// The pod on a node sees the node as its root does: its processes, and devices that came after the pod. Its runs are on
+// the node.
 func TestDeployedDaemonSet(t *testing.T) {
 	t.Parallel()
 	d := deployed{kubetest.Start(t), t, "headroom"}

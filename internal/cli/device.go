@@ -17,18 +17,20 @@ type device struct {
 	claim    *guard.Claim
 	evidence guard.Evidence
 	verdict  guard.Verdict
-	// owner holds the claim, where another measurement has the same device: then this one was only judged, by the same evidence.
+	// owner holds the claim, where another measurement has the same device: then this one was only judged, by the same
+	// evidence.
 	owner *device
 }
 
-// claim takes the device, unless the measurement beside this one holds it, and has it judged for every step of every cell.
+// claim takes the device, unless the measurement beside this one holds it, and has it judged for every step of every
+// cell.
 func (m *measurement) claim(ctx context.Context, place lab.Place) (*device, error) {
 	d, err := m.hold(ctx, place)
 	if err != nil || d == nil {
 		return nil, err
 	}
-	// Loads are given the kernel's own name of what was inspected, which the claim watches; a link could lead elsewhere by
-	// then.
+	// Loads are given the kernel's own name of what was inspected, which the claim watches; a link could lead elsewhere
+	// by then.
 	target := &m.run.Targets[0].Place
 	target.Resolved, target.Size = d.claim.Identity().Device, d.claim.Identity().Size
 	return d, nil

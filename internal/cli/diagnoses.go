@@ -18,7 +18,8 @@ import (
 	"headroom/internal/target/kube"
 )
 
-// diagnosesSchema names the document of `headroom doctor --json` on several machines. Fields are added to it, never renamed and never removed.
+// diagnosesSchema names the document of `headroom doctor --json` on several machines. Fields are added to it, never
+// renamed and never removed.
 const diagnosesSchema = "headroom/diagnoses/v1"
 
 // diagnoses are what holds several machines back.

@@ -20,7 +20,8 @@ import (
 	"headroom/internal/store"
 )
 
-// alikeMachines writes snapshots of n machines alike, as a healthy one was read, and of those of which change makes another. It returns their files.
+// alikeMachines writes snapshots of n machines alike, as a healthy one was read, and of those of which change makes
+// another. It returns their files.
 func alikeMachines(t *testing.T, n int, change func(i int, all []lab.Fact) []lab.Fact) []string {
 	t.Helper()
 	data, err := os.ReadFile("../rule/testdata/healthy/ubuntu-database.yaml")
@@ -85,7 +86,8 @@ func twelve(t *testing.T) []string {
 	})
 }
 
-// Each finding stands once, with the machines it is on; what a few have otherwise is told, and one that can't be read ends nothing.
+// Each finding stands once, with the machines it is on; what a few have otherwise is told, and one that can't be read
+// ends nothing.
 func TestDoctorOfSeveralMachines(t *testing.T) {
 	printed, err := filepath.Abs("testdata/diagnoses.golden")
 	if err != nil {
@@ -144,7 +146,8 @@ func TestDoctorOfSeveralMachines(t *testing.T) {
 	}
 }
 
-// A run of several targets is diagnosed as they are together, or one of them by its role. Where one machine is asked for, headroom does not choose.
+// A run of several targets is diagnosed as they are together, or one of them by its role. Where one machine is asked
+// for, headroom does not choose.
 func TestDoctorOfARunOfSeveralTargets(t *testing.T) {
 	files := alikeMachines(t, 2, func(i int, all []lab.Fact) []lab.Fact {
 		for k, f := range all {

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/rule"
 )
 
-// printDiagnoses prints each finding once, with the machines that it is on; then by what a few of them are not like the others; then what can't be told.
+// printDiagnoses prints each finding once, with the machines that it is on; then by what a few of them are not like the
+// others; then what can't be told.
 func (p *program) printDiagnoses(d diagnoses, o doctorOptions) {
 	full := o.all || len(o.systems) > 0
 	w := &wrapper{out: p.Stdout, width: columns(p.Stdout), colour: p.colour(p.Stdout)}

@@ -9,8 +9,8 @@ import (
 	"headroom/internal/rule"
 )
 
-// printDiagnosis prints the answer first, in a sentence; then the findings, the worst first; then what can't be told. Low
-// findings are shortened unless they are wanted in full.
+// printDiagnosis prints the answer first, in a sentence; then the findings, the worst first; then what can't be told.
+// Low findings are shortened unless they are wanted in full.
 func (p *program) printDiagnosis(r rule.Report, o doctorOptions) {
 	full := o.all || len(o.systems) > 0
 	w := &wrapper{out: p.Stdout, width: columns(p.Stdout), colour: p.colour(p.Stdout)}
@@ -227,8 +227,8 @@ func bySetting(all []rule.Instruction) [][]rule.Instruction {
 	return groups
 }
 
-// remedy prints a change: the setting first, in one line; then how it is made on each system, in full for the best remedy
-// and for those that are no setting; then what it costs.
+// remedy prints a change: the setting first, in one line; then how it is made on each system, in full for the best
+// remedy and for those that are no setting; then what it costs.
 func (w *wrapper) remedy(i int, systems []rule.Instruction) {
 	r := systems[0]
 	prefix, below := indent+"change:  ", indent+"         "
@@ -286,8 +286,8 @@ func caveats(reboot, destroys bool) string {
 	return ""
 }
 
-// told leaves out the numbers of the kernel's release where there is other evidence: what kernel(6, 2) asks for says nothing
-// of the finding.
+// told leaves out the numbers of the kernel's release where there is other evidence: what kernel(6, 2) asks for says
+// nothing of the finding.
 func told(all []rule.Evidence) []rule.Evidence {
 	var kept []rule.Evidence
 	for _, e := range all {
@@ -328,8 +328,8 @@ type untold struct {
 	rules, on []string
 }
 
-// untoldIn puts together what can't be told by what would have to be read, because one closed file keeps several rules silent. Machines have names; nil is
-// the report of one that could not be read.
+// untoldIn puts together what can't be told by what would have to be read, because one closed file keeps several rules
+// silent. Machines have names; nil is the report of one that could not be read.
 func untoldIn(names []string, reports []*rule.Report) []untold {
 	var rows []untold
 	for i, r := range reports {

@@ -93,7 +93,8 @@ func TestARunOnTwoPodsOneOfWhichIsDeleted(t *testing.T) {
 	}
 }
 
-// One pod of two in a sweep that is taken away costs the repetition of both. What takes its place has the limit of the level in effect.
+// One pod of two in a sweep that is taken away costs the repetition of both. What takes its place has the limit of the
+// level in effect.
 func TestASweepOfTwoPodsOneOfWhichIsDeleted(t *testing.T) {
 	t.Parallel()
 	for _, c := range newPodRun(t).sweptWithoutOne().Cells {
@@ -136,8 +137,8 @@ func (r podRun) sweptWithoutOne() result {
 	return d
 }
 
-// Who cordons a node has no pod of it end. A drained one has no room for another pod: the run ends at once, says why, and goes on when the
-// node is back.
+// Who cordons a node has no pod of it end. A drained one has no room for another pod: the run ends at once, says why,
+// and goes on when the node is back.
 func TestARunWhoseNodeIsDrained(t *testing.T) {
 	r := newPodRun(t)
 	g := r.start("run", r.suite, "--on", r.pod(""), "--repeat", "2")
@@ -178,7 +179,8 @@ func TestARunWhosePodIsDeletedWithoutItsKubelet(t *testing.T) {
 	}
 }
 
-// A kubelet that stands still keeps nobody from measuring: the load goes on, and is asked after when the kubelet answers again.
+// A kubelet that stands still keeps nobody from measuring: the load goes on, and is asked after when the kubelet
+// answers again.
 func TestARunWhoseKubeletStandsStill(t *testing.T) {
 	r := newPodRun(t)
 	g := r.start("run", r.suite, "--on", r.pod(""), "--json")
@@ -224,7 +226,8 @@ jobs:
   - {name: stream, iperf3: {time: 5s}}
 `
 
-// The server's pod that is taken away costs the repetition of all pairs, and not the run: the next has another address, and is measured by that.
+// The server's pod that is taken away costs the repetition of all pairs, and not the run: the next has another address,
+// and is measured by that.
 func TestANetworkWhoseServersPodIsDeleted(t *testing.T) {
 	for _, pairs := range []string{"1", "2"} {
 		t.Run(pairs, func(t *testing.T) {

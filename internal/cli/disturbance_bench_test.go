@@ -28,8 +28,8 @@ import (
 // (ABBA), and the interval of the ratio of what they report must lie close to 1.
 
 func TestDisturbanceOnARateLimitedFile(t *testing.T) {
-	// Pairs are measured, and more up to most while the interval is wider than within: what is waited for is a sharp answer on
-	// a noisy machine, not a certain one.
+	// Pairs are measured, and more up to most while the interval is wider than within: what is waited for is a sharp
+	// answer on a noisy machine, not a certain one.
 	const pairs, most, within = 12, 24, 0.005
 	params := map[string]string{"ioengine": "psync", "rw": "randread", "bs": "4k", "size": "16m", "runtime": "2", "time_based": "1", "rate_iops": "2000"}
 	dir := t.TempDir()
@@ -91,10 +91,11 @@ func TestDisturbanceOnARateLimitedFile(t *testing.T) {
 	}
 }
 
-// fio's null engine has no device to wait for, so nothing feels it more when somebody takes its processor, its caches or its
-// time. While a null load runs, a headroom that follows a load of its own (one that hardly does anything) is frozen and let go
-// on by turns, 50 ms each, in random order: neighbours on the same hardware change the speed of such a load by half from one
-// second to the next, and two slices side by side share their luck, as two processes one after the other do not.
+// fio's null engine has no device to wait for, so nothing feels it more when somebody takes its processor, its caches
+// or its time. While a null load runs, a headroom that follows a load of its own (one that hardly does anything) is
+// frozen and let go on by turns, 50 ms each, in random order: neighbours on the same hardware change the speed of such
+// a load by half from one second to the next, and two slices side by side share their luck, as two processes one after
+// the other do not.
 func TestDisturbanceOnTheNullEngine(t *testing.T) {
 	const within = 0.02
 	suiteFile := filepath.Join(t.TempDir(), "idle.yaml")
@@ -123,7 +124,8 @@ func TestDisturbanceOnTheNullEngine(t *testing.T) {
 		t.Errorf("[%.4f, %.4f] does not lie within %.1f%%", lo, hi, 100*within)
 	}
 
-	// What such a look would see: a process that keeps a core busy on a machine where fio can run beside it on no other.
+	// What such a look would see: a process that keeps a core busy on a machine where fio can run beside it on no
+	// other.
 	busy := exec.Command("taskset", "-c", "0", "sh", "-c", "while :; do :; done")
 	start(t, busy)
 	if interval := beside("disturbance/null-beside-a-busy-core", "a busy core", busy.Process, 200); math.Exp(interval.Hi) > 1-within {
@@ -151,8 +153,8 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// byTurns runs a null load of some seconds pinned to one core, freezes a process in one of every two slices, and returns the
-// logarithms of the ratios of IOPS, awake to frozen.
+// byTurns runs a null load of some seconds pinned to one core, freezes a process in one of every two slices, and
+// returns the logarithms of the ratios of IOPS, awake to frozen.
 func byTurns(t *testing.T, process *os.Process) []float64 {
 	t.Helper()
 	const slice, edge = 50 * time.Millisecond, 10 * time.Millisecond

@@ -38,8 +38,8 @@ func binaryBelow(t *testing.T, parent string) string {
 	return name
 }
 
-// TestDoctorTouchesNothing follows every process of a diagnosis, as root and as nobody: no file is opened for writing, none
-// is made, removed or renamed, and nobody is called over the network.
+// TestDoctorTouchesNothing follows every process of a diagnosis, as root and as nobody: no file is opened for writing,
+// none is made, removed or renamed, and nobody is called over the network.
 func TestDoctorTouchesNothing(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")

@@ -30,8 +30,8 @@ func documentFormats() []outputFormat {
 	return append(list, outputFormat{"json", ".json"})
 }
 
-// formats are that of the file, empty where none is named, and that of standard output. They are asked for before anything is
-// measured.
+// formats are that of the file, empty where none is named, and that of standard output. They are asked for before
+// anything is measured.
 func (o documentOutput) formats(json bool) (file, printed string, err error) {
 	format, err := chosenFormat(o.output, o.format, json, documentFormats())
 	switch {

@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// dryRun is how much a command lists of what it would do instead of doing it. It is empty where the command is to do it.
+// dryRun is how much a command lists of what it would do instead of doing it. It is empty where the command is to do
+// it.
 type dryRun string
 
 const (

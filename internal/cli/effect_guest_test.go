@@ -15,8 +15,9 @@ import (
 	"headroom/internal/store"
 )
 
-// What is varied at a boot is proved by what the guest says of itself, each visit is a boot of its own, the disk that was made for the guest is filled once and
-// keeps that over boots, with two repetitions a visit the report says what a boot takes, and a load in a guest costs CPU time of this machine, too.
+// What is varied at a boot is proved by what the guest says of itself, each visit is a boot of its own, the disk that
+// was made for the guest is filled once and keeps that over boots, with two repetitions a visit the report says what a
+// boot takes, and a load in a guest costs CPU time of this machine, too.
 func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
@@ -76,8 +77,8 @@ func TestAnAblationBootsItsGuestForEachVisit(t *testing.T) {
 	}
 }
 
-// A guest is started with an argument whose effect its kernel shows, with one of which nothing is shown, and with one that its description has: what
-// is not verified is so in the store, in the JSON and on the page.
+// A guest is started with an argument whose effect its kernel shows, with one of which nothing is shown, and with one
+// that its description has: what is not verified is so in the store, in the JSON and on the page.
 func TestWhatAGuestsKernelDoesNotShowIsNotVerified(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)

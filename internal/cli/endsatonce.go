@@ -12,8 +12,8 @@ import (
 // patience is how long a command that was interrupted may take to end by itself.
 const patience = 300 * time.Millisecond
 
-// addReading adds commands that measure nothing and change nothing. They end at the first signal wherever they are, because
-// they hold nothing that must be put back, and may be in the midst of a file of any size.
+// addReading adds commands that measure nothing and change nothing. They end at the first signal wherever they are,
+// because they hold nothing that must be put back, and may be in the midst of a file of any size.
 func (p *program) addReading(root *cobra.Command, commands ...*cobra.Command) {
 	p.endAtOnce(commands...)
 	root.AddCommand(commands...)
@@ -30,8 +30,8 @@ func (p *program) endAtOnce(commands ...*cobra.Command) {
 	}
 }
 
-// interruptible carries something out that changes nothing, and returns soon after ctx is done whether it has ended or not. What
-// it was making is taken away by what it gave to unlessDone, and that is waited for.
+// interruptible carries something out that changes nothing, and returns soon after ctx is done whether it has ended or
+// not. What it was making is taken away by what it gave to unlessDone, and that is waited for.
 func (p *program) interruptible(ctx context.Context, do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
@@ -49,8 +49,8 @@ func (p *program) interruptible(ctx context.Context, do func() error) error {
 	}
 }
 
-// unlessDone takes away what a command is making when it is interrupted: beside the command, which still goes on with it. The
-// command calls what is returned when it has made it.
+// unlessDone takes away what a command is making when it is interrupted: beside the command, which still goes on with
+// it. The command calls what is returned when it has made it.
 func (p *program) unlessDone(ctx context.Context, takeAway func() error) (done func()) {
 	p.making.Add(1)
 	stop := context.AfterFunc(ctx, func() {

@@ -43,7 +43,8 @@ func bulky(t *testing.T, warning string) (dir, id string) {
 	return dir, id
 }
 
-// interrupted starts a command, waits until it is in the midst of what it does, sends a signal, and demands that the command ends.
+// interrupted starts a command, waits until it is in the midst of what it does, sends a signal, and demands that the
+// command ends.
 func interrupted(t *testing.T, sig syscall.Signal, cmd *exec.Cmd, midst func()) string {
 	t.Helper()
 	var said bytes.Buffer

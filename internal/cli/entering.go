@@ -24,8 +24,9 @@ type entry struct {
 	mount bool
 }
 
-// entries are the steps from one arm into another, in order: what the last arm changed is put back first, then the machine is started
-// anew if anything is decided at a boot, then this arm's levels are set. So each arm is entered from what was found.
+// entries are the steps from one arm into another, in order: what the last arm changed is put back first, then the
+// machine is started anew if anything is decided at a boot, then this arm's levels are set. So each arm is entered from
+// what was found.
 func (x *experiment) entries(from, to map[string]string) []entry {
 	var list []entry
 	live := x.live(from)
@@ -69,8 +70,8 @@ func (x *experiment) live(levels map[string]string) []string {
 	return factor.Order(names)
 }
 
-// boots says whether anything that is varied is decided when the machine starts: then every visit starts it anew, so that no arm has a
-// machine that ran longer than another's.
+// boots says whether anything that is varied is decided when the machine starts: then every visit starts it anew, so
+// that no arm has a machine that ran longer than another's.
 func (x *experiment) boots() bool {
 	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == factor.OfBoot })
 }
@@ -122,8 +123,8 @@ func (x *experiment) enter(ctx context.Context, id string) (runner.Entrance, err
 	return in, errors.Join(x.holds(ctx), x.takeDown(ctx, arm))
 }
 
-// verifyBoot holds a machine that was just started for an arm against what its kernel shows of the arguments. Those that nothing shows the effect
-// of are on disk before anything is measured, so that no verdict takes them for harmless.
+// verifyBoot holds a machine that was just started for an arm against what its kernel shows of the arguments. Those
+// that nothing shows the effect of are on disk before anything is measured, so that no verdict takes them for harmless.
 func (x *experiment) verifyBoot(ctx context.Context, t target.Target, levels map[string]string) error {
 	unverified, err := unverifiedLevels(ctx, t, levels)
 	if err != nil {
@@ -144,8 +145,9 @@ func (x *experiment) variesKernel() bool {
 	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Name == "kernel" || c.Scheme.Name == "cmdline" })
 }
 
-// takeDown keeps what the machine is like in an arm of a sweep that it was started anew for, once: kernels differ in more than the
-// version that was asked for. Where only the machine around a kernel is varied nothing asks for it, and it takes an emulated guest as long as to start.
+// takeDown keeps what the machine is like in an arm of a sweep that it was started anew for, once: kernels differ in
+// more than the version that was asked for. Where only the machine around a kernel is varied nothing asks for it, and
+// it takes an emulated guest as long as to start.
 func (x *experiment) takeDown(ctx context.Context, arm lab.Arm) error {
 	if x.kind != sweeping || !x.variesKernel() || !x.bootsHere() || x.takenDown[arm.ID] || arm.Role == referenceArm {
 		return nil

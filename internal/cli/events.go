@@ -250,8 +250,8 @@ func (m *measurement) ofTarget(on string) (string, error) {
 // eventJournal stands in the ID of a journal of events between that of the run and a number.
 const eventJournal = "-event-"
 
-// openUpsets opens the targets of the run's events, but for those that are open, and their journals. What it returns gives them back, with what could not
-// be undone.
+// openUpsets opens the targets of the run's events, but for those that are open, and their journals. What it returns
+// gives them back, with what could not be undone.
 func (m *measurement) openUpsets(ctx context.Context, open ...target.Target) (func() error, error) {
 	var opened []target.Target
 	journals := map[string]*factor.Journal{}

@@ -81,7 +81,8 @@ func besideHand(t *testing.T, name, what, unit string, said, byHand, off float64
 	}
 }
 
-// One of two paths is cut under load: the dip, the stall, what is left and the way back are what the links' own counters say.
+// One of two paths is cut under load: the dip, the stall, what is left and the way back are what the links' own
+// counters say.
 func TestACutPathByHand(t *testing.T) {
 	p := newTwoPaths(t, 200)
 	stop := p.watch(p.server)
@@ -161,9 +162,9 @@ func TestADownLinkUponRequestsByHand(t *testing.T) {
 	h.nothingLeft()
 }
 
-// An event that comes upon two pairs at once is carried out once, and each of them says what it did to it. Each is held to a rate for which either
-// link has room for both: what two unlimited connections share out between them is chance, and may be another after the event, so that one of them is
-// never "back".
+// An event that comes upon two pairs at once is carried out once, and each of them says what it did to it. Each is held
+// to a rate for which either link has room for both: what two unlimited connections share out between them is chance,
+// and may be another after the event, so that one of them is never "back".
 func TestEventComesUponAllPairs(t *testing.T) {
 	t.Parallel()
 	p := newTwoPaths(t, 40)

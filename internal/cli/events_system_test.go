@@ -25,8 +25,9 @@ import (
 	"headroom/internal/target/sshtest"
 )
 
-// twoPaths are two hosts with two links between them, of which the second has half the rate of the first. The address under test belongs to neither, and is
-// reached by the first, until a script of the client cuts that and goes over to the second a while later. Another script puts it all back.
+// twoPaths are two hosts with two links between them, of which the second has half the rate of the first. The address
+// under test belongs to neither, and is reached by the first, until a script of the client cuts that and goes over to
+// the second a while later. Another script puts it all back.
 type twoPaths struct {
 	twoHosts
 	cut, put string
@@ -39,10 +40,12 @@ const (
 	sharedServer = "198.18.9.2"
 	// goesOver is how many seconds the client takes to notice.
 	goesOver = 1.2
-	// early is how many seconds into a load an event is to come. What came before it is known after 5 s of it; a busy machine takes some of the rest to begin.
+	// early is how many seconds into a load an event is to come. What came before it is known after 5 s of it; a busy
+	// machine takes some of the rest to begin.
 	early = 9
-	// late is how many seconds a load over TCP goes on after its event was undone. What was lost is sent again after a time that doubles (RFC 6298, 5.5), so that
-	// a link which a busy machine brings up after S seconds is used after as much as 2S.
+	// late is how many seconds a load over TCP goes on after its event was undone. What was lost is sent again after a
+	// time that doubles (RFC 6298, 5.5), so that a link which a busy machine brings up after S seconds is used after as
+	// much as 2S.
 	late = 20
 )
 
@@ -140,7 +143,8 @@ func eventsOf(t *testing.T, cmd *exec.Cmd) report.Summary {
 	return s
 }
 
-// One of two paths is cut under load: nothing comes through until the client goes over to the other, which has half, and all is well again once the cut is undone.
+// One of two paths is cut under load: nothing comes through until the client goes over to the other, which has half,
+// and all is well again once the cut is undone.
 func TestEventCutsOneOfTwoPaths(t *testing.T) {
 	t.Parallel()
 	p := newTwoPaths(t, 40)
@@ -177,7 +181,8 @@ func (p twoPaths) cutOne(seconds, at, down int) report.Summary {
 	return eventsOf(p.t, p.net(seconds, "--event", fmt.Sprintf("%ds: sh %s", at, p.cut), "--event-for", fmt.Sprintf("%ds", down), "--event-left", "50%", "--json"))
 }
 
-// Of two targets that are loaded at once the one whose file system is frozen stalls, and the other does not, whichever of them the event counts from.
+// Of two targets that are loaded at once the one whose file system is frozen stalls, and the other does not, whichever
+// of them the event counts from.
 func TestEventComesUponOneOfTwoTargets(t *testing.T) {
 	t.Parallel()
 	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
@@ -245,7 +250,8 @@ func (p twoPaths) nothingChanged() {
 	}
 }
 
-// A port that is lost by its name comes back with all that went with it: routes, in other tables too, and addresses of IPv6, also of a bridge over it.
+// A port that is lost by its name comes back with all that went with it: routes, in other tables too, and addresses of
+// IPv6, also of a bridge over it.
 func TestEventLosesAPort(t *testing.T) {
 	t.Parallel()
 	p := newTwoPaths(t, 40)
@@ -402,7 +408,8 @@ func TestEventThatFails(t *testing.T) {
 	}
 }
 
-// What a load and its scratch file wait for is undone before they are looked after: who is killed while the file system is frozen gets all of it back.
+// What a load and its scratch file wait for is undone before they are looked after: who is killed while the file system
+// is frozen gets all of it back.
 func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -451,8 +458,9 @@ func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 	}
 }
 
-// A factor is an event, too: it has its level while the event lasts, and its old one afterwards. A run that was killed in the middle is gone on with, events included.
-// The factor is one that a network namespace has for itself, so that no other test sees it.
+// A factor is an event, too: it has its level while the event lasts, and its old one afterwards. A run that was killed
+// in the middle is gone on with, events included. The factor is one that a network namespace has for itself, so that no
+// other test sees it.
 func TestEventSetsAFactor(t *testing.T) {
 	t.Parallel()
 	h := twoNamespaces(t)
@@ -546,7 +554,8 @@ func freezable(t *testing.T) string {
 	return mount
 }
 
-// mountedInMemory is where a file system is mounted that lies in memory: whatever else writes to this machine's disk, it is as fast as ever.
+// mountedInMemory is where a file system is mounted that lies in memory: whatever else writes to this machine's disk,
+// it is as fast as ever.
 func mountedInMemory(t *testing.T) string {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -40,7 +40,8 @@ type experiment struct {
 	changed []*changedMachine
 	// network is where its tests run; nil for an experiment on storage.
 	network *network
-	// localities are where the adapters of each pair hang, of its client and its server; nil where nothing depends on it.
+	// localities are where the adapters of each pair hang, of its client and its server; nil where nothing depends on
+	// it.
 	localities []map[string]factor.Locality
 	visits     *plan.Visits
 	// entered are the levels of the arm that was entered last; nil at first.
@@ -329,7 +330,8 @@ func (x *experiment) plan() error {
 	return nil
 }
 
-// settledIn says which arms of an ablation need no further visit. The plan asks again and again after the same repetitions.
+// settledIn says which arms of an ablation need no further visit. The plan asks again and again after the same
+// repetitions.
 func settledIn(run lab.Run) func([]plan.Done) []string {
 	known := map[int][]string{}
 	return func(done []plan.Done) []string {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// An experiment that is killed while a setting is changed leaves it so; restore puts it back. Each step of the way is killed elsewhere (internal/factor, and
-// TestKilledOverAndOver).
+// An experiment that is killed while a setting is changed leaves it so; restore puts it back. Each step of the way is
+// killed elsewhere (internal/factor, and TestKilledOverAndOver).
 func TestAKilledAblationIsPutBack(t *testing.T) {
 	t.Parallel()
 	ownNetwork(t)

@@ -14,8 +14,9 @@ import (
 	"headroom/internal/suite"
 )
 
-// An experiment on a network is measured between as many pairs of clients and servers as headroom net would: the first of them is the measurement, the others are
-// its mates, so that what is kept of a test is what all pairs carried together.
+// An experiment on a network is measured between as many pairs of clients and servers as headroom net would: the first
+// of them is the measurement, the others are its mates, so that what is kept of a test is what all pairs carried
+// together.
 
 // under is the role of the machine that loads run on, of several clients the first.
 func (x *experiment) under() string {
@@ -130,7 +131,8 @@ func (x *experiment) drawPairs() {
 	x.shareCells()
 }
 
-// shareCells gives the mates the cells of the run; a pair of a network has load generators of its own, where settings place them.
+// shareCells gives the mates the cells of the run; a pair of a network has load generators of its own, where settings
+// place them.
 func (x *experiment) shareCells() {
 	for i, m := range x.mates {
 		m.run.Cells = slices.Clone(x.run.Cells)
@@ -199,8 +201,9 @@ func (x *experiment) endPairs(ctx context.Context, runErr error) error {
 	return nil
 }
 
-// machines are the ends of the network, the clients first, each with the adapters that the tests take, those of several pairs once. A client and a server may be one
-// target: what the journal of the first has changed there is in effect for the second already.
+// machines are the ends of the network, the clients first, each with the adapters that the tests take, those of several
+// pairs once. A client and a server may be one target: what the journal of the first has changed there is in effect for
+// the second already.
 func (n *network) machines(ctx context.Context) ([]*changedMachine, error) {
 	var all []*changedMachine
 	add := func(kind, role string, adapters []string) {

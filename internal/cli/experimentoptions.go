@@ -20,14 +20,16 @@ type experimentOptions struct {
 	reference, referenceOn string
 	keep                   []string
 	commands               map[string]lab.SettingCommands
-	// on is the target of a storage; ends are the targets as typed, which of a network are its ends, and addresses and port those of its server.
+	// on is the target of a storage; ends are the targets as typed, which of a network are its ends, and addresses and
+	// port those of its server.
 	on   string
 	ends []string
 	// mates are further targets of a storage, which are loaded at the same moment.
 	mates     []string
 	addresses []string
 	port      int
-	// networkPairs are how many pairs of clients and servers measure at the same time; 0 for as many as there are of either, or addresses.
+	// networkPairs are how many pairs of clients and servers measure at the same time; 0 for as many as there are of
+	// either, or addresses.
 	networkPairs int
 	set          []string
 	size         string
@@ -62,7 +64,8 @@ type experimentOptions struct {
 	// published names figures of merit that somebody published: a reference or a file; empty for none.
 	published string
 	dryRun    dryRun
-	// reboot is the real machine that may be started anew; bootOn the one that is, where it is not the one that loads run on.
+	// reboot is the real machine that may be started anew; bootOn the one that is, where it is not the one that loads
+	// run on.
 	reboot    string
 	bootOn    string
 	bootWay   string
@@ -91,11 +94,13 @@ func exampleOf(kind string) string {
 	return "queue:scheduler=none,mq-deadline"
 }
 
-// blocksInBudget are those of a sweep that is bounded by its time: loads that are decided early leave room for more of the others.
+// blocksInBudget are those of a sweep that is bounded by its time: loads that are decided early leave room for more of
+// the others.
 const blocksInBudget = 20
 
-// defaultBlocks is how often every arm is visited at most. A sweep has a number of blocks that is fixed beforehand; an ablation stops
-// when nothing is left to decide, and a search for culprits when they are proved: its blocks are single measurements.
+// defaultBlocks is how often every arm is visited at most. A sweep has a number of blocks that is fixed beforehand; an
+// ablation stops when nothing is left to decide, and a search for culprits when they are proved: its blocks are single
+// measurements.
 func defaultBlocks(kind string) int {
 	switch kind {
 	case ablating:

@@ -18,7 +18,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-// reportExperiment shows a saved experiment of a kind. It ends at once when it is interrupted: all that was changed is put back by now.
+// reportExperiment shows a saved experiment of a kind. It ends at once when it is interrupted: all that was changed is
+// put back by now.
 func (p *program) reportExperiment(ctx context.Context, ref, kind string, o experimentOptions) error {
 	return p.interruptible(ctx, func() error {
 		b, err := p.findExperiment(ref, kind)
@@ -68,7 +69,8 @@ func (o *experimentOptions) merits() (*reference.Merits, error) {
 	return &m, err
 }
 
-// writeExperiment writes what a run with several arms was made for: its JSON, or one of the formats that experiments have.
+// writeExperiment writes what a run with several arms was made for: its JSON, or one of the formats that experiments
+// have.
 func (p *program) writeExperiment(b *store.Bundle, format string, w io.Writer, o report.Options) error {
 	if format == "table" {
 		w = p.naming.to(w)

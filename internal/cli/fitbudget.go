@@ -16,11 +16,13 @@ import (
 // fewestLevels are measured in any case, where there are as many: two ends say nothing of what is between them.
 const fewestLevels = 3
 
-// forAll is how much of a budget that is too small for everything goes to the blocks that all loads get; the rest is for those whose answer is open after them.
+// forAll is how much of a budget that is too small for everything goes to the blocks that all loads get; the rest is
+// for those whose answer is open after them.
 const forAll = 0.75
 
-// fitBudget leaves out of a sweep what does not fit into its budget often enough to say anything: levels first, so that a coarse grid is left of them, then loads. A block
-// is never cut, and one that takes longer than the budget would be all that is measured. What is left of the budget goes to the loads that are not decided by then.
+// fitBudget leaves out of a sweep what does not fit into its budget often enough to say anything: levels first, so that
+// a coarse grid is left of them, then loads. A block is never cut, and one that takes longer than the budget would be
+// all that is measured. What is left of the budget goes to the loads that are not decided by then.
 func (x *experiment) fitBudget() {
 	if x.kind != sweeping || x.options.budget <= 0 || len(x.choices) != 1 || x.hasCommands() {
 		return

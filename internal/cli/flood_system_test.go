@@ -15,7 +15,8 @@ import (
 	"headroom/internal/store"
 )
 
-// printing has one load that prints more than is read, one that prints more than it may and would go on, and one that does neither.
+// printing has one load that prints more than is read, one that prints more than it may and would go on, and one that
+// does neither.
 const printing = `version: 1
 name: printing
 title: commands that print much
@@ -61,7 +62,8 @@ func TestLoadsThatPrintTooMuch(t *testing.T) {
 	}
 }
 
-// A fio that prints something else without a line's end leaves a warning of a sentence, and both ends of what it printed.
+// A fio that prints something else without a line's end leaves a warning of a sentence, and both ends of what it
+// printed.
 func TestFioThatPrintsGarbage(t *testing.T) {
 	t.Parallel()
 	fio, err := exec.LookPath("fio")
@@ -100,8 +102,8 @@ esac
 	}
 }
 
-// A fio that fails with 5 MB of escape sequences on its standard error leaves a warning of a sentence. All of it is where raw output is, and
-// none of it on the terminal.
+// A fio that fails with 5 MB of escape sequences on its standard error leaves a warning of a sentence. All of it is
+// where raw output is, and none of it on the terminal.
 func TestFioThatPrintsEscapes(t *testing.T) {
 	t.Parallel()
 	fio, err := exec.LookPath("fio")

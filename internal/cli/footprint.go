@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Footprint keeps the memory of headroom's process small: what it takes is taken from the machine under test. It is of the whole process, and
-// belongs to main; nil, as in tests of which many share a process, leaves the process as it is.
+// Footprint keeps the memory of headroom's process small: what it takes is taken from the machine under test. It is of
+// the whole process, and belongs to main; nil, as in tests of which many share a process, leaves the process as it is.
 type Footprint struct {
 	mu     sync.Mutex
 	frugal int // that want little garbage, of targets that are looked at side by side
 	usual  int // percent of garbage otherwise
 }
 
-// frugally makes little garbage from here on, until the function it returns is called. Not while loads run: to collect so often takes
-// processor time, which they feel more.
+// frugally makes little garbage from here on, until the function it returns is called. Not while loads run: to collect
+// so often takes processor time, which they feel more.
 func (f *Footprint) frugally() (restore func()) {
 	if f == nil {
 		return func() {}
@@ -44,7 +44,8 @@ func (f *Footprint) frugally() (restore func()) {
 	}
 }
 
-// rarely lets garbage grow to three times what lives, though not beyond a limit in bytes in all, until the function it returns is called.
+// rarely lets garbage grow to three times what lives, though not beyond a limit in bytes in all, until the function it
+// returns is called.
 func (f *Footprint) rarely(limit int64) (restore func()) {
 	if f == nil {
 		return func() {}
@@ -53,8 +54,8 @@ func (f *Footprint) rarely(limit int64) (restore func()) {
 	return func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(before) }
 }
 
-// giveBack returns to the machine under test the memory that headroom does not need now: garbage, and the pages of its own program that
-// starting up has mapped. What is still needed of the program is mapped again when it is next touched.
+// giveBack returns to the machine under test the memory that headroom does not need now: garbage, and the pages of its
+// own program that starting up has mapped. What is still needed of the program is mapped again when it is next touched.
 func (f *Footprint) giveBack() {
 	if f != nil {
 		debug.FreeOSMemory()
@@ -83,8 +84,9 @@ func (f *Footprint) giveBackProgram() {
 	}
 }
 
-// static says whether a program was linked to stand alone, as headroom is shipped. Into one that is not, a linker writes addresses when it
-// starts, and makes those pages read-only only then: they are not what the file holds. Source: elf(5), PT_DYNAMIC; ld(1), -z relro.
+// static says whether a program was linked to stand alone, as headroom is shipped. Into one that is not, a linker
+// writes addresses when it starts, and makes those pages read-only only then: they are not what the file holds. Source:
+// elf(5), PT_DYNAMIC; ld(1), -z relro.
 func static(program string) bool {
 	f, err := elf.Open(program)
 	if err != nil {

@@ -202,7 +202,8 @@ func gateOf(st *store.Store, doc history.Document) error {
 	return nil
 }
 
-// measuredRuns are the runs of a suite that have ended; an import knows no suite, and goes by its label. Damaged runs are named in the error, beside the others.
+// measuredRuns are the runs of a suite that have ended; an import knows no suite, and goes by its label. Damaged runs
+// are named in the error, beside the others.
 func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	rows, err := s.List()
 	errs := []error{err}

@@ -27,7 +27,8 @@ func TestHostCPUIsBetweenFioAndAllCores(t *testing.T) {
 	figure.Record(t, sampled.Median("hostcost/over-fio", "ratio", over, "").Saying("CPU time of the host over that of fio, null load"))
 }
 
-// A load in a guest costs the CPU time of this machine, not of the guest: with all cores here busy, more than a guest of one core has.
+// A load in a guest costs the CPU time of this machine, not of the guest: with all cores here busy, more than a guest
+// of one core has.
 func TestHostCPUIsThatOfAllCores(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("a host with one core has no more than the guest")

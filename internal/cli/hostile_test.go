@@ -19,15 +19,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostile is a name as somebody gives it who wants to trick the reader: a title, a line that is painted over, a sequence in 8 bits, text the
-// other way round, markup, a footnote, a formula.
+// hostile is a name as somebody gives it who wants to trick the reader: a title, a line that is painted over, a
+// sequence in 8 bits, text the other way round, markup, a footnote, a formula.
 const hostile = "=1+1|`x`\x1b]0;owned\a\x1b[2K\r\u009b31m\u202e\u2066<script>alert(1)</script>![x](//e.test)\n| a | b |\x7f"
 
 // hostileLabel is a label that can't be a path.
 func hostileLabel() string { return strings.ReplaceAll(hostile, "/", "") }
 
-// Whoever sends a run, or facts, decides over names and texts in it. Nothing that headroom then prints or writes has a character that a
-// terminal obeys.
+// Whoever sends a run, or facts, decides over names and texts in it. Nothing that headroom then prints or writes has a
+// character that a terminal obeys.
 func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The commands of docs/howto-network.md find the link that was planted, and what it costs. UPDATE_GOLDEN=1 writes what they print into the page.
+// The commands of docs/howto-network.md find the link that was planted, and what it costs. UPDATE_GOLDEN=1 writes what
+// they print into the page.
 func TestHowToFindASlowPort(t *testing.T) {
 	t.Chdir("../..")
 	h := twoLinks(t)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The commands of docs/howto-iothreads.md carried out with an emulated guest. UPDATE_GOLDEN=1 writes what they print into the page.
+// The commands of docs/howto-iothreads.md carried out with an emulated guest. UPDATE_GOLDEN=1 writes what they print
+// into the page.
 func TestHowToFindEnoughIOThreads(t *testing.T) {
 	guest, images := iothreadsGuest(t), t.TempDir()
 	v := newVictim(t)

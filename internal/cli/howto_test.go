@@ -28,7 +28,8 @@ var commandBlock = regexp.MustCompile("(?s)```sh\n(headroom [^\n]*)\n```\n\n```t
 // summaryLine says how many commands a page has, and how long they took.
 var summaryLine = regexp.MustCompile(`(?m)^\d+ commands?, .* in all\.$`)
 
-// follow carries out the commands of the page. UPDATE_GOLDEN=1 writes what they print into it; else what always is the same must stand there.
+// follow carries out the commands of the page. UPDATE_GOLDEN=1 writes what they print into it; else what always is the
+// same must stand there.
 func (h howto) follow(t *testing.T) (printed []string) {
 	t.Helper()
 	text, err := os.ReadFile(h.page)

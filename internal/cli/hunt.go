@@ -25,7 +25,8 @@ const (
 	slowArm = "slow"
 )
 
-// endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as it was found.
+// endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as
+// it was found.
 func (x *experiment) endArms() ([]lab.Arm, error) {
 	if params := factor.LoadParams(nil, firstLevels(x.choices)); len(params) > 0 && x.hasCommands() {
 		return nil, usage("parameters of a command are filled into its arguments beforehand, so that a search can't mix them",
@@ -72,8 +73,8 @@ func (x *experiment) takeUpHunt() (err error) {
 	return err
 }
 
-// hunt measures what the search asks for until it is over. What was asked is on disk before it is measured, so that a search that is resumed
-// asks nothing twice.
+// hunt measures what the search asks for until it is over. What was asked is on disk before it is measured, so that a
+// search that is resumed asks nothing twice.
 func (x *experiment) hunt(ctx context.Context, session *runner.Session) error {
 	begun := time.Now()
 	if asked := x.run.Experiment.Asked; len(asked) > 0 && asked[len(asked)-1].Failed == "" && !bisection.Carried(x.run, asked[len(asked)-1].Arm, x.keptIn(len(asked))) {

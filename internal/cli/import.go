@@ -89,10 +89,10 @@ func importHelp() string {
 	return b.String()
 }
 
-// memoryFor is the memory in bytes up to which garbage may grow while these are imported. Nearly all that an import allocates is garbage by
-// the next file, and less than ten megabytes are in use: to collect as often as usual takes a twelfth of the time; more seldom than 40 MiB
-// saves nothing, since fresh memory is not in the processor's cache. A large file takes a few times its size, and must not have all the
-// time go into finding that nothing can be given back.
+// memoryFor is the memory in bytes up to which garbage may grow while these are imported. Nearly all that an import
+// allocates is garbage by the next file, and less than ten megabytes are in use: to collect as often as usual takes a
+// twelfth of the time; more seldom than 40 MiB saves nothing, since fresh memory is not in the processor's cache. A
+// large file takes a few times its size, and must not have all the time go into finding that nothing can be given back.
 func memoryFor(sources []ingest.Source) int64 {
 	var largest int64
 	for _, s := range sources {
@@ -152,7 +152,8 @@ func hasFacts(name string) error {
 	return usage(name+" is a run of headroom's own, which has the facts of its machines", "import it without --facts")
 }
 
-// giveFacts keeps what is known of the machine that results are of. Of results of several machines it is not known which it is.
+// giveFacts keeps what is known of the machine that results are of. Of results of several machines it is not known
+// which it is.
 func giveFacts(w *store.Writer, run *lab.Run, known facts.Document) error {
 	if len(run.Targets) != 1 {
 		return usage(fmt.Sprintf("the results are of %s, and --facts tells of one", plural(len(run.Targets), "machine or place")), "import those of each by themselves")
@@ -266,8 +267,8 @@ const maxChecked = 500
 
 func (i *importSink) Raw(name string, data []byte) error { return i.writer.Raw(name, data) }
 
-// Repetition saves a repetition without its latency bins, which are added up for the cell: they are most of a record, and
-// the raw file has them too.
+// Repetition saves a repetition without its latency bins, which are added up for the cell: they are most of a record,
+// and the raw file has them too.
 func (i *importSink) Repetition(rep lab.Repetition) error {
 	i.addLatency(rep)
 	rep.Latency = nil

@@ -31,12 +31,13 @@ for name in sorted(os.listdir(sys.argv[1])):
 print(spent)
 `
 
-// Importing ten thousand documents of fio, with reading, checking, compressing and saving, must take no more CPU time than
-// Python takes to decode them; and no more memory than importing a thousand.
+// Importing ten thousand documents of fio, with reading, checking, compressing and saving, must take no more CPU time
+// than Python takes to decode them; and no more memory than importing a thousand.
 //
-// Both do the same work each time, and whatever else the machine does can only make them slower, though not alike: an import, which
-// needs more of the caches, has taken 1.01 times as long as its neighbour [0.82, 1.15] on a machine where it was 0.84 times at other
-// hours. What the programs need is therefore told by the fastest of each; they take turns, so that both meet a quiet moment.
+// Both do the same work each time, and whatever else the machine does can only make them slower, though not alike: an
+// import, which needs more of the caches, has taken 1.01 times as long as its neighbour [0.82, 1.15] on a machine where
+// it was 0.84 times at other hours. What the programs need is therefore told by the fastest of each; they take turns,
+// so that both meet a quiet moment.
 func TestImportBesidePython(t *testing.T) {
 	dir := t.TempDir()
 	many, few := filepath.Join(dir, "many"), filepath.Join(dir, "few")

@@ -12,12 +12,12 @@ import (
 	"headroom/internal/lab"
 )
 
-// mostInput is the largest file that is read at once: suites, experiments, rules. The largest that people have are published
-// tables and kernel configurations of some hundred kilobytes.
+// mostInput is the largest file that is read at once: suites, experiments, rules. The largest that people have are
+// published tables and kernel configurations of some hundred kilobytes.
 const mostInput = 8 << 20
 
-// openInput opens a file that the user named, or a folder. Anything else may never end, or never begin: a pipe that nobody writes
-// to can't even be opened. Pipes that the shell has opened (<(...), /dev/stdin) have a writer.
+// openInput opens a file that the user named, or a folder. Anything else may never end, or never begin: a pipe that
+// nobody writes to can't even be opened. Pipes that the shell has opened (<(...), /dev/stdin) have a writer.
 func openInput(name string) (*os.File, error) {
 	if name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/") {
 		return os.Open(name)

@@ -9,7 +9,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-// What IOThreads gain in an emulated guest, and how much of the disk of this machine such a guest reaches: less than the machine itself.
+// What IOThreads gain in an emulated guest, and how much of the disk of this machine such a guest reaches: less than
+// the machine itself.
 func TestIOThreadsAgainstTheHostPrecisely(t *testing.T) {
 	cells := iothreadsAgainstTheHost(t)
 	for disk, c := range cells {

@@ -15,7 +15,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-// iothreadsGuest describes a guest under a QEMU that maps queues to IOThreads, with a disk on this machine's own and one of nothing at all.
+// iothreadsGuest describes a guest under a QEMU that maps queues to IOThreads, with a disk on this machine's own and
+// one of nothing at all.
 func iothreadsGuest(t *testing.T) string {
 	t.Helper()
 	file := guestFile(t)
@@ -37,8 +38,8 @@ func iothreadsGuest(t *testing.T) string {
 	return file
 }
 
-// The IOThreads report from end to end: a guest's disk with no, one, two and four threads, against the disk of this machine that it is kept on;
-// and the fewest and the most on a disk of nothing, where what is left is virtio itself.
+// The IOThreads report from end to end: a guest's disk with no, one, two and four threads, against the disk of this
+// machine that it is kept on; and the fewest and the most on a disk of nothing, where what is left is virtio itself.
 func TestIOThreadsAgainstTheHost(t *testing.T) {
 	iothreadsAgainstTheHost(t)
 }

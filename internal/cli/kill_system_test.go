@@ -76,8 +76,8 @@ func with(cmd *exec.Cmd, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// verify holds what must be true after a kill and the next start: what was said to be finished is there and whole, and no
-// load, scratch file or job folder is left.
+// verify holds what must be true after a kill and the next start: what was said to be finished is there and whole, and
+// no load, scratch file or job folder is left.
 func (v victim) verify(where, stderr string) {
 	v.t.Helper()
 	out, err := v.command("restore").CombinedOutput()
@@ -137,8 +137,8 @@ func processesOf(t *testing.T, run string) []string {
 	return found
 }
 
-// TestScriptedRunDiesAtEachStepOfSaving takes all steps, of which a real process really dies at every eighth. They are shared out to two that
-// run side by side: most of the time is waiting.
+// TestScriptedRunDiesAtEachStepOfSaving takes all steps, of which a real process really dies at every eighth. They are
+// shared out to two that run side by side: most of the time is waiting.
 func TestKilledAtStepsOfSavingARun(t *testing.T) {
 	t.Parallel()
 	const every = 8

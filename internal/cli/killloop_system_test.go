@@ -31,8 +31,9 @@ import (
 	"headroom/internal/store"
 )
 
-// The real program is killed with SIGKILL over and over: at each step of saving and of changing settings in turn, and at random moments. After each
-// kill one restore must leave nothing behind, and what was finished must be kept. scripts/kills runs it for as long as one likes.
+// The real program is killed with SIGKILL over and over: at each step of saving and of changing settings in turn, and
+// at random moments. After each kill one restore must leave nothing behind, and what was finished must be kept.
+// scripts/kills runs it for as long as one likes.
 //
 //	HEADROOM_KILLS          how many kills (20)
 //	HEADROOM_KILLS_MINUTES  end after so many minutes, whatever the count
@@ -40,7 +41,8 @@ import (
 //	HEADROOM_KILLS_AGAIN    one round alone, three times: its number and the moments, as a failure names them
 //	HEADROOM_KILLS_WORKERS  how many at the same time (two for each CPU)
 
-// killLoopSuite has all that can be left behind: a scratch file, a work folder, loads, and a process that a command leaves running.
+// killLoopSuite has all that can be left behind: a scratch file, a work folder, loads, and a process that a command
+// leaves running.
 const killLoopSuite = `version: 1
 name: kill
 title: short loads for the tests that kill
@@ -62,7 +64,8 @@ type killedCommand struct {
 	name string
 	// args of the command; of the first of two where a restore is killed, too.
 	args []string
-	// restored says that the restore after the kill is killed as well, resumed that the run is then to be taken up again.
+	// restored says that the restore after the kill is killed as well, resumed that the run is then to be taken up
+	// again.
 	restored, resumed bool
 }
 
@@ -94,8 +97,8 @@ type tallied struct {
 	total, ended            int
 	changed, loaded, placed int
 	failures                int
-	// whole is how long each command takes when nobody kills it, as last seen; step is the next one to kill it at, stride from one to the next: few
-	// kills are spread over all of the way.
+	// whole is how long each command takes when nobody kills it, as last seen; step is the next one to kill it at,
+	// stride from one to the next: few kills are spread over all of the way.
 	whole  map[string]time.Duration
 	step   map[string]int
 	stride int
@@ -105,7 +108,8 @@ type killWorker struct {
 	t    *testing.T
 	all  *tallied
 	seed int
-	// round is the number of the current one, moments are those at which it has killed, and again those that it is to kill at.
+	// round is the number of the current one, moments are those at which it has killed, and again those that it is to
+	// kill at.
 	round          int
 	moments, again []string
 	victim
@@ -292,7 +296,8 @@ func (a *tallied) fail() {
 	a.failures++
 }
 
-// next is the moment of the next kill of a command: the number of a step, all of them in turn, or a time after the start.
+// next is the moment of the next kill of a command: the number of a step, all of them in turn, or a time after the
+// start.
 func (w *killWorker) next(random *rand.Rand, name string) string {
 	if n := len(w.moments); n < len(w.again) {
 		return w.again[n]

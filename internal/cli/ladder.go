@@ -27,7 +27,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// The levels by which the runs of a ladder say which rung they measured, from 1 at the bottom, what it is, and which rung it lies on.
+// The levels by which the runs of a ladder say which rung they measured, from 1 at the bottom, what it is, and which
+// rung it lies on.
 const (
 	rungLevel  = "rung"
 	kindLevel  = "kind"
@@ -61,7 +62,8 @@ type ladderOptions struct {
 	direction         string
 }
 
-// defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where loads vary by 2%.
+// defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where
+// loads vary by 2%.
 const defaultPasses = 6
 
 func (p *program) ladderCommand() *cobra.Command {
@@ -335,7 +337,8 @@ func (s *ascent) share(su suite.Suite, rungs []rung) (int64, error) {
 // wholeBlocks rounds down to what the largest block of a load needs.
 func wholeBlocks(n int64) int64 { return n - n%(1<<20) }
 
-// fit makes the run of a rung: loads that only read, by as many jobs as drives carry the rung, each on a part of its own.
+// fit makes the run of a rung: loads that only read, by as many jobs as drives carry the rung, each on a part of its
+// own.
 func (s *ascent) fit(run *lab.Run, r rung, arm string, share int64) {
 	run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool { return !fio.OnlyReads(c.Params) })
 	place := &run.Targets[0].Place
@@ -505,7 +508,8 @@ func stepOf(run lab.Run) ladder.Step {
 	return step
 }
 
-// driverOf is what the name of a disk says of its driver: "nvme" of nvme0n1, "sd" of sda and of sdab. Disks of some drivers are told apart by letters.
+// driverOf is what the name of a disk says of its driver: "nvme" of nvme0n1, "sd" of sda and of sdab. Disks of some
+// drivers are told apart by letters.
 func driverOf(disk string) string {
 	for _, lettered := range []string{"sd", "vd", "xvd", "hd"} {
 		if rest, ok := strings.CutPrefix(disk, lettered); ok && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz") == "" {

@@ -10,9 +10,9 @@ import (
 	"headroom/internal/ladder"
 )
 
-// A ladder over what this machine's own kernel may not have: two NVMe drives, each held to 200 reads a second by QEMU, an md stripe
-// over them, and over that a device that delays every read by 50 ms on purpose. With four reads in flight for each drive the drives allow
-// 400 a second and the delay 160. It is named, and nothing below it.
+// A ladder over what this machine's own kernel may not have: two NVMe drives, each held to 200 reads a second by QEMU,
+// an md stripe over them, and over that a device that delays every read by 50 ms on purpose. With four reads in flight
+// for each drive the drives allow 400 a second and the delay 160. It is named, and nothing below it.
 func TestLadderNamesADelayOverAStripe(t *testing.T) {
 	delayOverAStripe(t)
 }

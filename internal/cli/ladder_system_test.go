@@ -19,8 +19,8 @@ import (
 	"headroom/internal/store"
 )
 
-// Loads that are held to a rate by the kernel, so that what a busy machine has left over does not matter: rates that take no time of any processor, and a slow
-// one that is a quarter of the others.
+// Loads that are held to a rate by the kernel, so that what a busy machine has left over does not matter: rates that
+// take no time of any processor, and a slow one that is a quarter of the others.
 const ladderSuite = `version: 1
 name: rungs
 title: Two loads that only read
@@ -116,7 +116,8 @@ func named(t *testing.T, d ladder.Document) ladder.Rung {
 
 const megabytes = 1 << 20
 
-// Of three drives that the kernel lets read 16 MiB a second one gets a quarter of that: it is named, and not what suffers from it.
+// Of three drives that the kernel lets read 16 MiB a second one gets a quarter of that: it is named, and not what
+// suffers from it.
 func TestLadderNamesASlowDrive(t *testing.T) {
 	t.Parallel()
 	r := newRack(t)
@@ -139,8 +140,9 @@ func TestLadderNamesASlowDrive(t *testing.T) {
 	}
 }
 
-// Six parts of one device get 16 MiB a second each, and the device that they share 17: each alone is as fast as it should be, and together they are not. It is a sixth, so
-// that loads that a busy machine starts apart, and which have the device for themselves at first, stay far from what would do.
+// Six parts of one device get 16 MiB a second each, and the device that they share 17: each alone is as fast as it
+// should be, and together they are not. It is a sixth, so that loads that a busy machine starts apart, and which have
+// the device for themselves at first, stay far from what would do.
 func TestLadderNamesWhatDrivesShare(t *testing.T) {
 	t.Parallel()
 	r := newRack(t)
@@ -195,7 +197,8 @@ func TestLadderNamesASlowVolume(t *testing.T) {
 	}
 }
 
-// What --dry-run=full prints is what is then carried out: the same commands, but for the names of scratch files, in the same order.
+// What --dry-run=full prints is what is then carried out: the same commands, but for the names of scratch files, in the
+// same order.
 func TestLadderDoesWhatItSaid(t *testing.T) {
 	t.Parallel()
 	r := newRack(t)

@@ -17,8 +17,8 @@ import (
 	"headroom/internal/store"
 )
 
-// throughGuest is a directory with a guest over it: a disk with nothing behind it, one on an image that is made there, and one on a file of
-// the user's.
+// throughGuest is a directory with a guest over it: a disk with nothing behind it, one on an image that is made there,
+// and one on a file of the user's.
 type throughGuest struct {
 	arena
 	suite, file, kept string
@@ -74,7 +74,8 @@ func (g throughGuest) nothingLeft(when string) {
 	}
 }
 
-// A ladder through a guest is stopped, goes on with the guest started anew, and says of the guest's disks what its own intervals say.
+// A ladder through a guest is stopped, goes on with the guest started anew, and says of the guest's disks what its own
+// intervals say.
 func TestLadderClimbsThroughAGuest(t *testing.T) {
 	t.Parallel()
 	g := newThroughGuest(t)
@@ -165,7 +166,8 @@ func (g throughGuest) agrees(d ladder.Document) {
 	}
 }
 
-// filled holds that the image that was made for the guest was written before it was read, once for each guest that was started, and nothing else.
+// filled holds that the image that was made for the guest was written before it was read, once for each guest that was
+// started, and nothing else.
 func (g throughGuest) filled(rungs []ladder.Rung) {
 	g.t.Helper()
 	for _, r := range rungs[2:] {

@@ -51,8 +51,8 @@ func (s *ascent) tidyAll(ctx context.Context) error {
 	return s.tidy(ctx, s.store, names...)
 }
 
-// guestRungs are the disks of the guests: of each those without storage behind them, then the others. The guests are started when the
-// host's own rungs are known to be possible.
+// guestRungs are the disks of the guests: of each those without storage behind them, then the others. The guests are
+// started when the host's own rungs are known to be possible.
 func (s *ascent) guestRungs(ctx context.Context, host []rung) ([]rung, error) {
 	for _, r := range host {
 		if r.kind == ladder.Files {
@@ -108,7 +108,8 @@ func (s *ascent) startGuest(ctx context.Context, name string) (target.Target, er
 	return s.openGuestWith(ctx, name, s.images)
 }
 
-// checkImages makes sure that all images of the guests can be filled beside the scratch files: QEMU stops a guest whose image can't grow.
+// checkImages makes sure that all images of the guests can be filled beside the scratch files: QEMU stops a guest whose
+// image can't grow.
 func (s *ascent) checkImages(ctx context.Context) error {
 	need := int64(0)
 	for _, g := range s.guests {
@@ -256,8 +257,8 @@ func (s *ascent) dataOf(ctx context.Context, d *qemu.Disk) (lab.Place, error) {
 	return facts.ResolvePlace(ctx, s.base, file)
 }
 
-// diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees of them and that
-// QEMU serves them with.
+// diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees
+// of them and that QEMU serves them with.
 func diskLevels(d qemu.Disk) map[string]string {
 	queues := "as QEMU has them"
 	if d.Queues > 0 {
@@ -266,7 +267,8 @@ func diskLevels(d qemu.Disk) map[string]string {
 	return map[string]string{interfaceLevel: d.Kind, backingLevel: d.Backing, queuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
 }
 
-// takeUp goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must have the same disks.
+// takeUp goes on with a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
+// the same disks.
 func (s *ascent) takeUp(ctx context.Context, name string) error {
 	b, err := s.store.Find(name)
 	if err != nil {

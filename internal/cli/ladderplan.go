@@ -12,8 +12,8 @@ import (
 	"headroom/internal/suite"
 )
 
-// printPlan is what --dry-run prints: the commands of each rung, the order of all loads, and the time they take. Scratch files have the
-// ID of their run in their name, which is drawn anew for the real runs.
+// printPlan is what --dry-run prints: the commands of each rung, the order of all loads, and the time they take.
+// Scratch files have the ID of their run in their name, which is drawn anew for the real runs.
 func (s *ascent) printPlan() error {
 	l := s.listing(s.options.dryRun)
 	l.line("%s", s.effort())

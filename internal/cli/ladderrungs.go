@@ -20,8 +20,8 @@ type rung struct {
 	name  string
 	kind  ladder.Kind
 	place lab.Place
-	// jobs that load it at the same time, one for each of the drives that carry it: a volume over four drives is held against four
-	// drives with as many operations in flight.
+	// jobs that load it at the same time, one for each of the drives that carry it: a volume over four drives is held
+	// against four drives with as many operations in flight.
 	jobs int
 	// below is the number, from 1, of the rung that it lies on; 0 for none.
 	below int
@@ -52,9 +52,11 @@ func (r rung) apart() int {
 const (
 	// nullWord names the null device among places.
 	nullWord = "null"
-	// nullDevice is there where the module null_blk is: it takes the kernel's whole way through the block layer and answers at once.
+	// nullDevice is there where the module null_blk is: it takes the kernel's whole way through the block layer and
+	// answers at once.
 	nullDevice = "/dev/nullb0"
-	// memoryFolder is a file system in memory that every Linux has; memoryShare is what is read of it, more than most caches near a core hold.
+	// memoryFolder is a file system in memory that every Linux has; memoryShare is what is read of it, more than most
+	// caches near a core hold.
 	memoryFolder = "/dev/shm"
 	memoryShare  = 256 << 20
 )
@@ -199,7 +201,8 @@ func (s *ascent) bare(ctx context.Context, drives int) ([]rung, error) {
 	return rungs, nil
 }
 
-// null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it would stay.
+// null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it
+// would stay.
 func (s *ascent) null(ctx context.Context, jobs int) (rung, error) {
 	if place, err := facts.ResolvePlace(ctx, s.base, nullDevice); err == nil && place.Kind == lab.Device {
 		return rung{name: nullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
@@ -217,8 +220,8 @@ func (s *ascent) group(ctx context.Context, paths string) (rung, error) {
 	return rung{name: paths, kind: ladder.Together, place: place, jobs: len(place.Members)}, err
 }
 
-// groups are the drives that are loaded at the same time: neighbours in pairs, then all. Of an odd number the last is in no pair; of two,
-// the pair is all.
+// groups are the drives that are loaded at the same time: neighbours in pairs, then all. Of an odd number the last is
+// in no pair; of two, the pair is all.
 func groups(paths []string) [][]string {
 	var list [][]string
 	if len(paths) > 2 {
@@ -318,8 +321,8 @@ func (s *ascent) stack(ctx context.Context, rungs []rung) error {
 	return nil
 }
 
-// on says whether a rung lies on a lower one with as many jobs. Of several devices at the same time that is so where both have the same
-// disks. Where the kernel does not say, what was named just before it is taken for it.
+// on says whether a rung lies on a lower one with as many jobs. Of several devices at the same time that is so where
+// both have the same disks. Where the kernel does not say, what was named just before it is taken for it.
 func (s *ascent) on(ctx context.Context, lower, upper rung, next bool) (bool, error) {
 	switch {
 	case lower.kind == ladder.Memory || lower.kind == ladder.Null || lower.jobs != upper.jobs:

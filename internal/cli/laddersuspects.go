@@ -18,8 +18,9 @@ import (
 // mostSuspects of each end are told with a ladder; doctor tells all.
 const mostSuspects = 3
 
-// suspects are what doctor finds at the ends of a network whose ladder falls short, as far as it can cost bandwidth: the server's first. What is at the end whose own
-// loopback falls short is all that matters then; and of what is about single ports only those that the rung goes through.
+// suspects are what doctor finds at the ends of a network whose ladder falls short, as far as it can cost bandwidth:
+// the server's first. What is at the end whose own loopback falls short is all that matters then; and of what is about
+// single ports only those that the rung goes through.
 func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Suspect, error) {
 	if d.Answer.Rung == nil {
 		return nil, nil
@@ -88,8 +89,8 @@ func portsOfRung(b *store.Bundle, rung ladder.Rung) (map[string][]string, error)
 	return through, nil
 }
 
-// ofOtherPorts says whether a finding is about ports of a machine none of which a rung goes through, where it is known through which it does. A bond is one of them with all
-// its members.
+// ofOtherPorts says whether a finding is about ports of a machine none of which a rung goes through, where it is known
+// through which it does. A bond is one of them with all its members.
 func ofOtherPorts(f rule.Finding, t lab.RunTarget, through []string) bool {
 	if len(through) == 0 || len(f.About) == 0 {
 		return false
@@ -171,7 +172,8 @@ func orAbsent(v string) string {
 	return v
 }
 
-// concerns says whether a difference is one of a setting that is to be kept: "cmdline:numa=off" of an argument numa, "sysctl:vm.swappiness=60" of that sysctl.
+// concerns says whether a difference is one of a setting that is to be kept: "cmdline:numa=off" of an argument numa,
+// "sysctl:vm.swappiness=60" of that sysctl.
 func concerns(keep string, x diff.Difference) bool {
 	scheme, setting, _ := strings.Cut(keep, ":")
 	name, _, _ := strings.Cut(setting, "=")

@@ -25,8 +25,8 @@ import (
 // layerLevel is the level by which the runs of a survey say which layer they measured, from 1 at the bottom.
 const layerLevel = "layer"
 
-// defaultRounds is how often each layer is measured when nobody says otherwise: enough that the intervals of differences are half as
-// wide as from five.
+// defaultRounds is how often each layer is measured when nobody says otherwise: enough that the intervals of
+// differences are half as wide as from five.
 const defaultRounds = 10
 
 // survey is the measurements of all layers of a host's storage, which take turns.
@@ -81,11 +81,12 @@ func (p *program) compareLayers(ctx context.Context, o liveOptions, args []strin
 	return s.report()
 }
 
-// layerSide is a layer as it was typed: a place on a target, or a target that was made with one. Name is empty where none was given.
+// layerSide is a layer as it was typed: a place on a target, or a target that was made with one. Name is empty where
+// none was given.
 type layerSide struct{ name, target, place string }
 
-// layersOf reads the arguments. A place is on the target that was typed before it, from there on until another is; a target that no place follows is a
-// layer by itself.
+// layersOf reads the arguments. A place is on the target that was typed before it, from there on until another is; a
+// target that no place follows is a layer by itself.
 func layersOf(args []string, kinds targetKinds) []layerSide {
 	var all []layerSide
 	on, called := here, ""
@@ -180,7 +181,8 @@ func layerName(m *measurement) string {
 	return path
 }
 
-// agree leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same size everywhere.
+// agree leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same size
+// everywhere.
 func (s *survey) agree() error {
 	devices, smallest := 0, int64(defaultScratch)
 	if n, err := size(s.options.size); err == nil && n > 0 {

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/layers"
 )
 
-// A waterfall over targets: a bare volume of the class "fast", and a file system on one of "slow", where each read takes 5 ms longer.
+// A waterfall over targets: a bare volume of the class "fast", and a file system on one of "slow", where each read
+// takes 5 ms longer.
 func TestLayersOfPods(t *testing.T) {
 	layersOfPods(t)
 }

@@ -98,8 +98,8 @@ func added(t *testing.T, d layers.Document, cell, metric string, layer int) laye
 // layersDelay are the metric that a delay of a layer is seen in, and that delay in seconds.
 const layersMetric, layersDelay = "read.latency.mean", 50e-3
 
-// delayedLayer is a survey of three layers, of which a control group lets the load have 20 reads a second from the second, the upper loop device: 50 ms for each of reads that come
-// one at a time.
+// delayedLayer is a survey of three layers, of which a control group lets the load have 20 reads a second from the
+// second, the upper loop device: 50 ms for each of reads that come one at a time.
 func delayedLayer(t *testing.T) layers.Document {
 	t.Helper()
 	p := newPile(t)
@@ -111,7 +111,8 @@ func delayedLayer(t *testing.T) layers.Document {
 	return p.surveyed(group.command(append([]string{"headroom"}, args...)...))
 }
 
-// A delay that is put at one layer is charged to that one, and not to the one above. How long it is, a test with the tag bench asks.
+// A delay that is put at one layer is charged to that one, and not to the one above. How long it is, a test with the
+// tag bench asks.
 func TestLayersFindADelayWhereItIs(t *testing.T) {
 	t.Parallel()
 	d := delayedLayer(t)

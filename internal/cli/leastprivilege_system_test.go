@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The containers of deploy/job.yaml, cronjob.yaml and reader.yaml run as a user without capabilities, on a root file system
-// that is read-only. Here a process has what they have.
+// The containers of deploy/job.yaml, cronjob.yaml and reader.yaml run as a user without capabilities, on a root file
+// system that is read-only. Here a process has what they have.
 func TestWithoutPrivilegesOnAReadOnlyRoot(t *testing.T) {
 	for _, manifest := range []string{"job.yaml", "cronjob.yaml", "reader.yaml"} {
 		text, err := os.ReadFile(filepath.Join("../../deploy", manifest))

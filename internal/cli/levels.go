@@ -17,7 +17,8 @@ import (
 // levelFlags say of a saved run that is no sweep which of its levels is the factor; for a sweep they are settled.
 func levelFlags() []string { return []string{"factor", "baseline", "reference", "share"} }
 
-// hasLevels says whether a run that was not measured as an experiment has loads at several levels: another program's results, or stages.
+// hasLevels says whether a run that was not measured as an experiment has loads at several levels: another program's
+// results, or stages.
 func hasLevels(run stagedRun) bool { return run.Experiment == nil && len(sweep.Factors(run.Arms)) > 0 }
 
 // showLevels writes the figures of merit of a run that has levels.
@@ -60,7 +61,8 @@ func refuseLevelFlags(c *cobra.Command, b *store.Bundle) error {
 	return nil
 }
 
-// levelsHint is how the figures of merit of an imported run are shown; empty where it has no levels. Stages have a table of their own.
+// levelsHint is how the figures of merit of an imported run are shown; empty where it has no levels. Stages have a
+// table of their own.
 func levelsHint(run lab.Run, id string) string {
 	factors := slices.DeleteFunc(sweep.Factors(run.Arms), func(name string) bool { return name == lab.StageLevel })
 	switch len(factors) {

@@ -11,8 +11,9 @@ import (
 	"headroom/internal/sweep"
 )
 
-// clusterBusterLevels writes the reports of ClusterBuster, as its json-summary prints them, of virtual machines with 0, 1, 4 and 16 I/O threads and of pods.
-// The rates are made up: 4 threads double one job, 16 do no more; sixteen jobs go on gaining.
+// clusterBusterLevels writes the reports of ClusterBuster, as its json-summary prints them, of virtual machines with 0,
+// 1, 4 and 16 I/O threads and of pods. The rates are made up: 4 threads double one job, 16 do no more; sixteen jobs go
+// on gaining.
 func clusterBusterLevels(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +53,8 @@ func clusterBusterLevels(t *testing.T) string {
 	return dir
 }
 
-// What ClusterBuster measured at several levels has the figures of merit of a sweep, by the means, and nothing of it is proved.
+// What ClusterBuster measured at several levels has the figures of merit of a sweep, by the means, and nothing of it is
+// proved.
 func TestFiguresOfMeritOfAnImport(t *testing.T) {
 	store, dir := t.TempDir(), clusterBusterLevels(t)
 	if printed := printedBy(t, store, "headroom import "+dir); !strings.Contains(printed, "--factor guest:iothreads") {

@@ -6,7 +6,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-// limitIn puts the limit of latency, where one was asked for, among the terms of a sweep. It means nothing where the levels are no load.
+// limitIn puts the limit of latency, where one was asked for, among the terms of a sweep. It means nothing where the
+// levels are no load.
 func (o *experimentOptions) limitIn(e *lab.Experiment) error {
 	if o.limit == "" {
 		return nil

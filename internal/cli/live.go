@@ -146,8 +146,8 @@ func (o *liveOptions) sides(args []string, kinds targetKinds) (base, next liveSi
 	return liveSide{of(suites, 0), of(places, 0), of(targets, 0)}, liveSide{of(suites, 1), of(places, 1), of(targets, 1)}, nil
 }
 
-// isSuite tells a suite from a place: a built-in name, or a file as suites are kept in. A folder that is called like a suite
-// is named with its path: ./quick.
+// isSuite tells a suite from a place: a built-in name, or a file as suites are kept in. A folder that is called like a
+// suite is named with its path: ./quick.
 func isSuite(arg string) bool {
 	return slices.Contains(suite.Builtin(), arg) || slices.Contains([]string{".yaml", ".yml", ".fio"}, filepath.Ext(arg))
 }

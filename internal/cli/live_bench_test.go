@@ -15,7 +15,8 @@ import (
 	"headroom/internal/figure"
 )
 
-// comparisonsWanted names the variable that says how often each kind of live comparison is made, where it is not the fifty that the docs quote.
+// comparisonsWanted names the variable that says how often each kind of live comparison is made, where it is not the
+// fifty that the docs quote.
 const comparisonsWanted = "HEADROOM_LIVE_COMPARISONS"
 
 // directSuite reaches the storage: the first pace is none.
@@ -29,7 +30,8 @@ jobs:
   - {name: read, fio: {rw: randread}}
 `
 
-// TestLiveOnRealStorage counts right, wrong and missing verdicts on a file of a real disk, whose other users are part of the test.
+// TestLiveOnRealStorage counts right, wrong and missing verdicts on a file of a real disk, whose other users are part
+// of the test.
 func TestLiveOnRealStorage(t *testing.T) {
 	wanted := 50
 	if text := os.Getenv(comparisonsWanted); text != "" {

@@ -30,8 +30,9 @@ jobs:
   - {name: write, fio: {rw: randwrite}}
 `
 
-// toldSuite is a load that says itself how fast it is, within 2%, so that what is decided of it holds on every machine. It takes what it says from a file that it
-// counts in; what a decision does with the noise of machines is tried on values that were recorded.
+// toldSuite is a load that says itself how fast it is, within 2%, so that what is decided of it holds on every machine.
+// It takes what it says from a file that it counts in; what a decision does with the noise of machines is tried on
+// values that were recorded.
 const toldSuite = `version: 1
 name: told
 title: commands that say how fast they are
@@ -235,7 +236,8 @@ func (a arena) bothComplete() {
 	a.pairsOf(base, next)
 }
 
-// cutOff starts a command, sends it a signal when two runs have saved something, and returns its exit code and what it said.
+// cutOff starts a command, sends it a signal when two runs have saved something, and returns its exit code and what it
+// said.
 func (a arena) cutOff(signal syscall.Signal, args ...string) (code int, stderr string) {
 	a.t.Helper()
 	cmd := a.command(args...)

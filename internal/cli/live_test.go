@@ -53,7 +53,8 @@ func TestTermsOfALiveComparison(t *testing.T) {
 	}
 }
 
-// As many claims as metrics that can decide: what one error probability is shared by must be known before anything is measured.
+// As many claims as metrics that can decide: what one error probability is shared by must be known before anything is
+// measured.
 func TestClaimsOfACell(t *testing.T) {
 	for _, c := range []struct {
 		rw, metrics string

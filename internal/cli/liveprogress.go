@@ -13,8 +13,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// liveProgress shows how a contest stands: one line that is painted over on a terminal, a line for each pair elsewhere; and in
-// both a line that stays for each verdict.
+// liveProgress shows how a contest stands: one line that is painted over on a terminal, a line for each pair elsewhere;
+// and in both a line that stays for each verdict.
 type liveProgress struct {
 	*contest
 	width   int // 0 when standard error is no terminal

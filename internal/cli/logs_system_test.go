@@ -15,9 +15,10 @@ import (
 	"headroom/internal/load/fio"
 )
 
-// What headroom asks of fio besides the job, its logs, costs instructions in each I/O. They are counted, because no clock is
-// steady enough to tell 1%: with the same input valgrind counts the same, whatever else the machine does. That holds for the
-// thread that does the I/O. fio's main thread waits for it and counts up to 3% more or less from one start to the next.
+// What headroom asks of fio besides the job, its logs, costs instructions in each I/O. They are counted, because no
+// clock is steady enough to tell 1%: with the same input valgrind counts the same, whatever else the machine does. That
+// holds for the thread that does the I/O. fio's main thread waits for it and counts up to 3% more or less from one
+// start to the next.
 func TestLogsCostFewInstructions(t *testing.T) {
 	const most = 1.02
 	params := map[string]string{"ioengine": "null", "rw": "randread", "bs": "4k", "size": "1g", "thread": "1"}

@@ -27,7 +27,8 @@ func rateBetween(looks []look, from, to time.Time) float64 {
 	return (last.bytes - first.bytes) / last.at.Sub(first.at).Seconds()
 }
 
-// byHand are the longest time after a moment in which less than a hundredth of a rate came through, and when a quarter of a second first had 95% of it.
+// byHand are the longest time after a moment in which less than a hundredth of a rate came through, and when a quarter
+// of a second first had 95% of it.
 func byHand(looks []look, after, until time.Time, rate float64) (stall, back float64) {
 	begun := after
 	for i := 1; i < len(looks); i++ {

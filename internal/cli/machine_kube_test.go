@@ -20,7 +20,8 @@ import (
 	"headroom/internal/target/kubetest"
 )
 
-// machineRun is a headroom that measures in machines of the stand-in for KubeVirt, which is no KubeVirt: what differs is said in package standin.
+// machineRun is a headroom that measures in machines of the stand-in for KubeVirt, which is no KubeVirt: what differs
+// is said in package standin.
 type machineRun struct {
 	podRun
 	virt *standin.KubeVirt
@@ -133,9 +134,10 @@ func (r machineRun) warned(d sweep.Document, code string) int {
 	return n
 }
 
-// The IOThreads report from end to end on a cluster: one machine with each number of IOThreads that the report has, and then two at once, each held against as many pods. KubeVirt is a
-// stand-in, guests are emulated: the numbers are those of no hardware. What takes the time is to start emulated guests and to ask them for their facts, so that each level is visited once; and
-// to write their disks full, which are small.
+// The IOThreads report from end to end on a cluster: one machine with each number of IOThreads that the report has, and
+// then two at once, each held against as many pods. KubeVirt is a stand-in, guests are emulated: the numbers are those
+// of no hardware. What takes the time is to start emulated guests and to ask them for their facts, so that each level
+// is visited once; and to write their disks full, which are small.
 func TestTheIOThreadsReportOfMachines(t *testing.T) {
 	r := newMachineRun(t)
 	t.Cleanup(r.giveBack)
@@ -154,7 +156,8 @@ func TestTheIOThreadsReportOfMachines(t *testing.T) {
 	}
 }
 
-// What that report leaves out: loads that write, each level visited twice, on a disk of a StorageClass that is used again.
+// What that report leaves out: loads that write, each level visited twice, on a disk of a StorageClass that is used
+// again.
 func TestIOThreadsOfAMachineThatWrites(t *testing.T) {
 	r := newMachineRun(t)
 	t.Cleanup(r.giveBack)
@@ -165,7 +168,8 @@ func TestIOThreadsOfAMachineThatWrites(t *testing.T) {
 	}
 }
 
-// report carries out a sweep of some loads over all levels, and checks that all of them were measured in each block, and in effect.
+// report carries out a sweep of some loads over all levels, and checks that all of them were measured in each block,
+// and in effect.
 func (r machineRun) report(suite, machines string, loads, blocks int, on []string) {
 	t := r.t
 	t.Helper()
@@ -212,7 +216,8 @@ func (r machineRun) left() string {
 	return r.kubectl("get", "vm,vmi,pods,pvc,secret,job", "-n", r.namespace, "-l", "app.kubernetes.io/managed-by=headroom", "-o", "name")
 }
 
-// A sweep that is killed leaves a machine, which carries the run's ID; restore removes it, and the run goes on with another.
+// A sweep that is killed leaves a machine, which carries the run's ID; restore removes it, and the run goes on with
+// another.
 func TestASweepOfMachinesThatIsKilled(t *testing.T) {
 	r := newMachineRun(t)
 	t.Cleanup(r.giveBack)

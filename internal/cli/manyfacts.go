@@ -2,8 +2,8 @@ package cli
 
 import "headroom/internal/lab"
 
-// manyFacts are the facts of many machines alike. Of each but the first only those are held that are not as the first one's: a thousand lists of thousands that
-// are the same take gigabytes.
+// manyFacts are the facts of many machines alike. Of each but the first only those are held that are not as the first
+// one's: a thousand lists of thousands that are the same take gigabytes.
 type manyFacts struct {
 	first int // which that is; -1 while there is none
 	own   [][]lab.Fact

@@ -14,8 +14,9 @@ import (
 	"headroom/internal/target"
 )
 
-// A sweep may be of several targets that are loaded at the same moment, as the IOThreads report has one machine and two. Each level is made effective on all
-// of them, and what is kept of a load is what all did together, so that everything else is as with one.
+// A sweep may be of several targets that are loaded at the same moment, as the IOThreads report has one machine and
+// two. Each level is made effective on all of them, and what is kept of a load is what all did together, so that
+// everything else is as with one.
 
 // withMates splits the targets of a sweep into the first and its mates.
 func (x *experiment) withMates(on []string) (first string, mates []string, err error) {
@@ -58,7 +59,8 @@ func (x *experiment) addMates(of *measurement, role string) {
 	x.ahead = nil
 }
 
-// drawMates adds the mates of a measurement that is drawn, which have its loads, and makes sure that they can be carried out.
+// drawMates adds the mates of a measurement that is drawn, which have its loads, and makes sure that they can be
+// carried out.
 func (x *experiment) drawMates(ctx context.Context, of *measurement, role string, args []string) error {
 	x.addMates(of, role)
 	for _, m := range of.mates {

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-// sweptTogether is a sweep of two pods that are loaded at the same moment, each held to 100 and to 200 a second. It is killed after its first load.
+// sweptTogether is a sweep of two pods that are loaded at the same moment, each held to 100 and to 200 a second. It is
+// killed after its first load.
 func (r podRun) sweptTogether() sweep.Document {
 	t := r.t
 	t.Helper()

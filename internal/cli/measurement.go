@@ -45,7 +45,8 @@ type measurement struct {
 	maxWrites int64
 	// role of the target in a run that measures several, but for the one under test; empty for a run by itself.
 	role string
-	// reboots says that the machine is started anew on the way, or the place mounted, so that it is not the one that was found when the run ends.
+	// reboots says that the machine is started anew on the way, or the place mounted, so that it is not the one that
+	// was found when the run ends.
 	reboots bool
 	// server of a network's tests, nil where storage is measured, and client, the role of the target in them.
 	server *serverEnd
@@ -98,7 +99,8 @@ func (m *measurement) carryOut(ctx context.Context) (failed error) {
 	return failures(outcome)
 }
 
-// measure carries out the run without a report. then is called when the loads have ended, before what was made for them is removed.
+// measure carries out the run without a report. then is called when the loads have ended, before what was made for them
+// is removed.
 func (m *measurement) measure(ctx context.Context, then func(runner.Laid) error) (runner.Outcome, error) {
 	w, err := m.begin(ctx)
 	if err != nil {
@@ -310,8 +312,8 @@ func (m *measurement) planned() int {
 	return n
 }
 
-// report prints the finished run, and where to look for a reason. Doctor is not asked here: the rules take more memory than all
-// of the measuring.
+// report prints the finished run, and where to look for a reason. Doctor is not asked here: the rules take more memory
+// than all of the measuring.
 func (m *measurement) report() error {
 	defer m.Footprint.frugally()()
 	b, err := m.store.Find(m.run.ID)

@@ -254,8 +254,8 @@ func typedWords(command string) []string {
 	return words
 }
 
-// What doctor tells to change is called as factors are, where both name the whole thing: adapters, interrupts and guests are
-// those of the finding there, and options of a mount are those of fstab.
+// What doctor tells to change is called as factors are, where both name the whole thing: adapters, interrupts and
+// guests are those of the finding there, and options of a mount are those of fstab.
 func TestRemediesAreCalledLikeFactors(t *testing.T) {
 	rules, err := rule.BuiltIn()
 	if err != nil {

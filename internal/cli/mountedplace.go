@@ -18,8 +18,8 @@ func (x *experiment) mounts() bool {
 	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Factor() == factor.NFSFactor })
 }
 
-// whileMounted does what looks at the place while the first level of what is mounted there is there, and passes on where that is: in folder, or in a new one. In an experiment
-// that mounts nothing it does it at once, without a folder.
+// whileMounted does what looks at the place while the first level of what is mounted there is there, and passes on
+// where that is: in folder, or in a new one. In an experiment that mounts nothing it does it at once, without a folder.
 func (x *experiment) whileMounted(ctx context.Context, folder string, do func(folder string) error) (err error) {
 	if !x.mounts() {
 		return do("")
@@ -63,7 +63,8 @@ func (p *program) mountedOn(ctx context.Context, s *store.Store, t target.Target
 	return do()
 }
 
-// mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the server.
+// mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the
+// server.
 func (x *experiment) mountToClean(ctx context.Context) error {
 	if !x.mounts() || x.entered == nil || slices.Contains(x.changed[0].journal.Open(), factor.NFSFactor) {
 		return nil
@@ -88,8 +89,8 @@ func mountOfRun(run lab.Run) string {
 	return ""
 }
 
-// sameRoot refuses mounts of different directories: a scratch file that was laid out in one is not in the other. What tells them apart is the number of the directory and
-// when it was changed last, to the nanosecond.
+// sameRoot refuses mounts of different directories: a scratch file that was laid out in one is not in the other. What
+// tells them apart is the number of the directory and when it was changed last, to the nanosecond.
 func (x *experiment) sameRoot(ctx context.Context, level string, first *string) error {
 	argv := []string{"stat", "-c", "%i %z", "--", x.place().Path}
 	out, err := x.target.Run(ctx, argv...)

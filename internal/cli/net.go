@@ -263,7 +263,8 @@ func (n *network) needs(engine string, params map[string]string) {
 	n.programs[g.Program(params)] = g.Install
 }
 
-// open the targets of all ends, each once, and make sure that the load generators are there: iperf3, where nothing else is said.
+// open the targets of all ends, each once, and make sure that the load generators are there: iperf3, where nothing else
+// is said.
 func (n *network) open(ctx context.Context) error {
 	if !n.options.dryRun.asked() {
 		var names []string
@@ -357,8 +358,8 @@ func (n *network) pair(ctx context.Context) error {
 	return nil
 }
 
-// address that the server of a pair is to listen on: what the command line says, the one that it was given, or the one by which it was reached. There are as many
-// on the command line as servers, or all are of the only one.
+// address that the server of a pair is to listen on: what the command line says, the one that it was given, or the one
+// by which it was reached. There are as many on the command line as servers, or all are of the only one.
 func (n *network) address(ctx context.Context, pair int, from, to *networkEnd) (string, error) {
 	if all := n.options.addresses; len(all) > 0 {
 		typed := all[pair%len(all)]

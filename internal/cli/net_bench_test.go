@@ -13,7 +13,8 @@ import (
 	"headroom/internal/ladder"
 )
 
-// precise records a rate, and holds it against the one that was planted: on a machine that does nothing else it is that, to 3%.
+// precise records a rate, and holds it against the one that was planted: on a machine that does nothing else it is
+// that, to 3%.
 func precise(t *testing.T, name, what string, got *float64, want float64) {
 	t.Helper()
 	if got == nil {
@@ -109,8 +110,8 @@ func TestPortsPrecisely(t *testing.T) {
 	h.nothingLeft()
 }
 
-// Ports of 50, 100 (two) and 50 Mbit/s that have 100 together, as in the field report a thousand times as fast: each alone has its own, and all share one ceiling, which
-// is named.
+// Ports of 50, 100 (two) and 50 Mbit/s that have 100 together, as in the field report a thousand times as fast: each
+// alone has its own, and all share one ceiling, which is named.
 func TestInterferencePrecisely(t *testing.T) {
 	h := newPorts(t, 100, port{"198.18.8.1", 50}, port{"198.18.8.2", 50}, port{"198.18.8.3", 50}, port{"198.18.8.4", 50})
 	d := h.interference("--group", "application=198.18.8.1", "--group", "data=198.18.8.2,198.18.8.3", "--group", "backup=198.18.8.4", "--passes", "3", "--set", "time=3s", "--set", "parallel=2")
@@ -128,7 +129,8 @@ func TestInterferencePrecisely(t *testing.T) {
 	h.nothingLeft()
 }
 
-// Beside a storage that fio reads from, a link loses nothing: the two share no ceiling here, and both are measured at the same time.
+// Beside a storage that fio reads from, a link loses nothing: the two share no ceiling here, and both are measured at
+// the same time.
 func TestInterferenceBesideStoragePrecisely(t *testing.T) {
 	h := newPorts(t, 100, port{"198.18.8.1", 20})
 	d := h.interference("--group", "backup=198.18.8.1", "--group", "data="+inMemory(t), "--passes", "2", "--set", "time=5s", "--size", "16m", "--set-fio", "rate=20m")
@@ -148,7 +150,8 @@ func (h twoHosts) climbed(args ...string) ladder.Document {
 	return documentOf[ladder.Document](h, h.command(all...))
 }
 
-// Two ports of 60 Mbit/s and one of 30, of which all have 75 together: the rates of the rungs are those that were planted, and each rung that is held back is named.
+// Two ports of 60 Mbit/s and one of 30, of which all have 75 together: the rates of the rungs are those that were
+// planted, and each rung that is held back is named.
 func TestANetworkLadderPrecisely(t *testing.T) {
 	h := newPorts(t, 75, port{"198.18.8.1", 60}, port{"198.18.8.2", 60}, port{"198.18.8.3", 30})
 	d := h.climbed("--group", "data=198.18.8.1,198.18.8.2", "--address", "198.18.8.3", "--set", "time=4s", "--pairs", "2")
@@ -170,8 +173,8 @@ func TestANetworkLadderPrecisely(t *testing.T) {
 	h.nothingLeft()
 }
 
-// How much of a send buffer is on its way at a time is the kernel's: a writer is woken when a third is free (sk_stream_is_writeable in include/net/sock.h), and what is
-// kept beside the data counts. Half of it is, at least.
+// How much of a send buffer is on its way at a time is the kernel's: a writer is woken when a third is free
+// (sk_stream_is_writeable in include/net/sock.h), and what is kept beside the data counts. Half of it is, at least.
 func TestSendBuffersPrecisely(t *testing.T) {
 	h := newFarHosts(t)
 	sizes := []int{262144, 393216, 524288}

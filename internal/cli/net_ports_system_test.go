@@ -53,7 +53,8 @@ func (h twoHosts) second() {
 	}
 }
 
-// What iperf3 claims is what the ports of both ends counted, but for headers, in either direction, of one pair, and of several through a bridge that has the address.
+// What iperf3 claims is what the ports of both ends counted, but for headers, in either direction, of one pair, and of
+// several through a bridge that has the address.
 func TestPortsCountWhatIperf3Claims(t *testing.T) {
 	t.Parallel()
 	h := newTwoHosts(t, 40)
@@ -73,7 +74,8 @@ type claim struct {
 	sent, arrived int64
 }
 
-// within holds both counts against the claim. iperf3's bytes are those of its own time, and a port's those between two looks at it.
+// within holds both counts against the claim. iperf3's bytes are those of its own time, and a port's those between two
+// looks at it.
 func (c claim) within(t *testing.T, least, most float64) {
 	t.Helper()
 	for _, counted := range []int64{c.sent, c.arrived} {
@@ -83,7 +85,8 @@ func (c claim) within(t *testing.T, least, most float64) {
 	}
 }
 
-// claimed measures through a port of the client, where nothing may be said against it, and returns the claims of the pair if there is only one.
+// claimed measures through a port of the client, where nothing may be said against it, and returns the claims of the
+// pair if there is only one.
 func (h twoHosts) claimed(port, jobs string, args ...string) (claims []claim) {
 	h.t.Helper()
 	d, said := h.ported(h.net(jobs, append(args, "--json")...))
@@ -133,7 +136,8 @@ func TestPortsOfALoopback(t *testing.T) {
 	}
 }
 
-// Traffic that takes another port than the one that has the address is found at both ends, with the port that it took: by a route, and because both addresses are of one machine.
+// Traffic that takes another port than the one that has the address is found at both ends, with the port that it took:
+// by a route, and because both addresses are of one machine.
 func TestPortsFindTrafficThatWentAnotherWay(t *testing.T) {
 	t.Parallel()
 	h := newTwoHosts(t, 40)

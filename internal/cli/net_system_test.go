@@ -22,8 +22,8 @@ import (
 	"headroom/internal/target/sshtest"
 )
 
-// twoHosts are two network namespaces with a link between them, each reached over ssh by a server of its own. The link has a known rate in both
-// directions, given to it by the kernel's token bucket (tc-tbf(8)).
+// twoHosts are two network namespaces with a link between them, each reached over ssh by a server of its own. The link
+// has a known rate in both directions, given to it by the kernel's token bucket (tc-tbf(8)).
 type twoHosts struct {
 	victim
 	// client and server are the namespaces, and config is how ssh reaches them.
@@ -114,15 +114,15 @@ func (h twoHosts) net(jobs string, args ...string) *exec.Cmd {
 	return h.command(append([]string{"net", h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--address", serverAddress}, args...)...)
 }
 
-// goodput that the link's rate leaves for TCP in bit/s: of a frame of 1514 bytes, 14 are Ethernet's, and 66 in all are no data (IPv4, TCP with time
-// stamps).
+// goodput that the link's rate leaves for TCP in bit/s: of a frame of 1514 bytes, 14 are Ethernet's, and 66 in all are
+// no data (IPv4, TCP with time stamps).
 func (h twoHosts) goodput() float64 { return float64(h.mbit) * 1e6 * 1448 / 1514 }
 
 // goodputOf is what a rate in Mbit/s leaves for TCP, in bit/s.
 func goodputOf(mbit int) float64 { return twoHosts{mbit: mbit}.goodput() }
 
-// atMost says of a rate over a whole test what holds on any machine: there is one, and it is not beyond what a limit lets through, but for what was in its bucket. How near it
-// comes, tests with the tag bench say.
+// atMost says of a rate over a whole test what holds on any machine: there is one, and it is not beyond what a limit
+// lets through, but for what was in its bucket. How near it comes, tests with the tag bench say.
 func atMost(t *testing.T, what string, got *float64, limit float64) {
 	t.Helper()
 	if got == nil || *got <= 0 {
@@ -206,8 +206,8 @@ const bothWays = `  - {name: send, iperf3: {time: 2s, omit: 1s}}
   - {name: receive, iperf3: {time: 2s, omit: 1s, reverse: 1}}
 `
 
-// What goes through a link of a known rate is measured in either direction, and is no more than that. The second that is left out counts where the two ends do not begin to count
-// together.
+// What goes through a link of a known rate is measured in either direction, and is no more than that. The second that
+// is left out counts where the two ends do not begin to count together.
 func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
 	t.Parallel()
 	h := newTwoHosts(t, 40)
@@ -233,8 +233,9 @@ func TestNetMeasuresALinkOfAKnownRate(t *testing.T) {
 	}
 }
 
-// Many pairs that share a link are added up over the seconds in which all were running: of twenty there are some, also where a machine that does something else takes seconds to
-// start each. What comes in one of them may have waited for a busy machine before it.
+// Many pairs that share a link are added up over the seconds in which all were running: of twenty there are some, also
+// where a machine that does something else takes seconds to start each. What comes in one of them may have waited for a
+// busy machine before it.
 func TestNetAddsUpManyPairs(t *testing.T) {
 	t.Parallel()
 	h := newTwoHosts(t, 40)

@@ -26,11 +26,13 @@ import (
 // roundTrip is that of a link with a delay.
 const roundTrip = 100 * time.Millisecond
 
-// farBuffer is the largest send buffer on the hosts of such a link, so that it is always that which holds a test back and not the process that carries packets.
+// farBuffer is the largest send buffer on the hosts of such a link, so that it is always that which holds a test back
+// and not the process that carries packets.
 const farBuffer = "4096 16384 524288"
 
-// newFarHosts are two hosts whose link takes a while: what one end sends comes out of the other half a round trip later, by a process that holds both ends of it
-// (Documentation/networking/tuntap.rst). No kernel module for delays is needed.
+// newFarHosts are two hosts whose link takes a while: what one end sends comes out of the other half a round trip
+// later, by a process that holds both ends of it (Documentation/networking/tuntap.rst). No kernel module for delays is
+// needed.
 func newFarHosts(t *testing.T) twoHosts {
 	t.Helper()
 	h := twoNamespaces(t)
@@ -126,7 +128,8 @@ func (h twoHosts) experiment(verb string, args ...string) *exec.Cmd {
 	return h.command(append([]string{verb, h.suite, "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--address", serverAddress}, args...)...)
 }
 
-// A link with a delay carries no more than a window in a round trip, so that a small send buffer holds it back, and is found to.
+// A link with a delay carries no more than a window in a round trip, so that a small send buffer holds it back, and is
+// found to.
 func TestASweepFindsTheWindowThatHoldsALinkBack(t *testing.T) {
 	t.Parallel()
 	h := newFarHosts(t)
@@ -149,8 +152,8 @@ func TestASweepFindsTheWindowThatHoldsALinkBack(t *testing.T) {
 // buffer is a send buffer as the kernel is told of it.
 func buffer(bytes int) string { return fmt.Sprintf("4096 16384 %d", bytes) }
 
-// window is what a send buffer lets through in bit/s: half of it in a round trip at least, and at most all of it, with what is handed over at once and
-// may go beyond the limit.
+// window is what a send buffer lets through in bit/s: half of it in a round trip at least, and at most all of it, with
+// what is handed over at once and may go beyond the limit.
 func window(bytes int) (least, most float64) {
 	return 4 * float64(bytes) / roundTrip.Seconds(), 8 * float64(bytes+65536) / roundTrip.Seconds()
 }
@@ -248,7 +251,8 @@ func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
 	h.nothingLeft()
 }
 
-// The queueing discipline of an adapter, of one queue and of several, and a set of sysctls are set for their arm and put back, also after a kill.
+// The queueing discipline of an adapter, of one queue and of several, and a set of sysctls are set for their arm and
+// put back, also after a kill.
 func TestDisciplinesAndBundlesArePutBack(t *testing.T) {
 	t.Parallel()
 	h := twoNamespaces(t)

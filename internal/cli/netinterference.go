@@ -533,7 +533,8 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 	return d, nil
 }
 
-// ofRates says whether a warning is about the run as a whole, or about what loads are compared by. How many repetitions there are the intervals tell.
+// ofRates says whether a warning is about the run as a whole, or about what loads are compared by. How many repetitions
+// there are the intervals tell.
 func ofRates(w lab.Warning) bool {
 	if w.Code == "few-repetitions" {
 		return false

@@ -23,8 +23,8 @@ type port struct {
 	mbit    int
 }
 
-// newPorts are two hosts whose server has ports of known rates, and all of them together another one. The kernel's hierarchical token bucket (tc-htb(8)) on the client
-// holds what goes to the server to them.
+// newPorts are two hosts whose server has ports of known rates, and all of them together another one. The kernel's
+// hierarchical token bucket (tc-htb(8)) on the client holds what goes to the server to them.
 func newPorts(t *testing.T, together int, ports ...port) twoHosts {
 	t.Helper()
 	h := twoNamespaces(t)
@@ -69,8 +69,9 @@ func documentOf[D any](h twoHosts, cmd *exec.Cmd) (d D) {
 	return d
 }
 
-// Two ports of 20 Mbit/s that have 20 together: each alone has its own, and both share one ceiling, which is named. Half of the rate is lost, so that two passes
-// will do at 50%. What both do together is counted over whole seconds of both, and a busy machine starts them far apart.
+// Two ports of 20 Mbit/s that have 20 together: each alone has its own, and both share one ceiling, which is named.
+// Half of the rate is lost, so that two passes will do at 50%. What both do together is counted over whole seconds of
+// both, and a busy machine starts them far apart.
 func TestInterferenceNamesTheSharedCeiling(t *testing.T) {
 	t.Parallel()
 	h := newPorts(t, 20, port{"198.18.8.1", 20}, port{"198.18.8.2", 20})
@@ -98,8 +99,9 @@ func TestInterferenceNamesTheSharedCeiling(t *testing.T) {
 	}
 }
 
-// Beside a storage that fio reads from, a link loses nothing: the two share no ceiling here, and both are measured at the same time. What is stopped goes on and measures nothing
-// twice; what is killed leaves nothing, once it was looked after.
+// Beside a storage that fio reads from, a link loses nothing: the two share no ceiling here, and both are measured at
+// the same time. What is stopped goes on and measures nothing twice; what is killed leaves nothing, once it was looked
+// after.
 func TestInterferenceBesideStorage(t *testing.T) {
 	t.Parallel()
 	h := newPorts(t, 100, port{"198.18.8.1", 20})

@@ -21,7 +21,8 @@ import (
 	"headroom/internal/target/sshtest"
 )
 
-// rdmaGuest describes a guest with soft RoCE on the first of two networks, and the programs of perftest with the part of rdma-core that speaks to it.
+// rdmaGuest describes a guest with soft RoCE on the first of two networks, and the programs of perftest with the part
+// of rdma-core that speaks to it.
 func rdmaGuest(t *testing.T, number string) string {
 	t.Helper()
 	file := guestFile(t)
@@ -43,7 +44,8 @@ func rdmaGuest(t *testing.T, number string) string {
 	return file
 }
 
-// What perftest measures between two guests with soft RoCE. The rates are those of emulation; what they are of is asserted.
+// What perftest measures between two guests with soft RoCE. The rates are those of emulation; what they are of is
+// asserted.
 func TestNetMeasuresRDMA(t *testing.T) {
 	guestSearches(t)
 	sshtest.Tool(t, "ib_write_bw", "/usr/bin/ib_write_bw")
@@ -106,8 +108,8 @@ func TestNetMeasuresRDMA(t *testing.T) {
 			t.Errorf("no %q in what perftest printed, %v", want, err)
 		}
 	}
-	// A server that gets next to no CPU once it listens does so for the second time long after the client has come: what was missed is carried out
-	// anew, and said. The third server has its CPU for itself.
+	// A server that gets next to no CPU once it listens does so for the second time long after the client has come:
+	// what was missed is carried out anew, and said. The third server has its CPU for itself.
 	suite("  - {name: late, rdma: {test: ib_write_bw, duration: 6s, size: 1024}}\n")
 	onGuest(t, server, "setsid sh -c '"+slowServers+"' >/dev/null 2>&1 </dev/null & true")
 	stderr.Reset()
@@ -165,8 +167,8 @@ func TestNetMeasuresRDMA(t *testing.T) {
 	}
 }
 
-// slowServers has each request to the RDMA connection manager, which is a write, take the first two servers of perftest a quarter of a second from when
-// they listen on.
+// slowServers has each request to the RDMA connection manager, which is a write, take the first two servers of perftest
+// a quarter of a second from when they listen on.
 const slowServers = `
 for n in 1 2; do
 	until rdma resource show cm_id | grep -q :5201; do usleep 20000; done

@@ -17,9 +17,9 @@ import (
 	"headroom/internal/target/sshtest"
 )
 
-// slowHosts are two hosts whose link carries requests at a known pace: a bucket of eight frames (tc-tbf(8)), which is empty once eight requests were
-// sent, so that a request waits for as long as its frame has bits at the link's rate. What a busy machine misses is made up for from the bucket. Answers come
-// back unhindered.
+// slowHosts are two hosts whose link carries requests at a known pace: a bucket of eight frames (tc-tbf(8)), which is
+// empty once eight requests were sent, so that a request waits for as long as its frame has bits at the link's rate.
+// What a busy machine misses is made up for from the bucket. Answers come back unhindered.
 func slowHosts(t *testing.T, mbit int) twoHosts {
 	t.Helper()
 	sshtest.Tool(t, "sockperf", "/usr/bin/sockperf", "/usr/local/bin/sockperf")
@@ -38,7 +38,8 @@ func segment(message int) int { return message + 32 + 20 + 14 }
 // each is the time that the link takes for a frame of so many bytes, in seconds.
 func (h twoHosts) each(bytes int) float64 { return float64(8*bytes) / float64(h.mbit) / 1e6 }
 
-// No more answers come than the link carries requests, over UDP and TCP, one at a time and together; what is sent faster than that is said to be unanswered.
+// No more answers come than the link carries requests, over UDP and TCP, one at a time and together; what is sent
+// faster than that is said to be unanswered.
 func TestNetTimesAnswersOverALinkOfAKnownDelay(t *testing.T) {
 	t.Parallel()
 	h := slowHosts(t, 1)
@@ -141,7 +142,8 @@ func TestNetSaysThatAPingPongStoodStill(t *testing.T) {
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	h.begun(cmd, `1 test`)
-	// The link carries some 87 requests of this size a second, and mostly one is on its way: this is well into the test, and long before its end.
+	// The link carries some 87 requests of this size a second, and mostly one is on its way: this is well into the
+	// test, and long before its end.
 	for begun, end := h.sent(), time.Now().Add(2*time.Minute); h.sent() < begun+100; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nothing is sent")
@@ -159,7 +161,8 @@ func TestNetSaysThatAPingPongStoodStill(t *testing.T) {
 	h.nothingLeft()
 }
 
-// What is stopped or killed leaves no listener, and a server ends by itself where nobody ends it. What is in the way is said.
+// What is stopped or killed leaves no listener, and a server ends by itself where nobody ends it. What is in the way is
+// said.
 func TestNetRequestsStoppedAndKilled(t *testing.T) {
 	t.Parallel()
 	h := slowHosts(t, 2)
@@ -227,7 +230,8 @@ func TestNetRequestsStoppedAndKilled(t *testing.T) {
 	h.nothingLeft()
 }
 
-// An event comes upon requests as upon any load: for as long as the link is down nothing is answered, and TCP needs a while more to try again.
+// An event comes upon requests as upon any load: for as long as the link is down nothing is answered, and TCP needs a
+// while more to try again.
 func TestNetEventUponRequests(t *testing.T) {
 	t.Parallel()
 	h := slowHosts(t, 1)

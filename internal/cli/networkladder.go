@@ -206,7 +206,8 @@ func (l *networkLadder) addLoopbacks(ctx context.Context, each int) error {
 	return nil
 }
 
-// machines are the ends whose loopback is measured: the servers, then the clients, each machine once. A pod has a loopback and limits of its own.
+// machines are the ends whose loopback is measured: the servers, then the clients, each machine once. A pod has a
+// loopback and limits of its own.
 func (l *networkLadder) machines(ctx context.Context) ([]*networkEnd, error) {
 	var list []*networkEnd
 	known := map[string]bool{}
@@ -552,12 +553,14 @@ func climbedDirections(run lab.Run) []ladder.Load {
 	return loads
 }
 
-// in says whether a target is an end of the loads of a network: of nodes those that are in no pod network, of all else the others.
+// in says whether a target is an end of the loads of a network: of nodes those that are in no pod network, of all else
+// the others.
 func in(network ladder.Network, t lab.RunTarget) bool {
 	return strings.HasPrefix(t.Role, nodeOf) == (network == ladder.Nodes)
 }
 
-// clientsCarry is what all clients together can send, by all their ways out: which of them their tests take is not known.
+// clientsCarry is what all clients together can send, by all their ways out: which of them their tests take is not
+// known.
 func clientsCarry(run lab.Run, network ladder.Network) (all ceiling.Ceiling, known bool) {
 	var names []string
 	for _, t := range run.Targets {
@@ -575,7 +578,8 @@ func clientsCarry(run lab.Run, network ladder.Network) (all ceiling.Ceiling, kno
 	return all, len(names) > 0
 }
 
-// serverOf is the server whose ports are climbed. Of pods it is the one in its node's network, which has the node's adapters.
+// serverOf is the server whose ports are climbed. Of pods it is the one in its node's network, which has the node's
+// adapters.
 func serverOf(run lab.Run) lab.RunTarget {
 	if t := serverIn(run, ladder.Nodes); t.Role != "" {
 		return t

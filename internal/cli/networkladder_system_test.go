@@ -46,8 +46,8 @@ func (h twoHosts) named(d ladder.Document, answer string, short ...string) {
 	}
 }
 
-// setUp is how both hosts are set up: their adapters, addresses, routes and queues, and who listens. Addresses of links are left out, because the kernel
-// makes those by itself, and takes a second for it.
+// setUp is how both hosts are set up: their adapters, addresses, routes and queues, and who listens. Addresses of links
+// are left out, because the kernel makes those by itself, and takes a second for it.
 func (h twoHosts) setUp() string {
 	h.t.Helper()
 	var all strings.Builder
@@ -99,9 +99,10 @@ func (h twoHosts) asBefore(when, before string) {
 	}
 }
 
-// A ladder of a network that was stopped goes on and measures nothing twice, and leaves the hosts as they were. No rung does more than was
-// planted, and the port that is held back is named: half is missing, so that two passes will do at 50%. One flow may be slower than its port. What all ports do
-// together is counted over whole seconds of all, of which so short a test may have none.
+// A ladder of a network that was stopped goes on and measures nothing twice, and leaves the hosts as they were. No rung
+// does more than was planted, and the port that is held back is named: half is missing, so that two passes will do at
+// 50%. One flow may be slower than its port. What all ports do together is counted over whole seconds of all, of which
+// so short a test may have none.
 func TestALadderOfANetworkStoppedNamesWhatIsPlanted(t *testing.T) {
 	t.Parallel()
 	h, before, begin := ladderOfTwo(t)
@@ -140,11 +141,13 @@ func TestALadderOfANetworkStoppedNamesWhatIsPlanted(t *testing.T) {
 	}
 }
 
-// Whichever of its rungs a ladder of a network is killed on, and when it fails, the hosts are as they were once it was looked after.
+// Whichever of its rungs a ladder of a network is killed on, and when it fails, the hosts are as they were once it was
+// looked after.
 func TestALadderOfANetworkKilled(t *testing.T) {
 	t.Parallel()
 	h, before, begin := ladderOfTwo(t)
-	// On the first of its rungs, and on one that comes after another. A test goes on for long enough to be seen on any machine.
+	// On the first of its rungs, and on one that comes after another. A test goes on for long enough to be seen on any
+	// machine.
 	for _, c := range []struct {
 		until   string
 		seconds int

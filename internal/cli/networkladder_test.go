@@ -18,8 +18,9 @@ import (
 	"headroom/internal/store"
 )
 
-// reportedLadder is the 200 Gbit/s report as a recorded ladder: eight ports of 25 Gbit/s in groups of two, four and two, and what iperf3 gave. Rates that the report does not
-// state are what follows from it: a port by itself was full, each generator came to 96 of 100 by itself.
+// reportedLadder is the 200 Gbit/s report as a recorded ladder: eight ports of 25 Gbit/s in groups of two, four and
+// two, and what iperf3 gave. Rates that the report does not state are what follows from it: a port by itself was full,
+// each generator came to 96 of 100 by itself.
 type reportedLadder struct {
 	host, label string
 	without     []string // facts of the host that were changed
@@ -108,8 +109,8 @@ func (r reportedLadder) facts(t *testing.T) []lab.Fact {
 	return append(all, r.with...)
 }
 
-// The 200 Gbit/s report, replayed: its verdict is that the machine itself moves no more than 170 Gbit/s, that numa=off is why, and that the CPUs of one socket are the best that is
-// left where it must stay.
+// The 200 Gbit/s report, replayed: its verdict is that the machine itself moves no more than 170 Gbit/s, that numa=off
+// is why, and that the CPUs of one socket are the best that is left where it must stay.
 func TestTheReportOf200GbitIsReplayed(t *testing.T) {
 	dir := t.TempDir()
 	found := reportedLadder{host: "beeline-numa-off.yaml", label: "as found", loopback: 170, all: 100}.recorded(t, dir)

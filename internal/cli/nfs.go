@@ -181,7 +181,8 @@ func (p *program) nfs(ctx context.Context, o nfsOptions, args []string) error {
 	return x.report()
 }
 
-// checkEvents refuses events that can't be carried out, before the first load: the mount that they come upon is made stages later.
+// checkEvents refuses events that can't be carried out, before the first load: the mount that they come upon is made
+// stages later.
 func (x *nfsStages) checkEvents(ctx context.Context) error {
 	for _, u := range x.options.Events {
 		if len(u.Named) == 0 {

@@ -26,7 +26,8 @@ import (
 	"headroom/internal/target/qemu"
 )
 
-// nfsGuests describe a client and a server of NFS with two networks between them, each with soft RoCE. A card says of itself that it is slow.
+// nfsGuests describe a client and a server of NFS with two networks between them, each with soft RoCE. A card says of
+// itself that it is slow.
 func nfsGuests(t *testing.T) (client, server string) {
 	t.Helper()
 	out, err := exec.Command("../../scripts/guest-nfs").Output()
@@ -134,7 +135,8 @@ func (v victim) nfs(more ...string) (string, []*store.Bundle) {
 	return string(out), v.measuredStages()
 }
 
-// The whole experiment unattended: the server's memory, TCP and RDMA, by one path and by two, each named by what came of its mount.
+// The whole experiment unattended: the server's memory, TCP and RDMA, by one path and by two, each named by what came
+// of its mount.
 func TestNFSFromEndToEnd(t *testing.T) {
 	guestSearches(t)
 	v := newVictim(t)
@@ -162,7 +164,8 @@ func TestNFSFromEndToEnd(t *testing.T) {
 	v.nothingLeft("after the experiment")
 }
 
-// The built-in suite itself, nothing of it smaller or shorter: 8 GiB on the server, three repetitions of six loads in five stages.
+// The built-in suite itself, nothing of it smaller or shorter: 8 GiB on the server, three repetitions of six loads in
+// five stages.
 func TestNFSWholeSuite(t *testing.T) {
 	guestSearches(t)
 	var machine unix.Sysinfo_t
@@ -206,8 +209,8 @@ func TestNFSWholeSuite(t *testing.T) {
 	v.nothingLeft("after the experiment")
 }
 
-// What the client's cache answers is told by what the server has sent and was sent. That seconds are faster than the link is not said in a guest, whose
-// cards have no speed of their own.
+// What the client's cache answers is told by what the server has sent and was sent. That seconds are faster than the
+// link is not said in a guest, whose cards have no speed of their own.
 func TestNFSThroughTheCacheIsMarked(t *testing.T) {
 	guestSearches(t)
 	v := newVictim(t)
@@ -350,7 +353,8 @@ func (p nfsPair) change(level string) error {
 	return err
 }
 
-// What the kernel makes of a mount, and mount does not tell, is refused by its name; and nothing is left after success, failure, SIGKILL and restore.
+// What the kernel makes of a mount, and mount does not tell, is refused by its name; and nothing is left after success,
+// failure, SIGKILL and restore.
 func TestNFSMountsAreVerifiedAndUndone(t *testing.T) {
 	p := startNFSPair(t, nil)
 	const tcp, rdma = "vers=4.2,proto=tcp", "vers=4.2,proto=rdma,port=20049"
@@ -386,7 +390,8 @@ func TestNFSMountsAreVerifiedAndUndone(t *testing.T) {
 	p.killed()
 }
 
-// killed has the experiment interrupted in the middle of a load, and killed there and in the middle of mounting, which restore undoes.
+// killed has the experiment interrupted in the middle of a load, and killed there and in the middle of mounting, which
+// restore undoes.
 func (p nfsPair) killed() {
 	t := p.t
 	v := newVictim(t)
@@ -451,7 +456,8 @@ func (p nfsPair) loading(v victim, args []string) *exec.Cmd {
 	return nil
 }
 
-// What an interruption and a crash leave of the experiment is gone on with: what was measured is not measured again, and what was not is.
+// What an interruption and a crash leave of the experiment is gone on with: what was measured is not measured again,
+// and what was not is.
 func TestNFSIsResumed(t *testing.T) {
 	guestSearches(t)
 	p := startNFSPair(t, nil)
@@ -507,7 +513,8 @@ func TestNFSIsResumed(t *testing.T) {
 	}
 }
 
-// A sweep over mounts: each is made, verified, measured and undone by turns; what a crash leaves is mended wherever it comes, the scratch file on the server included.
+// A sweep over mounts: each is made, verified, measured and undone by turns; what a crash leaves is mended wherever it
+// comes, the scratch file on the server included.
 func TestNFSMountsAreSwept(t *testing.T) {
 	guestSearches(t)
 	p := startNFSPair(t, nil)

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// The two guests of docs/nfs.md work as they are written there: with the programs of NFS where Debian installs them, which a mount namespace of the test's own shows, and the
-// kernel that is to be had. Of the suite one short load is measured.
+// The two guests of docs/nfs.md work as they are written there: with the programs of NFS where Debian installs them,
+// which a mount namespace of the test's own shows, and the kernel that is to be had. Of the suite one short load is
+// measured.
 func TestNFSGuestsOfTheDocs(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a mount namespace needs root")

@@ -27,9 +27,10 @@ import (
 	"headroom/internal/store"
 )
 
-// trunk are two guests, of which one can mount a directory of the other over two links at once. The server sends no more than so much by each, so that one of
-// them carries half. Scripts of the host cut the second link before the server's card, as a switch between them would that dies, and mend it: the client's
-// own card does not notice. What the client's cards receive and send is written down by its QEMU.
+// trunk are two guests, of which one can mount a directory of the other over two links at once. The server sends no
+// more than so much by each, so that one of them carries half. Scripts of the host cut the second link before the
+// server's card, as a switch between them would that dies, and mend it: the client's own card does not notice. What the
+// client's cards receive and send is written down by its QEMU.
 type trunk struct {
 	victim
 	client   string
@@ -37,7 +38,8 @@ type trunk struct {
 	folder   string
 }
 
-// trunkRate is what each link of a trunk carries, as tc names rates: little enough for an emulated processor that shares a busy host.
+// trunkRate is what each link of a trunk carries, as tc names rates: little enough for an emulated processor that
+// shares a busy host.
 const trunkRate = "4mbit"
 
 // mountsTrunk is what the client of a trunk does that is mounted from the beginning.
@@ -62,7 +64,8 @@ func newTrunk(t *testing.T, after string) trunk {
 		}
 	}
 	guest := func(name, number, qemu, rest string) string {
-		// A busy host shares its processors out by sessions, and each QEMU is one: it takes little, and is to have that in time.
+		// A busy host shares its processors out by sessions, and each QEMU is one: it takes little, and is to have that
+		// in time.
 		program := filepath.Join(k.folder, name+".sh")
 		writeScript(t, program, "#!/bin/sh", "echo -15 2>/dev/null > /proc/self/autogroup",
 			`case " $* " in *netdev=link-1*) exec qemu-system-x86_64 "$@" `+qemu+`;; esac`, `exec qemu-system-x86_64 "$@"`)
@@ -125,8 +128,9 @@ type frame struct {
 	bytes float64
 }
 
-// frames with data that the server sent by a link, from a file of packets (https://www.tcpdump.org/manpages/pcap-savefile.5.html): a header of 24 bytes,
-// and of each packet the second, the microsecond, how many bytes of it are there and how many there were, in the order of this machine.
+// frames with data that the server sent by a link, from a file of packets
+// (https://www.tcpdump.org/manpages/pcap-savefile.5.html): a header of 24 bytes, and of each packet the second, the
+// microsecond, how many bytes of it are there and how many there were, in the order of this machine.
 func (k trunk) frames(link int) []frame {
 	k.t.Helper()
 	f, err := os.Open(k.dump(link))
@@ -174,7 +178,8 @@ func looksOf(all []frame) []look {
 	return looks
 }
 
-// silences are the beginnings of those times of more than so many seconds in which a link brought nothing, and how long each was.
+// silences are the beginnings of those times of more than so many seconds in which a link brought nothing, and how long
+// each was.
 func silences(all []frame, seconds float64) (begins []time.Time, lengths []float64) {
 	for i := 1; i < len(all); i++ {
 		if gap := all[i].at.Sub(all[i-1].at).Seconds(); gap > seconds {
@@ -202,9 +207,10 @@ func (k trunk) marks(name string) []float64 {
 	return all
 }
 
-// One NFS trunk of two is cut under load. The rate of eight processes falls to what the other link carries, while the half of them that waits for the cut one
-// gets nothing; one process alone, whose calls take turns with the trunks, gets nothing at all until the link is back. Dip, stall, what is left and the way
-// back are what the packets on the links say.
+// One NFS trunk of two is cut under load. The rate of eight processes falls to what the other link carries, while the
+// half of them that waits for the cut one gets nothing; one process alone, whose calls take turns with the trunks, gets
+// nothing at all until the link is back. Dip, stall, what is left and the way back are what the packets on the links
+// say.
 func TestEventCutsAnNFSTrunk(t *testing.T) {
 	k := newTrunk(t, mountsTrunk)
 	text := `version: 1
@@ -245,7 +251,8 @@ jobs:
 		if f.Unknown != "" || h.Failed != "" || f.Event.Level == nil || f.Recovery == nil {
 			t.Fatalf("%s: %+v, %+v", load.Job, f, h)
 		}
-		// The link that was cut tells when: that is the silence of the load's own cut, by its place among those as long as a cut.
+		// The link that was cut tells when: that is the silence of the load's own cut, by its place among those as long
+		// as a cut.
 		took := puts[i] - cuts[i]
 		n := slices.IndexFunc(lengths, func(l float64) bool { return l >= took-0.1 })
 		if n < 0 {
@@ -310,7 +317,8 @@ jobs:
 	}
 }
 
-// What waits for a trunk that is cut goes on as soon as the trunk is given the other address, and takes its own again afterwards.
+// What waits for a trunk that is cut goes on as soon as the trunk is given the other address, and takes its own again
+// afterwards.
 func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 	move := func(from, to string) string {
 		return fmt.Sprintf("for f in /sys/kernel/sunrpc/xprt-switches/*/xprt-*/dstaddr; do if grep -q %s $f; then echo %s > $f; echo $f > /moved; break; fi; done", from, to)
@@ -362,8 +370,8 @@ func TestCallsOfACutNFSTrunkCanBeMoved(t *testing.T) {
 	}
 }
 
-// Each stage on a mount has the events that concern it: while the second link is lost, by its name and at a switch, the one over both links keeps half of its
-// rate, and the one over the first link all of it.
+// Each stage on a mount has the events that concern it: while the second link is lost, by its name and at a switch, the
+// one over both links keeps half of its rate, and the one over the first link all of it.
 func TestNFSStagesHaveEvents(t *testing.T) {
 	k := newTrunk(t, "")
 	text := "version: 1\nname: trunk\nplace: directory\nsize: 4m\nrepetitions: 1\n" +

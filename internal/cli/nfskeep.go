@@ -23,8 +23,8 @@ type keptFile struct {
 	cost        string
 }
 
-// bestMount is the stage on a mount of headroom's own that was the fastest in most of the loads that several stages have, and in how many of how many; nothing where no
-// stage is ahead.
+// bestMount is the stage on a mount of headroom's own that was the fastest in most of the loads that several stages
+// have, and in how many of how many; nothing where no stage is ahead.
 func bestMount(d *stages.Document, mounts map[string]factor.NFSMount) (stage string, won, of int) {
 	groups := map[int]stages.Row{}
 	wins := map[string]int{}
@@ -78,9 +78,9 @@ func parsedAddresses(texts []string) []netip.Addr {
 	return all
 }
 
-// keptFiles are the files of client and server that have a mount be there after a boot. Of several addresses each has a line of its own, for that is how a client learns
-// of them. Sources: fstab(5), nfs(5), nfs.conf(5), modules-load.d(5); Proxmox VE's administration guide, "NFS Backend"; the kernel's
-// Documentation/admin-guide/nfs/nfs-rdma.rst.
+// keptFiles are the files of client and server that have a mount be there after a boot. Of several addresses each has a
+// line of its own, for that is how a client learns of them. Sources: fstab(5), nfs(5), nfs.conf(5), modules-load.d(5);
+// Proxmox VE's administration guide, "NFS Backend"; the kernel's Documentation/admin-guide/nfs/nfs-rdma.rst.
 func keptFiles(m factor.NFSMount, onProxmox bool) []keptFile {
 	name := path.Base(m.Path)
 	if name == "/" {

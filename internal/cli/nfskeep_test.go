@@ -10,7 +10,8 @@ import (
 	"headroom/internal/store"
 )
 
-// What is to be pasted has each address, and for RDMA the server's side and the module; on Proxmox VE it is storages of its own.
+// What is to be pasted has each address, and for RDMA the server's side and the module; on Proxmox VE it is storages of
+// its own.
 func TestKeptFiles(t *testing.T) {
 	for _, c := range []struct {
 		mount   string
@@ -52,7 +53,8 @@ func TestKeptFiles(t *testing.T) {
 	}
 }
 
-// The fastest mount is that which wins most loads; the server's own storage is none, and of two that win as often the simpler one is taken.
+// The fastest mount is that which wins most loads; the server's own storage is none, and of two that win as often the
+// simpler one is taken.
 func TestBestMount(t *testing.T) {
 	row := func(stage string, group int, bandwidth float64) stages.Row {
 		return stages.Row{Stage: stage, Group: group, Bandwidth: bandwidth}

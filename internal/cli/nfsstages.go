@@ -282,8 +282,8 @@ func addressOf(text string) netip.Addr {
 	return a
 }
 
-// sharedFile is the scratch file that the server's own stage has laid out, as a client sees it; nil where there is none that the client may write to.
-// It spares a layout over the network for each stage.
+// sharedFile is the scratch file that the server's own stage has laid out, as a client sees it; nil where there is none
+// that the client may write to. It spares a layout over the network for each stage.
 func (x *nfsStages) sharedFile(ctx context.Context, m *measurement) (*runner.Laid, error) {
 	if x.laid == nil {
 		return nil, nil
@@ -349,7 +349,8 @@ func (x *nfsStages) load(ctx context.Context, m *measurement, s nfsStage, rest f
 // insideGuest ends the names of stages that were measured in a virtual machine.
 const insideGuest = ", in a guest"
 
-// checkGuest refuses a virtual machine whose disk can't lie on the mount. What the mount carries while it is measured says the rest.
+// checkGuest refuses a virtual machine whose disk can't lie on the mount. What the mount carries while it is measured
+// says the rest.
 func (x *nfsStages) checkGuest(ctx context.Context, s nfsStage) error {
 	client := x.opened[x.options.Client]
 	found, err := facts.GuestsOn(ctx, client, s.point)
@@ -386,7 +387,8 @@ func serverStage(place lab.Place) string {
 	return "server " + place.Filesystem
 }
 
-// throughMemory are loads on a file system in memory, which takes no direct I/O before Linux 6.6: it is the cache itself.
+// throughMemory are loads on a file system in memory, which takes no direct I/O before Linux 6.6: it is the cache
+// itself.
 func throughMemory(cells []lab.Cell) []lab.Cell {
 	changed := slices.Clone(cells)
 	for i := range changed {

@@ -205,13 +205,14 @@ jobs:
   - {name: read, fio: {rw: randread}, steps: [load]}
 `
 
-// Many nodes at once, simulated: no storage is measured, and fio's results are recorded ones. What is real is headroom and the API.
+// Many nodes at once, simulated: no storage is measured, and fio's results are recorded ones. What is real is headroom
+// and the API.
 func TestManySimulatedNodes(t *testing.T) {
 	newPodRun(t).manyNodes()
 }
 
-// manyNodes measures on as many simulated nodes as HEADROOM_SIMULATED_NODES says, 60 unless it does, and returns how many that were, how much memory headroom took at most, how
-// long it was, and its requests of the API.
+// manyNodes measures on as many simulated nodes as HEADROOM_SIMULATED_NODES says, 60 unless it does, and returns how
+// many that were, how much memory headroom took at most, how long it was, and its requests of the API.
 func (r podRun) manyNodes() (nodes int, most int64, took time.Duration, calls map[string]int) {
 	t := r.t
 	t.Helper()
@@ -323,7 +324,8 @@ func TestDoctorOfSimulatedNodes(t *testing.T) {
 	}
 }
 
-// watchPeak looks at how much memory the headroom with some arguments takes, as the kernel keeps it (VmHWM in /proc/PID/status), until the result is asked for.
+// watchPeak looks at how much memory the headroom with some arguments takes, as the kernel keeps it (VmHWM in
+// /proc/PID/status), until the result is asked for.
 func watchPeak(t *testing.T, arguments string) func() int64 {
 	t.Helper()
 	stop, most := make(chan struct{}), make(chan int64)
@@ -357,7 +359,8 @@ func watchPeak(t *testing.T, arguments string) func() int64 {
 	return func() int64 { close(stop); return <-most }
 }
 
-// requests are those of the user who is counted, by the log of the API server: a line for the beginning of the answer of a stream, and one for its end.
+// requests are those of the user who is counted, by the log of the API server: a line for the beginning of the answer
+// of a stream, and one for its end.
 func requests(t *testing.T) map[string]int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(os.Getenv("HEADROOM_KUBE_DIR"), "log", "audit.log"))

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-// settledLoads says which cells of a sweep need no further visit, at one look, when the fewest blocks that say anything are done. The plan asks
-// again and again.
+// settledLoads says which cells of a sweep need no further visit, at one look, when the fewest blocks that say anything
+// are done. The plan asks again and again.
 func settledLoads(run lab.Run, arms []plan.VisitedArm) func([]plan.Done) []string {
 	whole := 0
 	for _, a := range arms {

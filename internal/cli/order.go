@@ -24,8 +24,8 @@ func orderOf(o suite.Order) plan.Order {
 	}
 }
 
-// planCells are the cells as plans see them. A device is filled once and not for every cell that reads, so the cells that
-// need no fill come first and the ones that do after them.
+// planCells are the cells as plans see them. A device is filled once and not for every cell that reads, so the cells
+// that need no fill come first and the ones that do after them.
 func (m *measurement) planCells() []plan.Cell {
 	var cells []plan.Cell
 	for _, c := range m.run.Cells {

@@ -12,8 +12,8 @@ import (
 	"headroom/internal/store"
 )
 
-// findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other runs they were so, and by what their
-// machines differ.
+// findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other
+// runs they were so, and by what their machines differ.
 func (p *program) findOutliers(b *store.Bundle, s *report.Summary, serials bool) error {
 	if !measuredTogether(b.Run) || b.Run.Study != nil {
 		return nil
@@ -47,8 +47,8 @@ func (p *program) findOutliers(b *store.Bundle, s *report.Summary, serials bool)
 // mostOtherRuns are asked about outliers, the newest ones: more tell hardly better whether a difference lasts.
 const mostOtherRuns = 10
 
-// otherRunsOf are the samples of the other whole runs of a run's suite, of the targets that they have in common. A run that is not in the store has none; what is
-// damaged tells nothing, and `headroom list` says that it is.
+// otherRunsOf are the samples of the other whole runs of a run's suite, of the targets that they have in common. A run
+// that is not in the store has none; what is damaged tells nothing, and `headroom list` says that it is.
 func (p *program) otherRunsOf(run lab.Run) [][]outliers.Sample {
 	var all [][]outliers.Sample
 	_, others := p.runsOfSuite(run.ID)
@@ -84,7 +84,8 @@ func sameTarget(a, b lab.Run, role string) bool {
 // fewDifferences are as many as are worth a line.
 const fewDifferences = 3
 
-// differencesOf are by what one machine of a run differs from another, those that can matter and that not every other has its own of.
+// differencesOf are by what one machine of a run differs from another, those that can matter and that not every other
+// has its own of.
 func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical string, serials bool) ([]outliers.Difference, error) {
 	var sides [2]facts.Document
 	for i, r := range []string{role, typical} {
@@ -136,7 +137,8 @@ func hideNames(r facts.Redactor, one outliers.Difference, d diff.Difference) out
 	return one
 }
 
-// alikeAmong is how many of a run's targets but two have a value of a fact; false where the header of the run does not tell of it.
+// alikeAmong is how many of a run's targets but two have a value of a fact; false where the header of the run does not
+// tell of it.
 func alikeAmong(run lab.Run, key, about, value string, but ...string) (int, bool) {
 	value0, told := "", false
 	lookUp := func(t lab.RunTarget) (string, bool) {

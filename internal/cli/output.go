@@ -20,8 +20,8 @@ func ownOutput(name string) bool {
 	return name == "" || name == "-" || filepath.Clean(name) == "/dev/stdout"
 }
 
-// writeOutput writes a file that was named with --output. It appears whole or not at all, in the place of what had its name: what a
-// link there leads to is not touched. A pipe or a terminal is written to as it is.
+// writeOutput writes a file that was named with --output. It appears whole or not at all, in the place of what had its
+// name: what a link there leads to is not touched. A pipe or a terminal is written to as it is.
 func (p *program) writeOutput(ctx context.Context, name string, write func(io.Writer) error) error {
 	stream, err := streamOf(name)
 	switch {
@@ -69,7 +69,8 @@ func (u untilDone) Write(data []byte) (int, error) {
 	return u.to.Write(data)
 }
 
-// streamOf opens what is written to as it is: a pipe, a terminal, a descriptor by its name; nil for a name that is to be a file's.
+// streamOf opens what is written to as it is: a pipe, a terminal, a descriptor by its name; nil for a name that is to
+// be a file's.
 func streamOf(name string) (*os.File, error) {
 	descriptor := filepath.Clean(name) == "/dev/stderr" || slices.Contains([]string{"/dev/fd", "/proc/self/fd"}, filepath.Dir(filepath.Clean(name)))
 	info, err := os.Lstat(name)

@@ -18,8 +18,9 @@ import (
 
 // What a job costs besides fio itself: wall-clock time, memory and CPU time of the headroom process.
 func TestOverheadPerJob(t *testing.T) {
-	// As it is shipped: the tests' own is larger. It lies in memory, where pages have one size. On a disk the page cache keeps a file in larger pieces when it was
-	// read ahead, a fault maps more of such a piece, and the same program has 41 MB in place of 24, of which 9 are its own.
+	// As it is shipped: the tests' own is larger. It lies in memory, where pages have one size. On a disk the page
+	// cache keeps a file in larger pieces when it was read ahead, a fault maps more of such a piece, and the same
+	// program has 41 MB in place of 24, of which 9 are its own.
 	headroom := binaryBelow(t, "/dev/shm")
 	dir := t.TempDir()
 	suiteFile := filepath.Join(dir, "one.yaml")

@@ -18,8 +18,8 @@ import (
 	"headroom/internal/target/sshtest"
 )
 
-// What root measures in may belong to somebody else, who can rename what is there and put links in its place. nobody is the
-// other user here.
+// What root measures in may belong to somebody else, who can rename what is there and put links in its place. nobody is
+// the other user here.
 
 const writingSuite = `version: 1
 name: writes
@@ -41,7 +41,8 @@ jobs:
   - {name: touch, exec: [touch, made], user: nobody}
 `
 
-// theirs is a directory of nobody's, beside things of root's that everybody can reach and nobody else can read or write.
+// theirs is a directory of nobody's, beside things of root's that everybody can reach and nobody else can read or
+// write.
 type theirs struct {
 	t                    *testing.T
 	base, place, secret  string
@@ -116,7 +117,8 @@ func (h theirs) sum(name string) [sha256.Size]byte {
 	return sha256.Sum256(data)
 }
 
-// In a directory of another user's, a link that takes the place of the scratch file is not followed: not to a file, not to a device.
+// In a directory of another user's, a link that takes the place of the scratch file is not followed: not to a file, not
+// to a device.
 func TestScratchFileSwappedByItsOwner(t *testing.T) {
 	t.Parallel()
 	h := newTheirs(t)
@@ -156,7 +158,8 @@ func TestScratchFileSwappedByItsOwner(t *testing.T) {
 	}
 }
 
-// Where its owner leaves it alone a directory of another user's can be measured by root: the record has the name of the file, and says how fio got it.
+// Where its owner leaves it alone a directory of another user's can be measured by root: the record has the name of the
+// file, and says how fio got it.
 func TestRootMeasuresInDirectoryOfAnother(t *testing.T) {
 	t.Parallel()
 	h := newTheirs(t)

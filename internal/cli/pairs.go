@@ -12,8 +12,9 @@ import (
 	"headroom/internal/runner"
 )
 
-// addPairs goes on with an ablation that has come to its end and whose effects do not add up: the pairs of settings that are the likeliest
-// reason are measured together, beside the baseline and each of the two alone, in blocks of their own. It says whether there are any.
+// addPairs goes on with an ablation that has come to its end and whose effects do not add up: the pairs of settings
+// that are the likeliest reason are measured together, beside the baseline and each of the two alone, in blocks of
+// their own. It says whether there are any.
 func (x *experiment) addPairs(open *sessions) (bool, error) {
 	e := x.run.Experiment
 	if x.kind != ablating || e.MostPairs == 0 || len(e.Pairs) > 0 {
@@ -72,7 +73,8 @@ func (x *experiment) levelsOf(p [2]int) map[string]string {
 	return levels
 }
 
-// canPair says whether two settings can be in effect together. Parameters of a command are filled into its arguments when a run is drafted.
+// canPair says whether two settings can be in effect together. Parameters of a command are filled into its arguments
+// when a run is drafted.
 func (x *experiment) canPair(p [2]int) bool {
 	levels := x.levelsOf(p)
 	return len(levels) == 2 && !(x.hasCommands() && len(factor.LoadParams(nil, levels)) > 0)
@@ -87,8 +89,8 @@ func (x *experiment) addPair(p [2]int) {
 	x.addArm(lab.Arm{ID: ablation.Together(p[0], p[1]), Role: x.under(), Levels: x.levelsOf(p)}, ablation.Baseline)
 }
 
-// pairVisits is the plan of the blocks with pairs: beside each, both of its settings alone and the baseline, since effects are compared within
-// a block; until all are settled.
+// pairVisits is the plan of the blocks with pairs: beside each, both of its settings alone and the baseline, since
+// effects are compared within a block; until all are settled.
 func (x *experiment) pairVisits() *plan.Visits {
 	e := x.run.Experiment
 	needs := map[string][]string{} // the arms that a pair is held against

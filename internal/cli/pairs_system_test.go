@@ -13,7 +13,8 @@ import (
 	"headroom/internal/ablation"
 )
 
-// redundant is a command with two settings that cost the same fifth, once: both together cost no more than one of them. A third costs nothing.
+// redundant is a command with two settings that cost the same fifth, once: both together cost no more than one of them.
+// A third costs nothing.
 const redundant = `version: 1
 name: redundant
 title: two settings that stand in each other's way
@@ -59,7 +60,8 @@ func TestAnAblationMeasuresThePairThatDoesNotAddUp(t *testing.T) {
 	}
 	d := ablate()
 	p := pair(d)
-	// The interval may miss 1.25 once in a while, as its confidence says. The noise is bounded, and with it how far off the interval can be.
+	// The interval may miss 1.25 once in a while, as its confidence says. The noise is bounded, and with it how far off
+	// the interval can be.
 	if p == nil || p.Verdict != ablation.Faster || !p.Known() || *p.Lo < 1.1 || *p.Hi > 1.4 {
 		t.Errorf("two losses of a fifth that count once come to 1.25 times what they multiply to: %+v", d.Interactions)
 	}

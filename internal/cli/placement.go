@@ -16,7 +16,8 @@ import (
 // pinScheme is that of factors that say on which CPUs the load generators of a network run.
 const pinScheme = "pin"
 
-// locate finds out where the adapters of both ends of each pair hang, where something is varied that depends on it, and tries each placement there.
+// locate finds out where the adapters of both ends of each pair hang, where something is varied that depends on it, and
+// tries each placement there.
 func (x *experiment) locate(ctx context.Context) error {
 	pins := slices.DeleteFunc(slices.Clone(x.choices), func(c factor.Choice) bool { return c.Scheme.Name != pinScheme })
 	if len(pins) == 0 {
@@ -105,7 +106,8 @@ func tryPlacement(ctx context.Context, t target.Target, name, level string, at f
 		Hints: []string{"taskset is in util-linux, numactl in the package of its name; lscpu shows the CPUs and nodes"}}
 }
 
-// placement is the commands that put the load generators of both ends of a pair where an arm's levels say; nil where they say nothing.
+// placement is the commands that put the load generators of both ends of a pair where an arm's levels say; nil where
+// they say nothing.
 func (x *experiment) placement(pair int, levels map[string]string) map[string][]string {
 	if x.localities == nil {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The file names by which kubectl finds a plugin and what completes its words. Both may be links to headroom: krew makes the first.
-// Sources: https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/, kubectl's pluginCompletion (pkg/cmd/plugin).
+// The file names by which kubectl finds a plugin and what completes its words. Both may be links to headroom: krew
+// makes the first. Sources: https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/, kubectl's
+// pluginCompletion (pkg/cmd/plugin).
 const (
 	pluginFile     = "kubectl-headroom"
 	completionFile = "kubectl_complete-headroom"
@@ -33,7 +34,8 @@ func (s Surroundings) words() []string {
 	return s.Args[1:]
 }
 
-// naming turns the commands in a text into what people type: the same for headroom itself, "kubectl headroom run" for its plugin.
+// naming turns the commands in a text into what people type: the same for headroom itself, "kubectl headroom run" for
+// its plugin.
 type naming struct{ commands *regexp.Regexp }
 
 func (n naming) text(text string) string {
@@ -53,7 +55,8 @@ func pluginNaming(root *cobra.Command) naming {
 	return naming{regexp.MustCompile(`(^|[^-./\w])(?:kubectl )?headroom(\s+(?:` + strings.Join(names, "|") + `)\b)`)}
 }
 
-// tree turns the help of a command and of all below it. Error messages and usage lines begin with the name that the root shows.
+// tree turns the help of a command and of all below it. Error messages and usage lines begin with the name that the
+// root shows.
 func (n naming) tree(c *cobra.Command) {
 	c.Short, c.Long, c.Example = n.text(c.Short), n.text(c.Long), n.text(c.Example)
 	for _, below := range c.Commands() {
@@ -61,7 +64,8 @@ func (n naming) tree(c *cobra.Command) {
 	}
 }
 
-// to is a writer that turns what is written to w; each write must have whole commands. It still says which terminal it is.
+// to is a writer that turns what is written to w; each write must have whole commands. It still says which terminal it
+// is.
 func (n naming) to(w io.Writer) io.Writer {
 	if n.commands == nil {
 		return w

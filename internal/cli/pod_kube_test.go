@@ -145,7 +145,8 @@ func TestARunInAPodThatIsKilled(t *testing.T) {
 	}
 }
 
-// Pods start at the same time. When one can't be had, the error is about that one, and the others are removed, and not measured.
+// Pods start at the same time. When one can't be had, the error is about that one, and the others are removed, and not
+// measured.
 func TestSeveralPodsOrNone(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)

@@ -15,7 +15,8 @@ import (
 // nodeOf begins the role of a pod in its node's network that is held beside the end of that name.
 const nodeOf = "node-of-"
 
-// betweenPods says whether a ladder climbs from pods to one pod by the address that the cluster has given it, so that the pod network is on the way.
+// betweenPods says whether a ladder climbs from pods to one pod by the address that the cluster has given it, so that
+// the pod network is on the way.
 func (l *networkLadder) betweenPods() bool {
 	if len(l.options.addresses)+len(l.options.groups) > 0 || len(l.of(serverRole)) != 1 {
 		return false
@@ -26,8 +27,8 @@ func (l *networkLadder) betweenPods() bool {
 	})
 }
 
-// addNodes makes the same pods once more, on their nodes and in those nodes' own network: what they reach is the rung below the pod network. A cluster that refuses
-// them leaves that rung out.
+// addNodes makes the same pods once more, on their nodes and in those nodes' own network: what they reach is the rung
+// below the pod network. A cluster that refuses them leaves that rung out.
 func (l *networkLadder) addNodes(ctx context.Context) error {
 	if !l.betweenPods() {
 		return nil
@@ -82,7 +83,8 @@ func why(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// podRungs makes the pairs between the nodes and those between the pods, and the rungs of both: each between the pods lies on the same between the nodes.
+// podRungs makes the pairs between the nodes and those between the pods, and the rungs of both: each between the pods
+// lies on the same between the nodes.
 func (l *networkLadder) podRungs(ctx context.Context) error {
 	server, clients := l.of(serverRole)[0], l.of(clientRole)
 	addresses := map[ladder.Network]string{}

@@ -34,7 +34,8 @@ func (g *going) ladder() (d ladder.Document) {
 	return d
 }
 
-// slowPods has what goes to each of the first pods of a namespace in the pod network, and nothing else, pass a shaper of so many Mbit/s. The shapers go with the pods.
+// slowPods has what goes to each of the first pods of a namespace in the pod network, and nothing else, pass a shaper
+// of so many Mbit/s. The shapers go with the pods.
 func (r podRun) slowPods(cluster *kubetest.Cluster, pods, mbit int) {
 	r.t.Helper()
 	var names []string
@@ -55,7 +56,8 @@ func (r podRun) slowPods(cluster *kubetest.Cluster, pods, mbit int) {
 	}
 }
 
-// A limit in the pod network, which the node's own does not have, is found between pods and not between nodes, and told as the pod network's cost.
+// A limit in the pod network, which the node's own does not have, is found between pods and not between nodes, and told
+// as the pod network's cost.
 func TestALadderBetweenPodsChargesThePodNetwork(t *testing.T) {
 	t.Parallel()
 	newPodRun(t).chargedPodNetwork()
@@ -120,7 +122,8 @@ func TestALadderBetweenPodsWithoutHostNetwork(t *testing.T) {
 	}
 }
 
-// A ladder that is killed leaves four pods, which restore removes; it goes on between others, measures nothing twice, and takes them away.
+// A ladder that is killed leaves four pods, which restore removes; it goes on between others, measures nothing twice,
+// and takes them away.
 func TestALadderBetweenPodsThatIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newPodRun(t)

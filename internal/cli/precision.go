@@ -13,13 +13,14 @@ import (
 	"headroom/internal/unit"
 )
 
-// mostRepetitions of a cell when a precision is asked for and no budget ends the run: with 100, the interval of a median reaches
-// about 0.4 standard deviations to each side; a cell that is not precise enough by then has another trouble than too few
-// repetitions.
+// mostRepetitions of a cell when a precision is asked for and no budget ends the run: with 100, the interval of a
+// median reaches about 0.4 standard deviations to each side; a cell that is not precise enough by then has another
+// trouble than too few repetitions.
 const mostRepetitions = 100
 
-// aim takes up --precision and --budget. For a run that is resumed the budget is what it has from now on; without one an interrupted run
-// has what is left. Values that were measured in a fixed number count as well: the intervals hold at any number.
+// aim takes up --precision and --budget. For a run that is resumed the budget is what it has from now on; without one
+// an interrupted run has what is left. Values that were measured in a fixed number count as well: the intervals hold at
+// any number.
 func (m *measurement) aim() error {
 	if m.options.precision != "" {
 		v, err := unit.ParseShare(m.options.precision)
@@ -113,8 +114,8 @@ func (m *measurement) pursuitEnd() string {
 // asked prints a share as somebody typed it: 3%.
 func asked(share float64) string { return strconv.FormatFloat(100*share, 'g', 4, 64) + "%" }
 
-// writesAtMost bounds what the loads that are still to come write, besides layout and fill: all the time that there is goes to the
-// cell that writes fastest.
+// writesAtMost bounds what the loads that are still to come write, besides layout and fill: all the time that there is
+// goes to the cell that writes fastest.
 func (m *measurement) writesAtMost(cells []suite.Cell, size int64) suite.Writes {
 	writes := suite.EstimateWrites(cells, size, 0)
 	writes.Load = 0

@@ -17,8 +17,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// preface says on standard error what is about to happen: what was taken for the place, how much is written, how long it
-// takes.
+// preface says on standard error what is about to happen: what was taken for the place, how much is written, how long
+// it takes.
 func (m *measurement) preface(ctx context.Context) {
 	m.say("", m.where())
 	m.say("  ", strings.Join(m.effort(ctx), "; "))
@@ -151,7 +151,8 @@ func (m *measurement) wear(ctx context.Context, place lab.Place, writes float64)
 	return text
 }
 
-// suiteCells are the cells of the run as the suite's estimates take them, with the repetitions that are still to be made.
+// suiteCells are the cells of the run as the suite's estimates take them, with the repetitions that are still to be
+// made.
 func (m *measurement) suiteCells() []suite.Cell {
 	cells := make([]suite.Cell, len(m.run.Cells))
 	for i, c := range m.run.Cells {

@@ -8,7 +8,8 @@ import (
 	"headroom/internal/diff"
 )
 
-// expect takes down what a search leaves out, and what is known of its settings, so that it stays the same search when it goes on with a newer headroom.
+// expect takes down what a search leaves out, and what is known of its settings, so that it stays the same search when
+// it goes on with a newer headroom.
 func (x *experiment) expect() error {
 	x.run.Experiment.Unsearched = x.options.unsearched
 	if x.kind != bisecting || x.options.noPriors {

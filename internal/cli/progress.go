@@ -25,8 +25,8 @@ type schedule interface {
 	table() []string
 }
 
-// progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one. Elsewhere it
-// is a line for each finished repetition, and the table once.
+// progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one.
+// Elsewhere it is a line for each finished repetition, and the table once.
 type progress struct {
 	schedule
 	started       time.Time

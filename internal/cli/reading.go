@@ -16,7 +16,8 @@ import (
 	"headroom/internal/visible"
 )
 
-// dryRunReads is how long a dry run reads a device: who wants to know what would be done does not wait until all of a large drive is read.
+// dryRunReads is how long a dry run reads a device: who wants to know what would be done does not wait until all of a
+// large drive is read.
 const dryRunReads = 10 * time.Second
 
 // readWhole has the guard read all of a device. later says that a dry run left off before the end.
@@ -75,7 +76,8 @@ func missed(s guard.Sample) []string {
 // readingShown is how long a device is read before anything is said about it.
 const readingShown = 2 * time.Second
 
-// reading shows how far the reading of a device has come: on a terminal as a line that is painted over, elsewhere as a line now and then.
+// reading shows how far the reading of a device has come: on a terminal as a line that is painted over, elsewhere as a
+// line now and then.
 type reading struct {
 	path    string
 	out     io.Writer

@@ -12,7 +12,8 @@ import (
 	"headroom/internal/rule"
 )
 
-// readGuest is a guest whose state is known, and what is read and diagnosed of it from inside by the same headroom that users run.
+// readGuest is a guest whose state is known, and what is read and diagnosed of it from inside by the same headroom that
+// users run.
 type readGuest struct {
 	name string
 	guest
@@ -67,8 +68,8 @@ func (r readGuest) holds(t *testing.T) {
 	}
 }
 
-// TestGuestsReadTrue boots kernels whose state is known, and reads and diagnoses it from inside by the same headroom that
-// users run.
+// TestGuestsReadTrue boots kernels whose state is known, and reads and diagnoses it from inside by the same headroom
+// that users run.
 func TestGuestsReadTrue(t *testing.T) {
 	t.Parallel()
 	const vtd = "intel-iommu"
@@ -93,8 +94,8 @@ func TestGuestsReadTrue(t *testing.T) {
 	}
 }
 
-// TestGuestWithVolumes stacks what this machine's own kernel may not have: md over NVMe, a cipher over a stripe, a multipath map
-// over two SCSI paths to one disk, a bond. What is read of each is what was made.
+// TestGuestWithVolumes stacks what this machine's own kernel may not have: md over NVMe, a cipher over a stripe, a
+// multipath map over two SCSI paths to one disk, a bond. What is read of each is what was made.
 func TestGuestWithVolumes(t *testing.T) {
 	t.Parallel()
 	g := guest{kernel: "linux-image-amd64", cpu: "max", disks: 4,

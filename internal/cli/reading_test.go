@@ -8,7 +8,8 @@ import (
 	"headroom/internal/guard"
 )
 
-// TestReadingIsShown: nothing is said of a device that is read in a moment; then come share, speed and time left, now and then.
+// TestReadingIsShown: nothing is said of a device that is read in a moment; then come share, speed and time left, now
+// and then.
 func TestReadingIsShown(t *testing.T) {
 	var out strings.Builder
 	const size = 100 << 30

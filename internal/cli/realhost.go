@@ -98,8 +98,8 @@ const (
 	guestFactors = "guest"
 )
 
-// checkPod refuses what a pod can't vary. Settings of its node are put back through another pod if headroom is killed, which must come to the
-// same node.
+// checkPod refuses what a pod can't vary. Settings of its node are put back through another pod if headroom is killed,
+// which must come to the same node.
 func (x *experiment) checkPod() error {
 	o, err := kube.Parse(x.target.Name())
 	if err != nil {
@@ -239,8 +239,8 @@ func (x *experiment) bootedTarget() target.Target {
 	return x.target
 }
 
-// samePlace holds the place against what it was before the boot: a file system may not have been mounted again, and a device may have
-// another name.
+// samePlace holds the place against what it was before the boot: a file system may not have been mounted again, and a
+// device may have another name.
 func (x *experiment) samePlace(ctx context.Context) error {
 	was := x.place()
 	if was.Kind == lab.NoPlace {

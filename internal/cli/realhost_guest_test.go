@@ -50,7 +50,8 @@ SSHD -f /etc/ssh/sshd_config -E /dev/console
 exec $b init
 `
 
-// host is a machine in QEMU with firmware, GRUB and an sshd, as one that is rented: headroom knows nothing of QEMU here.
+// host is a machine in QEMU with firmware, GRUB and an sshd, as one that is rented: headroom knows nothing of QEMU
+// here.
 type host struct {
 	t       *testing.T
 	console string
@@ -230,8 +231,8 @@ func (h *host) system(dir string) string {
 	return disk
 }
 
-// disk is one that firmware can start: GRUB in its first sectors, as grub-install puts it there, with the grub.cfg that Debian's
-// grub-mkconfig made, and one file system that is /boot.
+// disk is one that firmware can start: GRUB in its first sectors, as grub-install puts it there, with the grub.cfg that
+// Debian's grub-mkconfig made, and one file system that is /boot.
 func (h *host) disk(dir, kernel, initrd string) string {
 	t := h.t
 	t.Helper()
@@ -296,8 +297,8 @@ func (h *host) await(boots int) {
 	h.t.Fatalf("the host does not come to its boot %d", boots)
 }
 
-// untouched proves that the machine runs with its own arguments, and that nothing of headroom's is on it. GRUB itself leaves
-// next_entry there, empty.
+// untouched proves that the machine runs with its own arguments, and that nothing of headroom's is on it. GRUB itself
+// leaves next_entry there, empty.
 func (h *host) untouched(v victim, own, when string) {
 	h.t.Helper()
 	h.await(1)
@@ -384,7 +385,8 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 	h.untouched(v, own, "at the end")
 }
 
-// An experiment is killed a moment after a boot begins, while the machine is down, and when it has come up with other arguments.
+// An experiment is killed a moment after a boot begins, while the machine is down, and when it has come up with other
+// arguments.
 func TestAKilledAblationOfARealHostIsPutBack(t *testing.T) {
 	h, v, own := measured(t)
 	random := rand.New(rand.NewPCG(7, 7))

@@ -14,8 +14,9 @@ import (
 	"headroom/internal/sweep"
 )
 
-// referenceArm is the arm of a sweep that is no level: the same suite on another place, such as the disk of this machine that a guest's
-// disk is kept on. It is visited once a block as the levels are, with the load of the baseline. It is the role of its target too.
+// referenceArm is the arm of a sweep that is no level: the same suite on another place, such as the disk of this
+// machine that a guest's disk is kept on. It is visited once a block as the levels are, with the load of the baseline.
+// It is the role of its target too.
 const referenceArm = "reference"
 
 // drawReference adds the reference to a new run, if one was asked for.
@@ -76,8 +77,8 @@ func (x *experiment) drawReference(ctx context.Context) error {
 	return nil
 }
 
-// openReference begins the measurement of the reference on its target, which may be the one under test where that is not made for it. Where there are many of what is
-// held against it, there are as many of it.
+// openReference begins the measurement of the reference on its target, which may be the one under test where that is
+// not made for it. Where there are many of what is held against it, there are as many of it.
 func (x *experiment) openReference(ctx context.Context, on string, many int) (*measurement, error) {
 	if on == "" {
 		on = here
@@ -94,7 +95,8 @@ func (x *experiment) openReference(ctx context.Context, on string, many int) (*m
 	return r, nil
 }
 
-// sameLoads refuses a reference that has not the loads of the levels: a suite can have other ones for a directory than for a device.
+// sameLoads refuses a reference that has not the loads of the levels: a suite can have other ones for a directory than
+// for a device.
 func (x *experiment) sameLoads(cells []lab.Cell) error {
 	for _, c := range cells {
 		if !slices.ContainsFunc(x.run.Cells, func(o lab.Cell) bool { return sweep.SharedID(o.ID) == sweep.SharedID(c.ID) }) {
@@ -224,7 +226,8 @@ func (x *experiment) keptOfAll() []lab.Repetition {
 	return slices.Concat(x.kept, x.reference.kept)
 }
 
-// endReference leaves the place of the reference clean after a run that ended with runErr, and says what changed on its machine.
+// endReference leaves the place of the reference clean after a run that ended with runErr, and says what changed on its
+// machine.
 func (x *experiment) endReference(ctx context.Context, runErr error) error {
 	r := x.reference
 	if r == nil {

@@ -118,8 +118,8 @@ func (p *program) printReferences(references []reference.Reference) error {
 	return p.printJSON(document)
 }
 
-// findReference returns the reference that is named where a run could be; ok is false where the name has not its prefix, and so
-// is that of a run.
+// findReference returns the reference that is named where a run could be; ok is false where the name has not its
+// prefix, and so is that of a run.
 func findReference(ref string) (r reference.Reference, ok bool, err error) {
 	if !strings.HasPrefix(ref, reference.Prefix) {
 		return reference.Reference{}, false, nil
@@ -145,7 +145,8 @@ func comparableReference(r reference.Reference, redact bool) (compare.Run, error
 	return report.Comparable(summary, run, r.Name, r.Facts, redact), nil
 }
 
-// readPublished reads what somebody published: by the name of a reference what comes with headroom, else a file. Nothing is read where none is named.
+// readPublished reads what somebody published: by the name of a reference what comes with headroom, else a file.
+// Nothing is read where none is named.
 func readPublished[T any](name string, comes func(name string) (T, error), parse func(name string, r io.Reader) (T, error)) (out T, err error) {
 	switch {
 	case name == "":

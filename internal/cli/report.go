@@ -66,8 +66,8 @@ func (p *program) stagesOf(bundles []*store.Bundle) (map[string]*stages.Document
 	return all, nil
 }
 
-// present writes runs for people. A run with several arms is shown as the experiment that it was, where one reads it by itself; beside
-// others on a page, and for programs, it has the cells of all arms.
+// present writes runs for people. A run with several arms is shown as the experiment that it was, where one reads it by
+// itself; beside others on a page, and for programs, it has the cells of all arms.
 func (p *program) present(format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	alone := format == "table" || len(bundles) == 1 && (format == "html" || format == "markdown")
 	if !alone || !slices.ContainsFunc(bundles, isExperiment) {

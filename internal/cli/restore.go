@@ -21,9 +21,10 @@ import (
 	"headroom/internal/target/kube"
 )
 
-// recoverAbandoned ends and removes what a killed headroom left behind on targets that are wanted, puts back the settings that it had
-// changed there, and says what it was. Events are undone first: while a link is cut or a file system frozen, a load may not end and a scratch file not be
-// removed. Loads are ended before other settings are put back under them, and boots come last. Targets that are allowed may be started anew.
+// recoverAbandoned ends and removes what a killed headroom left behind on targets that are wanted, puts back the
+// settings that it had changed there, and says what it was. Events are undone first: while a link is cut or a file
+// system frozen, a load may not end and a scratch file not be removed. Loads are ended before other settings are put
+// back under them, and boots come last. Targets that are allowed may be started anew.
 func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, allowed []string, foreign factor.Foreign) (int, error) {
 	ofEvent := func(left factor.Left) bool { return strings.Contains(left.ID, eventJournal) }
 	upset, err := p.undoAbandoned(ctx, s, wanted, foreign, ofEvent)
@@ -43,9 +44,9 @@ func (p *program) recoverAbandoned(ctx context.Context, s *store.Store, wanted f
 	return upset + taken + len(abandoned) + built + changed + booted, errors.Join(append(errs, err)...)
 }
 
-// tidy recovers what can be recovered on this machine and on targets, one that is empty for all of them, and says what can't: that is no
-// reason not to go on. What can't be trusted is one. Every command that adds a run does this first. It does not keep anybody waiting for a machine
-// that has nothing to do with the command.
+// tidy recovers what can be recovered on this machine and on targets, one that is empty for all of them, and says what
+// can't: that is no reason not to go on. What can't be trusted is one. Every command that adds a run does this first.
+// It does not keep anybody waiting for a machine that has nothing to do with the command.
 func (p *program) tidy(ctx context.Context, s *store.Store, on ...string) error {
 	if err := s.Writable(); err != nil {
 		return err
@@ -61,7 +62,8 @@ func (p *program) tidy(ctx context.Context, s *store.Store, on ...string) error 
 	return nil
 }
 
-// clear removes what a run left on those of its targets that are wanted. The run counts as cleared when nothing is left on any.
+// clear removes what a run left on those of its targets that are wanted. The run counts as cleared when nothing is left
+// on any.
 func (p *program) clear(ctx context.Context, s *store.Store, a store.Abandoned, wanted func(target string) bool) error {
 	id := s.ShortID(a.Run.ID)
 	if a.Run.Source == lab.Imported {
@@ -137,8 +139,8 @@ func firstOf(names []string, between string) string {
 	return fmt.Sprintf("%s%s%d more", strings.Join(names[:most-1], ", "), between, len(names)-most+1)
 }
 
-// clearTarget removes what a run left on one target, and says what it did. What it had mounted to measure it is mounted again where it is not there: its scratch file lies
-// on a server.
+// clearTarget removes what a run left on one target, and says what it did. What it had mounted to measure it is mounted
+// again where it is not there: its scratch file lies on a server.
 func (p *program) clearTarget(ctx context.Context, s *store.Store, run lab.Run, left lab.Leftovers) ([]string, error) {
 	id := s.ShortID(run.ID)
 	t, err := p.openTarget(ctx, left.Target)
@@ -216,7 +218,8 @@ func (p *program) clearThere(ctx context.Context, t target.Target, s *store.Stor
 	return did, nil
 }
 
-// undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended, of those journals that are which.
+// undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended,
+// of those journals that are which.
 func (p *program) undoAbandoned(ctx context.Context, s *store.Store, wanted func(target string) bool, foreign factor.Foreign, which func(factor.Left) bool) (int, error) {
 	pending, err := factor.Pending(s.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(left factor.Left) bool { return !which(left) })

@@ -38,7 +38,8 @@ func (m *measurement) takeUp(ctx context.Context, args []string) error {
 	return m.goOn(ctx, b, b.Run)
 }
 
-// goOn takes up what a run, or a part of it with some of its cells and targets, has measured so far, and looks where it was.
+// goOn takes up what a run, or a part of it with some of its cells and targets, has measured so far, and looks where it
+// was.
 func (m *measurement) goOn(ctx context.Context, b *store.Bundle, part lab.Run) error {
 	for rep, err := range b.Repetitions() {
 		if err != nil {
@@ -61,8 +62,8 @@ func (m *measurement) goOn(ctx context.Context, b *store.Bundle, part lab.Run) e
 	return m.compareWithFirstPart(ctx)
 }
 
-// findAgain looks up the place of an interrupted run as it is now. The same path can lead to another device than before a
-// reboot; what is there must be inspected, and must be what the run was on.
+// findAgain looks up the place of an interrupted run as it is now. The same path can lead to another device than before
+// a reboot; what is there must be inspected, and must be what the run was on.
 func (m *measurement) findAgain(ctx context.Context) error {
 	was := m.place()
 	if was.Kind == lab.NoPlace {

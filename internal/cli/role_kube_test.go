@@ -33,7 +33,8 @@ func (a ann) works(args ...string) {
 	}
 }
 
-// With the rights of deploy/role.yaml everything works that makes pods; without any one of them nothing is begun, and the one is named.
+// With the rights of deploy/role.yaml everything works that makes pods; without any one of them nothing is begun, and
+// the one is named.
 func TestTheRoleIsWhatItTakes(t *testing.T) {
 	r := newPodRun(t)
 	a, all := ann{r, kubetest.Start(t).Account(t, r.namespace)}, kubetest.Rights(t, "../../deploy/role.yaml")

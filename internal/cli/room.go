@@ -14,7 +14,8 @@ import (
 	"headroom/internal/validity"
 )
 
-// scratchSize is the size of the scratch file: as asked for, or as the suite needs; 0 for commands, which make their own.
+// scratchSize is the size of the scratch file: as asked for, or as the suite needs; 0 for commands, which make their
+// own.
 func (m *measurement) scratchSize(su suite.Suite, cells []suite.Cell) (int64, error) {
 	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return lab.ByFio(c.Engine) }) {
 		if m.options.size != "" {
@@ -38,8 +39,8 @@ func (m *measurement) scratchSize(su suite.Suite, cells []suite.Cell) (int64, er
 	return n, nil
 }
 
-// spare is how much must stay free beside the scratch file: a file system that is full to the last block is slow, and others
-// use it too.
+// spare is how much must stay free beside the scratch file: a file system that is full to the last block is slow, and
+// others use it too.
 const spare = 64 << 20
 
 // checkRoom fails when the scratch file does not fit.
@@ -89,8 +90,8 @@ func (m *measurement) onOneFilesystem(ctx context.Context, a, b lab.Place) (bool
 	return len(numbers) == 2 && numbers[0] == numbers[1], nil
 }
 
-// writeLimit reads --max-writes, and refuses at once what is known to go beyond it. What nobody can know beforehand, how much
-// a load writes in its time, the runner watches.
+// writeLimit reads --max-writes, and refuses at once what is known to go beyond it. What nobody can know beforehand,
+// how much a load writes in its time, the runner watches.
 func (m *measurement) writeLimit(cells []suite.Cell, place lab.Place) (int64, error) {
 	if m.options.maxWrites == "" {
 		return 0, nil
@@ -106,7 +107,8 @@ func (m *measurement) writeLimit(cells []suite.Cell, place lab.Place) (int64, er
 	return limit, nil
 }
 
-// secure makes sure that the place can be measured: room for a scratch file, a device that is free and not too much to write.
+// secure makes sure that the place can be measured: room for a scratch file, a device that is free and not too much to
+// write.
 func (m *measurement) secure(ctx context.Context) error {
 	m.sayActive() // before a device is read, which can take hours
 	var err error
@@ -156,8 +158,8 @@ func (m *measurement) warnOfHidden() {
 	}
 }
 
-// size reads an amount that the user typed. It is fio's notation without its decimal Ki and Mi: here somebody who writes
-// 4GiB means 4 GiB, and fio would not.
+// size reads an amount that the user typed. It is fio's notation without its decimal Ki and Mi: here somebody who
+// writes 4GiB means 4 GiB, and fio would not.
 func size(typed string) (int64, error) {
 	return unit.ParseBytes(strings.ReplaceAll(strings.ToLower(typed), "i", ""))
 }

@@ -16,8 +16,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// rounds is several measurements that take turns for a number of passes that is fixed beforehand: the layers of a survey, the rungs
-// of a ladder.
+// rounds is several measurements that take turns for a number of passes that is fixed beforehand: the layers of a
+// survey, the rungs of a ladder.
 type rounds struct {
 	turns
 	passes int
@@ -83,7 +83,8 @@ func (s *rounds) targetsBefore(name string) []string {
 	return names
 }
 
-// takeUp makes the measurements out of runs that were interrupted, named by one of them. Of complete ones nothing is left to measure.
+// takeUp makes the measurements out of runs that were interrupted, named by one of them. Of complete ones nothing is
+// left to measure.
 func (s *rounds) takeUp(ctx context.Context, name, maxWrites string) error {
 	named, err := s.store.Find(name)
 	if err != nil {

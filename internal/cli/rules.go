@@ -26,7 +26,8 @@ type ruleRow struct {
 	Effects  []rule.Effect `json:"effects,omitempty"`
 	Sources  []rule.Source `json:"sources,omitempty"`
 	Measure  string        `json:"measure,omitempty"`
-	// Metrics that it hurts, the arithmetic where no figure is published, what would change it, and who asks for the opposite.
+	// Metrics that it hurts, the arithmetic where no figure is published, what would change it, and who asks for the
+	// opposite.
 	Metrics    []string  `json:"metrics,omitempty"`
 	Derivation string    `json:"derivation,omitempty"`
 	Remedies   []ruleFix `json:"remedies,omitempty"`

@@ -19,8 +19,9 @@ import (
 	"headroom/internal/target/scripted"
 )
 
-// Whole commands on scripted machines: what is tested is what a run does when loads fail, hang, take their time, or the machine is lost. Each test is in a
-// bubble of synctest, so that loads take their thirty seconds by a clock that nobody waits for.
+// Whole commands on scripted machines: what is tested is what a run does when loads fail, hang, take their time, or the
+// machine is lost. Each test is in a bubble of synctest, so that loads take their thirty seconds by a clock that nobody
+// waits for.
 
 // scriptedScheme begins the names of scripted machines.
 const scriptedScheme = "scripted://"
@@ -35,14 +36,16 @@ type scriptedLab struct {
 	signals  chan os.Signal
 	// opened makes of a connection the target that a command gets; nil for the connection itself.
 	opened map[string]func(*scripted.Target) target.Target
-	// schemes are those by which machines can be named; with "qemu:", qemu:db1 is the machine db1. Steps are told before each step of saving.
+	// schemes are those by which machines can be named; with "qemu:", qemu:db1 is the machine db1. Steps are told
+	// before each step of saving.
 	schemes []string
 	steps   func(string)
 	// exit is told when a clean-up is cut short; nil where that must not happen.
 	exit func(code int)
 }
 
-// inScriptedLab runs a test on machines of these names, in a bubble. A command or a program that nobody wrote down fails the test.
+// inScriptedLab runs a test on machines of these names, in a bubble. A command or a program that nobody wrote down
+// fails the test.
 func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 	t.Helper()
 	t.Parallel()

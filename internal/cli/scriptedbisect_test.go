@@ -104,7 +104,8 @@ func TestScriptedBisectSettings(t *testing.T) {
 	}
 }
 
-// A search that is interrupted again and again goes on where it was: nothing that it asked is measured twice, and the answer is the same.
+// A search that is interrupted again and again goes on where it was: nothing that it asked is measured twice, and the
+// answer is the same.
 func TestScriptedBisectGoesOn(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
@@ -232,7 +233,8 @@ func TestScriptedBisectArgs(t *testing.T) {
 	})
 }
 
-// An end that does not come up ends the search, because there is nothing to hold the others against; it goes on when it does.
+// An end that does not come up ends the search, because there is nothing to hold the others against; it goes on when it
+// does.
 func TestScriptedBisectWithoutAnEnd(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.bootable(map[string]float64{"slub_debug=FZPU": 0.5})
@@ -278,7 +280,8 @@ func TestScriptedBisectKconfig(t *testing.T) {
 	})
 }
 
-// What differs between two machines is searched on a third, as far as it can be set there; what can't, and what is to be kept, is left out.
+// What differs between two machines is searched on a third, as far as it can be set there; what can't, and what is to
+// be kept, is left out.
 func TestScriptedBisectFacts(t *testing.T) {
 	inScriptedLab(t, []string{"fast", "slow", "db1"}, func(l *scriptedLab) {
 		for file, value := range map[string]string{swappiness: "1", cachePressure: "50", dirtyRatio: "5", "/proc/sys/kernel/osrelease": "6.1.0-other"} {

@@ -30,7 +30,8 @@ jobs:
     metrics: {rate: {match: 'rate ([0-9]+)', unit: 1/s, better: higher, decides: true}}
 `
 
-// benchmarks has a machine have the programs of that suite; each ends as a function says, by what it is the how manieth time.
+// benchmarks has a machine have the programs of that suite; each ends as a function says, by what it is the how manieth
+// time.
 func benchmarks(m *scripted.Machine, does map[string]func(n int) scripted.Result) {
 	for _, name := range []string{"bench", "make-data", "clean"} {
 		n := 0
@@ -84,7 +85,8 @@ func TestScriptedCommandIsPreparedAndCleanedUp(t *testing.T) {
 	})
 }
 
-// A preparation that fails ends the run, since without it something else would be measured, and the clean-up is made all the same.
+// A preparation that fails ends the run, since without it something else would be measured, and the clean-up is made
+// all the same.
 func TestScriptedPreparationFails(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
@@ -110,7 +112,8 @@ func TestScriptedPreparationFails(t *testing.T) {
 	})
 }
 
-// A command that fails, prints no number, hangs or is killed costs its own repetition; a clean-up that fails costs none.
+// A command that fails, prints no number, hangs or is killed costs its own repetition; a clean-up that fails costs
+// none.
 func TestScriptedCommandFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		program string
@@ -202,7 +205,8 @@ func TestScriptedCommandOfAnotherUser(t *testing.T) {
 	})
 }
 
-// A folder in which something is mounted is not removed: the run says so, and restore removes it when it is not mounted any more.
+// A folder in which something is mounted is not removed: the run says so, and restore removes it when it is not mounted
+// any more.
 func TestScriptedCommandLeavesAMount(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
@@ -241,7 +245,8 @@ func TestScriptedCommandIsInterrupted(t *testing.T) {
 	})
 }
 
-// A run that was cut off by a death leaves the folder of its command, which restore removes with all that still runs in it.
+// A run that was cut off by a death leaves the folder of its command, which restore removes with all that still runs in
+// it.
 func TestScriptedCommandDies(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
@@ -283,7 +288,8 @@ func TestScriptedImportedRunIsTrusted(t *testing.T) {
 	})
 }
 
-// What CrystalDiskMark printed elsewhere stands beside a run of its suite, load by load; that another tool made it is told.
+// What CrystalDiskMark printed elsewhere stands beside a run of its suite, load by load; that another tool made it is
+// told.
 func TestScriptedCompareWithCrystalDiskMark(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.run("run", "cdm", "/srv", "--on", "scripted://db1", "--repeat", "3", "--label", "mine").ends(0)

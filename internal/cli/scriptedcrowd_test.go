@@ -37,7 +37,8 @@ func (l *scriptedLab) runCrowd(args ...string) scriptedOutcome {
 	return l.run(append(append([]string{"run", l.file("suite.yaml", crowdSuite), "/srv"}, onEach(aCrowd()...)...), args...)...)
 }
 
-// All loads of a crowd begin at the same moment, although they are started one after the other, and nobody follows them.
+// All loads of a crowd begin at the same moment, although they are started one after the other, and nobody follows
+// them.
 func TestScriptedCrowd(t *testing.T) {
 	names := aCrowd()
 	inScriptedLab(t, names, func(l *scriptedLab) {

@@ -9,8 +9,8 @@ import (
 	"headroom/internal/target/scripted"
 )
 
-// The result of layers, a ladder and an interference goes into a file of any format and is printed as well; a format that does not
-// fit the file's name is refused before anything is measured.
+// The result of layers, a ladder and an interference goes into a file of any format and is printed as well; a format
+// that does not fit the file's name is refused before anything is measured.
 func TestScriptedResultsInEveryFormat(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		twoFolders(l.machine("db1"))

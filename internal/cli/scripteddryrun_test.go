@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A dry run is a summary: what is measured, the order, the time and what is written, on a screen and without commands. All of them are
-// listed when they are asked for.
+// A dry run is a summary: what is measured, the order, the time and what is written, on a screen and without commands.
+// All of them are listed when they are asked for.
 func TestScriptedDryRunIsShort(t *testing.T) {
 	inScriptedLab(t, []string{"db1", "client", "server"}, func(l *scriptedLab) {
 		twoFolders(l.machine("db1"))

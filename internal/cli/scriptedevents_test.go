@@ -24,7 +24,8 @@ jobs:
   - {name: reads, fio: {rw: randread, iodepth: 4}}
 `
 
-// linkCommands has a machine know two scripts that cut a link and put it back, in a second each, and a file that says whether it is up.
+// linkCommands has a machine know two scripts that cut a link and put it back, in a second each, and a file that says
+// whether it is up.
 func linkCommands(m *scripted.Machine) {
 	const link = "/sys/test/link"
 	m.Set(link, "up")

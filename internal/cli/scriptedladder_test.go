@@ -35,8 +35,8 @@ func documentIn[D any](o scriptedOutcome) (d D) {
 	return d
 }
 
-// reads has fio read at so many operations a second from each place, from several places at once no more than all of them have together; elsewhere, as in memory, it
-// is 100,000.
+// reads has fio read at so many operations a second from each place, from several places at once no more than all of
+// them have together; elsewhere, as in memory, it is 100,000.
 func reads(m *scripted.Machine, each map[string]float64, together float64) {
 	m.Noise = 0.01
 	m.Fio = func(load *scripted.Load) scripted.IO {
@@ -385,7 +385,8 @@ func TestScriptedLadderRefusals(t *testing.T) {
 	})
 }
 
-// guestFileText is a guest with a disk that has nothing behind it and one on an image that is made where the ladder climbs to.
+// guestFileText is a guest with a disk that has nothing behind it and one on an image that is made where the ladder
+// climbs to.
 const guestFileText = `version: 1
 cpus: 2
 memory: 512m

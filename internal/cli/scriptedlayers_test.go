@@ -90,7 +90,8 @@ func TestScriptedLayersFindADelayWhereItIs(t *testing.T) {
 	})
 }
 
-// Layers that are named from the top down, or lie elsewhere, are no layers of one another. Between directories writes are measured, too.
+// Layers that are named from the top down, or lie elsewhere, are no layers of one another. Between directories writes
+// are measured, too.
 func TestScriptedLayersNamedWrong(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")

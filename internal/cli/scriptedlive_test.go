@@ -131,7 +131,8 @@ func TestScriptedLiveSame(t *testing.T) {
 	})
 }
 
-// What noise hides stays undecided, and is given up where more pairs would hardly tell. More of them can be allowed later.
+// What noise hides stays undecided, and is given up where more pairs would hardly tell. More of them can be allowed
+// later.
 func TestScriptedLiveUndecided(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
@@ -230,7 +231,8 @@ func TestScriptedLiveTargetLost(t *testing.T) {
 	})
 }
 
-// A side on which nothing works is given up after the first block; when nothing works at all there is nothing to compare.
+// A side on which nothing works is given up after the first block; when nothing works at all there is nothing to
+// compare.
 func TestScriptedLiveFailing(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
@@ -261,7 +263,8 @@ func TestScriptedLiveFailing(t *testing.T) {
 	})
 }
 
-// A side that does nothing in some of its runs, or fails in some, is not called the same because of those in which it works. One that failed once is.
+// A side that does nothing in some of its runs, or fails in some, is not called the same because of those in which it
+// works. One that failed once is.
 func TestScriptedLiveStandsStill(t *testing.T) {
 	for name, still := range map[string]struct {
 		every   int

@@ -197,7 +197,8 @@ func TestScriptedCleanUpCutShort(t *testing.T) {
 	})
 }
 
-// A load that says how much it moves, and not how long it takes, is given as long as the slowest that is measured would need.
+// A load that says how much it moves, and not how long it takes, is given as long as the slowest that is measured would
+// need.
 func TestScriptedLoadBySizeHangs(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")

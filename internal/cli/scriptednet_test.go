@@ -27,7 +27,8 @@ jobs:
 // gigabytes is bytes a second, 8 Gbit/s.
 const gigabyte = 1e9
 
-// wired gives machines as many ports besides eth0, each in a subnet of its own: the first machine is 198.18.N.1 there, the second 198.18.N.2.
+// wired gives machines as many ports besides eth0, each in a subnet of its own: the first machine is 198.18.N.1 there,
+// the second 198.18.N.2.
 func (l *scriptedLab) wired(ports int, names ...string) {
 	for i, name := range names {
 		for n := 1; n <= ports; n++ {
@@ -36,7 +37,8 @@ func (l *scriptedLab) wired(ports int, names ...string) {
 	}
 }
 
-// paced has all clients send what each address of the server lets through, and all together no more than it has. Port 5201 is that of the first address.
+// paced has all clients send what each address of the server lets through, and all together no more than it has. Port
+// 5201 is that of the first address.
 func (l *scriptedLab) paced(names []string, together float64, each ...float64) {
 	for _, name := range names {
 		l.machine(name).Stream = func(load *scripted.Load) scripted.Stream {
@@ -254,7 +256,8 @@ func TestScriptedNetTakesAnotherWay(t *testing.T) {
 	})
 }
 
-// What a route spreads over several next hops goes the way that it is meant to; a hop that carries nothing of many flows is told, and of a few it is not.
+// What a route spreads over several next hops goes the way that it is meant to; a hop that carries nothing of many
+// flows is told, and of a few it is not.
 func TestScriptedNetOverSeveralNextHops(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.wired(2, "client", "server")
@@ -443,7 +446,8 @@ func TestScriptedInterferenceTestFails(t *testing.T) {
 	})
 }
 
-// A ladder climbs from the loopbacks to all ports: the slow port is named, and so is what two and three of them have together.
+// A ladder climbs from the loopbacks to all ports: the slow port is named, and so is what two and three of them have
+// together.
 func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.wired(3, "client", "server")
@@ -483,7 +487,8 @@ func TestScriptedNetworkLadderNamesWhatIsPlanted(t *testing.T) {
 	})
 }
 
-// What is found at a port is a suspect where the rung that falls short goes through it, and not where it is another port's.
+// What is found at a port is a suspect where the rung that falls short goes through it, and not where it is another
+// port's.
 func TestScriptedLadderSuspectsThePortThatIsShort(t *testing.T) {
 	for port, suspected := range map[string]bool{"eth1": false, "eth2": true} {
 		t.Run(port, func(t *testing.T) {
@@ -576,7 +581,8 @@ func TestScriptedSweepOfBothEnds(t *testing.T) {
 	})
 }
 
-// Where the processes of both ends run is varied; what can't be had is told before anything is measured. Stopped, it goes on.
+// Where the processes of both ends run is varied; what can't be had is told before anything is measured. Stopped, it
+// goes on.
 func TestScriptedSweepOfPlacements(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		client := l.machine("client")
@@ -718,7 +724,8 @@ func TestScriptedRDMA(t *testing.T) {
 		l.atRest("client")
 		l.atRest("server")
 
-		// A client that came too early is started anew, and what it says is kept; three times too early is one too many.
+		// A client that came too early is started anew, and what it says is kept; three times too early is one too
+		// many.
 		client.AtLoad("ib_write_bw", 1, func(e *scripted.Event) {
 			e.Fail(1, "Event: RDMA_CM_EVENT_REJECTED; error: 8.\nFailed to connect RDMA CM events.\n")
 		})

@@ -27,7 +27,8 @@ jobs:
   - {name: reads, fio: {rw: randread, iodepth: 4}}
 `
 
-// exported has the server's storage read 8000 times a second, and what goes through its network 2000 times for each transport.
+// exported has the server's storage read 8000 times a second, and what goes through its network 2000 times for each
+// transport.
 func (l *scriptedLab) exported() {
 	l.machine("nas").Fio = func(*scripted.Load) scripted.IO { return scripted.IO{Read: 8000} }
 	client := l.machine("client")
@@ -161,7 +162,8 @@ func TestScriptedNFSPathCarriesNothing(t *testing.T) {
 	})
 }
 
-// Ninety against ten is seen: of each repetition in the run, and as shares in its report, on its page and in that of the stages. A doubt about one stage stands at that stage.
+// Ninety against ten is seen: of each repetition in the run, and as shares in its report, on its page and in that of
+// the stages. A doubt about one stage stands at that stage.
 func TestScriptedNFSPathsAreUneven(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
 		l.wired(2, "client", "nas")
@@ -329,7 +331,8 @@ func TestScriptedNFSRefusals(t *testing.T) {
 	})
 }
 
-// Mounts with other options are levels of a sweep; each is made for it and undone, and the scratch file is removed from the server.
+// Mounts with other options are levels of a sweep; each is made for it and undone, and the scratch file is removed from
+// the server.
 func TestScriptedSweepOfMounts(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
 		l.exported()
@@ -357,7 +360,8 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 	})
 }
 
-// What an event lacks is told before the first load, and not when the mount that it comes upon is there; a stage that is refused leaves the others' report whole.
+// What an event lacks is told before the first load, and not when the mount that it comes upon is there; a stage that
+// is refused leaves the others' report whole.
 func TestScriptedNFSEventIsRefusedBeforeTheFirstLoad(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
 		l.wired(2, "client", "nas")

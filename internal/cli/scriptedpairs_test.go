@@ -26,7 +26,8 @@ func (l *scriptedLab) overTwoPorts(args ...string) []string {
 	return args
 }
 
-// slowSecondPort has what goes to the second address be half as fast as long as the server's memory is as large as this.
+// slowSecondPort has what goes to the second address be half as fast as long as the server's memory is as large as
+// this.
 func (l *scriptedLab) slowSecondPort(memory string, clients ...string) {
 	for _, name := range clients {
 		l.machine(name).Stream = func(load *scripted.Load) scripted.Stream {
@@ -58,8 +59,8 @@ func (l *scriptedLab) wasFound(names ...string) {
 	l.noJournals(l.dir + "/store")
 }
 
-// An ablation over eight pairs and two addresses prices what the pairs carry together: half of one of two ports is a quarter of all. A setting of the adapter under test
-// is made on both of them, at both ends.
+// An ablation over eight pairs and two addresses prices what the pairs carry together: half of one of two ports is a
+// quarter of all. A setting of the adapter under test is made on both of them, at both ends.
 func TestScriptedAblationOverEightPairs(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.wired(2, "client", "server")
@@ -132,7 +133,8 @@ func TestScriptedAblationOverEightPairs(t *testing.T) {
 	})
 }
 
-// A search over two clients, stopped and gone on with: settings are made on both of them, and what it adds on its way is carried out by all pairs.
+// A search over two clients, stopped and gone on with: settings are made on both of them, and what it adds on its way
+// is carried out by all pairs.
 func TestScriptedBisectOverSeveralPairs(t *testing.T) {
 	inScriptedLab(t, []string{"a", "b", "server"}, func(l *scriptedLab) {
 		l.wired(2, "a", "b", "server")
@@ -216,7 +218,8 @@ func TestScriptedPlacementsOfSeveralPairs(t *testing.T) {
 	})
 }
 
-// What the kernel of an end does not have of a bundle is left out and named, once; where nothing is left, it is refused.
+// What the kernel of an end does not have of a bundle is left out and named, once; where nothing is left, it is
+// refused.
 func TestScriptedBundleLeavesOutWhatTheKernelHasNot(t *testing.T) {
 	inScriptedLab(t, []string{"client", "server"}, func(l *scriptedLab) {
 		l.run(l.ends("sweep", l.file("send.yaml", sendSuite), "--factor", "client:bundle:esnet=10g,100g", "--blocks", "2")...).ends(0)

@@ -23,8 +23,8 @@ type death struct {
 	back      func()
 }
 
-// deaths collects what a process would leave at moments while it goes on to its end. So one run has all that can be left of it, and a bubble need hold no process
-// that is gone.
+// deaths collects what a process would leave at moments while it goes on to its end. So one run has all that can be
+// left of it, and a bubble need hold no process that is gone.
 type deaths struct {
 	*scriptedLab
 	machine *scripted.Machine
@@ -64,7 +64,8 @@ func (d *deaths) nothingIsLeft(left death) {
 	d.noJournals(left.store)
 }
 
-// Whatever step an experiment dies at, restore puts all back, and a second one finds nothing; and the experiment goes on.
+// Whatever step an experiment dies at, restore puts all back, and a second one finds nothing; and the experiment goes
+// on.
 func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
@@ -109,7 +110,8 @@ func TestScriptedExperimentDiesAtEachStep(t *testing.T) {
 	})
 }
 
-// Whatever step of saving a run dies at, restore leaves nothing behind, all that was finished before is whole, and the run goes on to its end.
+// Whatever step of saving a run dies at, restore leaves nothing behind, all that was finished before is whole, and the
+// run goes on to its end.
 func TestScriptedRunDiesAtEachStepOfSaving(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		d := &deaths{scriptedLab: l, machine: l.machine("db1")}
@@ -157,7 +159,8 @@ func TestScriptedRunDiesAtEachStepOfSaving(t *testing.T) {
 	})
 }
 
-// wholeRepetitions counts the repetitions of a run in what a death has left, and fails the test unless they are whole and the run is said to have ended.
+// wholeRepetitions counts the repetitions of a run in what a death has left, and fails the test unless they are whole
+// and the run is said to have ended.
 func wholeRepetitions(t *testing.T, left death, run string) int {
 	t.Helper()
 	b, err := store.Open(left.store).Find(run)
@@ -292,7 +295,8 @@ func TestScriptedRealHostHangs(t *testing.T) {
 	})
 }
 
-// A headroom that dies while a host runs with other arguments leaves what it takes to end that, which is done where it is allowed.
+// A headroom that dies while a host runs with other arguments leaves what it takes to end that, which is done where it
+// is allowed.
 func TestScriptedRealHostIsLeft(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		d := &deaths{scriptedLab: l, machine: l.kexecs(nil)}

@@ -187,7 +187,8 @@ func TestScriptedSeveralOneLost(t *testing.T) {
 	})
 }
 
-// One after the other, each by itself: nothing is added up. What was saved before an interruption is not measured again.
+// One after the other, each by itself: nothing is added up. What was saved before an interruption is not measured
+// again.
 func TestScriptedSeveralByTurns(t *testing.T) {
 	inScriptedLab(t, []string{"a", "b", "c"}, func(l *scriptedLab) {
 		names := threeMachines(l)
@@ -284,7 +285,8 @@ func TestScriptedSeveralOutlier(t *testing.T) {
 		if o.OtherRuns != (outliers.OtherRuns{}) || !strings.Contains(d.Outliers.Text, "was not like the others while they were measured") {
 			t.Errorf("one run: %+v, %s", o.OtherRuns, d.Outliers.Text)
 		}
-		// So it is in two more runs, and in one beside two others; what was measured in another place says nothing of this one.
+		// So it is in two more runs, and in one beside two others; what was measured in another place says nothing of
+		// this one.
 		for range 2 {
 			l.runOn(names, "--repeat", "2").ends(0)
 		}

@@ -152,7 +152,8 @@ commands:
 	})
 }
 
-// The levels are held against another place, on another machine, which is visited in each block; both are left clean, also when interrupted.
+// The levels are held against another place, on another machine, which is visited in each block; both are left clean,
+// also when interrupted.
 func TestScriptedSweepAgainstAReference(t *testing.T) {
 	inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) {
 		readAheadHelps(l.machine("db1"))
@@ -207,7 +208,8 @@ func TestScriptedSweepEndsOnItsBudget(t *testing.T) {
 	})
 }
 
-// A machine that is lost in the middle of a level has its setting put back when it can be reached, and the sweep goes on.
+// A machine that is lost in the middle of a level has its setting put back when it can be reached, and the sweep goes
+// on.
 func TestScriptedSweepLosesItsTarget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
@@ -277,7 +279,8 @@ func TestScriptedSweepWithALevelThatDoesNotBoot(t *testing.T) {
 	})
 }
 
-// A budget in which four blocks of all levels do not fit is spent on a coarse grid of them, and then on fewer loads; what is left out is said, and the baseline is not.
+// A budget in which four blocks of all levels do not fit is spent on a coarse grid of them, and then on fewer loads;
+// what is left out is said, and the baseline is not.
 func TestScriptedSweepFitsItsBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		l.machine("db1").Noise = 0.002
@@ -314,7 +317,8 @@ func TestScriptedSweepFitsItsBudget(t *testing.T) {
 	})
 }
 
-// Loads that are decided after four blocks get no more of a budget: what they would have taken goes to the one that is open, and the run ends within it.
+// Loads that are decided after four blocks get no more of a budget: what they would have taken goes to the one that is
+// open, and the run ends within it.
 func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")

@@ -15,9 +15,9 @@ import (
 // mostSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.
 const mostSessions = 50
 
-// otherSessions finds, for a cell of one of these runs, its values in the other saved runs of the suite on the same machine and in the same place.
-// Those where a warning of the load would keep it from being compared are left out, unless all are compared anyway. What is damaged tells nothing, and
-// `headroom list` says that it is.
+// otherSessions finds, for a cell of one of these runs, its values in the other saved runs of the suite on the same
+// machine and in the same place. Those where a warning of the load would keep it from being compared are left out,
+// unless all are compared anyway. What is damaged tells nothing, and `headroom list` says that it is.
 func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
 	read := map[string][]history.Run{} // by the run that others are looked for of
 	weights := validity.Weights()
@@ -40,7 +40,8 @@ func (p *program) otherSessions(compared []compare.Run, anyway bool) func(of com
 	}
 }
 
-// spoiled says whether warnings of the load keep a metric of the cell from being compared; those of the whole run are not asked.
+// spoiled says whether warnings of the load keep a metric of the cell from being compared; those of the whole run are
+// not asked.
 func spoiled(weights map[string]validity.Weight, c history.Cell, metric string) bool {
 	warnings := make([]compare.Warning, 0, len(c.Warnings)+len(c.OfRepetitions))
 	for _, w := range c.Warnings {
@@ -78,7 +79,8 @@ func (p *program) sessionsLike(id string, compared []compare.Run) []history.Run 
 	return found
 }
 
-// runsOfSuite are a saved run and the other whole runs of its suite, the newest first; nil where it is not in the store.
+// runsOfSuite are a saved run and the other whole runs of its suite, the newest first; nil where it is not in the
+// store.
 func (p *program) runsOfSuite(id string) (mine *store.Bundle, others []*store.Bundle) {
 	s, err := p.openStore()
 	if err != nil || !s.Has(id) {

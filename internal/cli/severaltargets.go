@@ -27,7 +27,8 @@ type namedTarget struct {
 // targetLevel is the level by which the cells of a run on several targets are told apart in tables and comparisons.
 const targetLevel = "target"
 
-// severalTargets are those that the command line, or the run that is to be resumed, measures at the same time; none where there is one.
+// severalTargets are those that the command line, or the run that is to be resumed, measures at the same time; none
+// where there is one.
 func (p *program) severalTargets(o runOptions, s *store.Store) ([]namedTarget, error) {
 	if o.resume == "" {
 		named, err := rolesOf(o.on)
@@ -91,7 +92,8 @@ type together struct {
 	resume  *store.Bundle
 	// study says which parts are loaded at the same time; nil where all of them are, every time.
 	study *lab.Study
-	// early is the bundle of a run on so many targets that their snapshots are saved as they are taken; nil for all others.
+	// early is the bundle of a run on so many targets that their snapshots are saved as they are taken; nil for all
+	// others.
 	early *store.Writer
 	// leftOut are warnings of targets that were meant and are not there.
 	leftOut []lab.Warning
@@ -214,7 +216,8 @@ func (t *together) draft(ctx context.Context, args []string) error {
 	return nil
 }
 
-// ready secures the places, and takes down the machines as they are. The first of a crowd is the one that the others are told apart from.
+// ready secures the places, and takes down the machines as they are. The first of a crowd is the one that the others
+// are told apart from.
 func (t *together) ready(ctx context.Context) error {
 	ready := func(ctx context.Context, i int, m *measurement) error {
 		if i == 0 && m.machine != nil { // it was the first

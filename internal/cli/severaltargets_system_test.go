@@ -321,7 +321,8 @@ func TestTheLoadOfOneTargetFails(t *testing.T) {
 	}
 }
 
-// A load generator that is killed, as for want of memory, leaves its workers behind. They end with it, and not ten minutes later.
+// A load generator that is killed, as for want of memory, leaves its workers behind. They end with it, and not ten
+// minutes later.
 func TestTheWorkersOfAKilledLoadEnd(t *testing.T) {
 	t.Parallel()
 	for place, on := range map[string][]string{"here": nil, "there": {"--on", "ssh://under-test"}} {
@@ -347,7 +348,8 @@ func TestTheWorkersOfAKilledLoadEnd(t *testing.T) {
 	}
 }
 
-// killParents kills the processes of a job that have others of it as children and are fio, and says whether there was one.
+// killParents kills the processes of a job that have others of it as children and are fio, and says whether there was
+// one.
 func killParents(t *testing.T, job string) bool {
 	t.Helper()
 	parents := map[int]int{}

@@ -50,7 +50,8 @@ A table has the most important warnings in a line each and counts the others; --
 	return c
 }
 
-// printRaw prints what load generators printed: to the byte, but for a terminal, which would carry out the control characters in it.
+// printRaw prints what load generators printed: to the byte, but for a terminal, which would carry out the control
+// characters in it.
 func (p *program) printRaw(bundles []*store.Bundle) error {
 	w := p.unshown
 	if columns(w) > 0 {

@@ -18,7 +18,8 @@ import (
 
 // What tests need that run side by side, on a machine that may have much else to do.
 
-// await waits until something is so. Only the time that all tests together may take limits it, because a slow machine is no fault of the program's.
+// await waits until something is so. Only the time that all tests together may take limits it, because a slow machine
+// is no fault of the program's.
 func await(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	end := time.Now().Add(time.Hour)
@@ -33,8 +34,9 @@ func await(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// ownNetwork gives the test a network namespace: what it sets of net.* is seen by nobody else. Programs that it starts are in it too, as long as the test itself
-// starts them and no other goroutine does. The thread is never given back, so that it ends with the test.
+// ownNetwork gives the test a network namespace: what it sets of net.* is seen by nobody else. Programs that it starts
+// are in it too, as long as the test itself starts them and no other goroutine does. The thread is never given back, so
+// that it ends with the test.
 func ownNetwork(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -46,11 +48,12 @@ func ownNetwork(t *testing.T) {
 	}
 }
 
-// netSetting is where a sysctl of the namespace is read: through the thread, since /proc/sys/net shows whoever asks the namespace of its own.
+// netSetting is where a sysctl of the namespace is read: through the thread, since /proc/sys/net shows whoever asks the
+// namespace of its own.
 func netSetting(name string) string { return filepath.Join("/proc/sys/net/ipv4", name) }
 
-// writeProgram writes a file that is then carried out. Nothing may fork meanwhile: a child holds the file open for writing until it has become a program of its
-// own, and the kernel carries out no file that is.
+// writeProgram writes a file that is then carried out. Nothing may fork meanwhile: a child holds the file open for
+// writing until it has become a program of its own, and the kernel carries out no file that is.
 func writeProgram(t *testing.T, name, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/store"
 )
 
-// sameWish is how long a second signal counts as the first one come again: timeout(1) sends its own to the process and to the
-// process's group, and so do others who want to be sure.
+// sameWish is how long a second signal counts as the first one come again: timeout(1) sends its own to the process and
+// to the process's group, and so do others who want to be sure.
 const sameWish = 2 * time.Second
 
 // wish is what a signal asks for.
@@ -32,8 +32,8 @@ type stopSignals struct {
 	came  int
 }
 
-// heed takes a signal that came at a time. One that comes clearly later than the first one, and a third one in any case, asks not to
-// wait for the clean-up.
+// heed takes a signal that came at a time. One that comes clearly later than the first one, and a third one in any
+// case, asks not to wait for the clean-up.
 func (s *stopSignals) heed(at time.Time) wish {
 	s.came++
 	switch {
@@ -49,7 +49,8 @@ func (s *stopSignals) heed(at time.Time) wish {
 // patienceToSay is how long the last words may take: who reads them may not be there.
 const patienceToSay = time.Second
 
-// heedSignals has signals end the context, and the process where its clean-up is cut short. The returned function ends that.
+// heedSignals has signals end the context, and the process where its clean-up is cut short. The returned function ends
+// that.
 func (p *program) heedSignals(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})

@@ -19,7 +19,8 @@ import (
 	"headroom/internal/store"
 )
 
-// stopped starts an ablation, and calls stop when it has changed a setting; after its end nothing may be left that it has changed or made.
+// stopped starts an ablation, and calls stop when it has changed a setting; after its end nothing may be left that it
+// has changed or made.
 func stopped(t *testing.T, within []string, stop func(cmd *exec.Cmd)) {
 	t.Helper()
 	t.Parallel()

@@ -36,8 +36,8 @@ func (p *program) snapshotWithin(ctx context.Context, limit time.Duration, t tar
 	return facts.Document{Schema: facts.DocumentSchema, Target: t.Name(), Taken: taken, Version: p.Version, Facts: all}, err
 }
 
-// elsewhereLimit is the time that a snapshot of another machine takes at most unless asked otherwise: thousands of files come over a
-// network.
+// elsewhereLimit is the time that a snapshot of another machine takes at most unless asked otherwise: thousands of
+// files come over a network.
 const elsewhereLimit = 5 * facts.SnapshotLimit
 
 // guestLimit is the same of a guest, which may be emulated beside others on a machine that has more to do.
@@ -137,13 +137,14 @@ func (m *measurement) warnOfChanges(b *store.Bundle, now facts.Document) error {
 	return failed
 }
 
-// ofOthers says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go with them.
+// ofOthers says whether a fact is about a disk that is not measured, of a node that pods share: theirs come and go with
+// them.
 func (m *measurement) ofOthers(f lab.Fact) bool {
 	return isPod(m.target.Name()) && f.About != "" && (strings.HasPrefix(f.Key, "disk.") || strings.HasPrefix(f.Key, "volume.")) && !slices.Contains(m.place().Disks, f.About)
 }
 
-// otherLoops are the loop devices that have another file than before. Programs make and remove them all the time, and one
-// that is measured keeps its file.
+// otherLoops are the loop devices that have another file than before. Programs make and remove them all the time, and
+// one that is measured keeps its file.
 func otherLoops(changes []facts.Change) map[string]bool {
 	other := map[string]bool{}
 	for _, c := range changes {

@@ -12,7 +12,8 @@ import (
 	"headroom/internal/store"
 )
 
-// stagedRun is a run with stages: one that has them itself, or the runs of stages that were measured one after the other (headroom nfs) as one.
+// stagedRun is a run with stages: one that has them itself, or the runs of stages that were measured one after the
+// other (headroom nfs) as one.
 type stagedRun struct {
 	lab.Run
 	repetitions iter.Seq2[lab.Repetition, error]
@@ -63,8 +64,8 @@ func (p *program) staged(b *store.Bundle) (stagedRun, error) {
 	return whole, err
 }
 
-// warningsOfParts are those of all stages, each a run of its own. What is about one of these runs as a whole is about all of its cells; what all say alike is about
-// everything.
+// warningsOfParts are those of all stages, each a run of its own. What is about one of these runs as a whole is about
+// all of its cells; what all say alike is about everything.
 func warningsOfParts(parts []*store.Bundle) ([]stages.Warning, error) {
 	var all [][]stages.Warning
 	for i, part := range parts {
@@ -113,8 +114,8 @@ func stageWarnings(b *store.Bundle, named func(cell string) string) ([]stages.Wa
 	return all, err
 }
 
-// againstFewer holds each stage of an NFS server against the one with less of one thing: more paths against one, RDMA against TCP by as many, a guest against the mount on which
-// its disk lies. None where that is not what the stages are.
+// againstFewer holds each stage of an NFS server against the one with less of one thing: more paths against one, RDMA
+// against TCP by as many, a guest against the mount on which its disk lies. None where that is not what the stages are.
 func againstFewer(names []string) []stages.Against {
 	called := func(prefix string) string {
 		i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, prefix) && !strings.HasSuffix(n, insideGuest) })

@@ -12,7 +12,8 @@ import (
 	"headroom/internal/store"
 )
 
-// Stages that were measured as a run each stand side by side, whichever of them is named: more paths against one, RDMA against TCP.
+// Stages that were measured as a run each stand side by side, whichever of them is named: more paths against one, RDMA
+// against TCP.
 func TestStagesOfSeveralRuns(t *testing.T) {
 	dir := t.TempDir()
 	pair := store.NewID()

@@ -125,8 +125,8 @@ func (m *measurement) preview(ctx context.Context, lines map[string]runner.Lines
 	return nil
 }
 
-// forgetful says whether a directory of the target is empty again after a boot: that of a guest which lives in memory, or of a pod whose
-// volume goes with it.
+// forgetful says whether a directory of the target is empty again after a boot: that of a guest which lives in memory,
+// or of a pod whose volume goes with it.
 func (x *experiment) forgetful() bool {
 	return (fleeting(x.target.Name()) || kube.Forgets(x.target.Name())) && x.place().Kind == lab.Directory
 }

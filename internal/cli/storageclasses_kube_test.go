@@ -13,7 +13,8 @@ import (
 	"headroom/internal/target/kubetest"
 )
 
-// classSuite has a load of a pace that a volume of the class "fast" keeps and one of "slow", where each write takes 5 ms longer, can't.
+// classSuite has a load of a pace that a volume of the class "fast" keeps and one of "slow", where each write takes 5
+// ms longer, can't.
 const classSuite = `version: 1
 name: classes
 title: a load at a pace
@@ -91,8 +92,8 @@ func twoClassesAreComparedLive(t *testing.T) {
 	r.expect(live("fast", "fast"), "same", "undecided") // on a machine that has much else to do, neither keeps its pace
 }
 
-// The same of two runs that were saved, as fast as each goes. What else the machine does taints both, and they differ by far; as one session each, of which no others are known,
-// they are not called more than that.
+// The same of two runs that were saved, as fast as each goes. What else the machine does taints both, and they differ
+// by far; as one session each, of which no others are known, they are not called more than that.
 func twoClassesAreComparedAfterwards(t *testing.T) {
 	r := newClassRun(t)
 	for _, class := range []string{"fast", "slow"} {

@@ -16,8 +16,9 @@ import (
 	"headroom/internal/rule"
 )
 
-// storageServer is the description of a guest that exports a disk in memory over NVMe/TCP and another over iSCSI, each at two addresses. Both targets are the kernel's own (nvmet
-// and LIO), set up through configfs as nvmetcli and targetcli do.
+// storageServer is the description of a guest that exports a disk in memory over NVMe/TCP and another over iSCSI, each
+// at two addresses. Both targets are the kernel's own (nvmet and LIO), set up through configfs as nvmetcli and
+// targetcli do.
 const storageServer = `version: 1
 kernel: %s
 memory: 512m
@@ -61,7 +62,8 @@ setup: |
   echo 1 > $t/enable
 `
 
-// storageClient connects to those: over so many paths with NVMe/TCP, and over two with iSCSI, whose disks device-mapper makes one, in so many groups of paths.
+// storageClient connects to those: over so many paths with NVMe/TCP, and over two with iSCSI, whose disks device-mapper
+// makes one, in so many groups of paths.
 const storageClient = `version: 1
 kernel: %s
 memory: 512m
@@ -107,8 +109,8 @@ func (v victim) sayings(run string) map[string]rule.Verdict {
 	return said
 }
 
-// Two guests with Debian's kernel: NVMe/TCP over one path and over two, iSCSI over two whose paths are one group or one group each. Each is measured, and what is known of paths
-// and depths is found where it is so, and not where it is not.
+// Two guests with Debian's kernel: NVMe/TCP over one path and over two, iSCSI over two whose paths are one group or one
+// group each. Each is measured, and what is known of paths and depths is found where it is so, and not where it is not.
 func TestStorageOverNetworksIsMeasuredAndDiagnosed(t *testing.T) {
 	guestSearches(t)
 	v := newVictim(t)

@@ -25,8 +25,9 @@ const here = "local"
 // standardInput is the name of what another program hands on.
 const standardInput = "-"
 
-// subject finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, one target of a run of several ("4J0P:server"), a file (a
-// snapshot, a kernel configuration, the output of sysctl -a), or such a file from standard input ("-"). Reading a machine may take limit.
+// subject finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, one target of a
+// run of several ("4J0P:server"), a file (a snapshot, a kernel configuration, the output of sysctl -a), or such a file
+// from standard input ("-"). Reading a machine may take limit.
 func (p *program) subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
 	if name = spelledHere(name); p.kinds().has(name) {
 		t, err := p.openTarget(ctx, name)
@@ -63,7 +64,8 @@ func (p *program) subject(ctx context.Context, name string, limit time.Duration)
 	return factsOfRun(b, role)
 }
 
-// runOf finds the run that an argument stands for, and the role that it may name behind a colon. A label may have colons, too.
+// runOf finds the run that an argument stands for, and the role that it may name behind a colon. A label may have
+// colons, too.
 func (p *program) runOf(name string) (b *store.Bundle, role string, err error) {
 	s, err := p.openStore()
 	if err != nil {
@@ -88,7 +90,8 @@ func cutRole(name string) (run, role string) {
 	return "", ""
 }
 
-// targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else, or for one machine.
+// targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else,
+// or for one machine.
 func (p *program) targetsOfRun(name string) []namedTarget {
 	if _, err := os.Stat(name); p.kinds().has(name) || name == standardInput || name == "" || err == nil && !isFolder(name) {
 		return nil

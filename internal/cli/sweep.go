@@ -66,7 +66,8 @@ func (p *program) sweepRun(c *cobra.Command, o experimentOptions, args []string)
 	return p.reportExperiment(c.Context(), id, sweeping, o)
 }
 
-// showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels in another way.
+// showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels
+// in another way.
 func (p *program) showSweep(c *cobra.Command, o experimentOptions) error {
 	found, err := p.findAll([]string{o.show})
 	if err != nil {
@@ -93,8 +94,8 @@ func (p *program) showSweep(c *cobra.Command, o experimentOptions) error {
 	return p.showExperiment(b, o)
 }
 
-// experimentRun measures, unless a saved run is to be shown, and returns the ID of the run to report; empty where there is nothing to
-// report.
+// experimentRun measures, unless a saved run is to be shown, and returns the ID of the run to report; empty where there
+// is nothing to report.
 func (p *program) experimentRun(c *cobra.Command, kind string, o experimentOptions, args []string) (string, error) {
 	if err := o.check(c, kind); err != nil {
 		return "", err

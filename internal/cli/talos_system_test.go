@@ -22,7 +22,8 @@ const (
 	talosMachine = "version: v1alpha1\nmachine:\n    token: " + talosSecret + "\n    install:\n        image: ghcr.io/siderolabs/installer:v1.9.0\n"
 )
 
-// talosNodeStandIn puts a stand-in for talosctl on the path, with a node behind it, by the environment that it returns. No real Talos has been seen.
+// talosNodeStandIn puts a stand-in for talosctl on the path, with a node behind it, by the environment that it returns.
+// No real Talos has been seen.
 func talosNodeStandIn(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	scripts, err := filepath.Abs("../target/bootloader/testdata/stand-in")
@@ -123,7 +124,8 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 	}
 }
 
-// A node is put back whatever moment its experiment was killed at: restore knows from the record what the node was told to install.
+// A node is put back whatever moment its experiment was killed at: restore knows from the record what the node was told
+// to install.
 func TestAKilledAblationOfATalosNodeIsPutBack(t *testing.T) {
 	t.Parallel()
 	v, dir, args := talosVictim(t)

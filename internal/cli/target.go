@@ -171,8 +171,8 @@ func podWord(name string) string {
 	return "pod"
 }
 
-// withEmulation adds what QEMU knows of a guest and the guest itself may have been too slow to say: that its processor is a program. Every
-// report of it must say so.
+// withEmulation adds what QEMU knows of a guest and the guest itself may have been too slow to say: that its processor
+// is a program. Every report of it must say so.
 func withEmulation(t target.Target, all []lab.Fact) []lab.Fact {
 	const key = "vm.emulated"
 	g, ok := t.(*qemu.Guest)
@@ -183,8 +183,8 @@ func withEmulation(t target.Target, all []lab.Fact) []lab.Fact {
 	return append(all, lab.Fact{Key: key, Value: "on", Source: "QEMU's -accel"})
 }
 
-// ownArguments holds a guest against the arguments of its description, as it was started with them alone, and returns those that nothing shows the
-// effect of.
+// ownArguments holds a guest against the arguments of its description, as it was started with them alone, and returns
+// those that nothing shows the effect of.
 func ownArguments(ctx context.Context, t target.Target) ([]lab.Unverified, error) {
 	g, ok := t.(*qemu.Guest)
 	if !ok {
@@ -225,8 +225,8 @@ func (p *program) openTarget(ctx context.Context, name string) (target.Target, e
 	return t, err
 }
 
-// stoppedOpening is the error of a target that the user did not wait for: that is why it could not be had, whatever the step at hand says. What
-// could not be removed again is said all the same; it follows the first error.
+// stoppedOpening is the error of a target that the user did not wait for: that is why it could not be had, whatever the
+// step at hand says. What could not be removed again is said all the same; it follows the first error.
 func stoppedOpening(ctx context.Context, name string, err error) error {
 	stopped := &lab.Error{Kind: lab.Cancelled, What: "stopped before " + name + " was ready", Err: context.Cause(ctx)}
 	all := []error{stopped}
@@ -309,7 +309,8 @@ func (p *program) targetFor(o runOptions, s *store.Store) (string, error) {
 
 const bootIDPath = "/proc/sys/kernel/random/boot_id"
 
-// onThisMachine says whether a target is this machine, also when it was reached over a network. Where it can't be told it is not.
+// onThisMachine says whether a target is this machine, also when it was reached over a network. Where it can't be told
+// it is not.
 func onThisMachine(ctx context.Context, t target.Target) bool {
 	if t.Name() == here {
 		return true

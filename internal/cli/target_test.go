@@ -14,8 +14,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// A server that takes connections and never answers is waited for until the user stops it, and what is printed then says that, and not
-// that a server can't be reached.
+// A server that takes connections and never answers is waited for until the user stops it, and what is printed then
+// says that, and not that a server can't be reached.
 func TestOpeningIsStopped(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

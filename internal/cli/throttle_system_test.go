@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// throttled is a control group: the kernel limits what its processes read from a device. What a busy machine has left over does not matter then.
+// throttled is a control group: the kernel limits what its processes read from a device. What a busy machine has left
+// over does not matter then.
 type throttled struct {
 	t      *testing.T
 	folder string
@@ -84,8 +85,8 @@ func (g throttled) reads(device string, most int) {
 	g.limit(device, "riops", "blkio.throttle.read_iops_device", most)
 }
 
-// limit writes a limit as each version has it: "7:1 rbps=33554432" or "7:1 33554432". Source: Documentation/admin-guide/cgroup-v2.rst,
-// cgroup-v1/blkio-controller.rst.
+// limit writes a limit as each version has it: "7:1 rbps=33554432" or "7:1 33554432". Source:
+// Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst.
 func (g throttled) limit(device, key, file string, most int) {
 	g.t.Helper()
 	number, err := os.ReadFile(filepath.Join("/sys/class/block", filepath.Base(device), "dev"))

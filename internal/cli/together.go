@@ -10,8 +10,8 @@ import (
 	"headroom/internal/target"
 )
 
-// resolveTogether finds out what several devices are that are to be loaded at the same time: "/dev/sda,/dev/sdb". Their nodes are
-// made the kernel's own names.
+// resolveTogether finds out what several devices are that are to be loaded at the same time: "/dev/sda,/dev/sdb". Their
+// nodes are made the kernel's own names.
 func resolveTogether(ctx context.Context, t target.Target, names string) (lab.Place, error) {
 	all := lab.Place{Kind: lab.Device, Members: []string{}}
 	var paths []string

@@ -16,8 +16,8 @@ type trial struct{ factor, level string }
 
 func (t trial) text() string { return "try " + t.factor + "=" + t.level }
 
-// trials are all levels of the running machine: one that the kernel does not take, or that takes root, ends the run before its first
-// load and not in the middle. Where machines are started anew, what they take is only known then.
+// trials are all levels of the running machine: one that the kernel does not take, or that takes root, ends the run
+// before its first load and not in the middle. Where machines are started anew, what they take is only known then.
 func (x *experiment) trials() []trial {
 	if x.boots() {
 		return nil

@@ -20,8 +20,9 @@ func (p *program) resumeFlag(c *cobra.Command, resume *string, usage string) {
 	c.Flags().BoolVar(&p.trust, "trust", false, "with --resume: go on with a run that was imported, and carry out what came with it")
 }
 
-// openStoreFor opens the store for a command that may go on with a run. What the header of one says is carried out: commands, settings,
-// loads. So it must be the user's own, and of one that was imported it is shown, and nothing is done until the user has said --trust.
+// openStoreFor opens the store for a command that may go on with a run. What the header of one says is carried out:
+// commands, settings, loads. So it must be the user's own, and of one that was imported it is shown, and nothing is
+// done until the user has said --trust.
 func (p *program) openStoreFor(resume string) (*store.Store, error) {
 	s, err := p.openStore()
 	switch {

@@ -18,12 +18,15 @@ import (
 	"headroom/internal/target/sshtest"
 )
 
-// What a store holds is carried out: settings are put back, commands undo others, folders are removed. Here another user has made it by hand.
+// What a store holds is carried out: settings are put back, commands undo others, folders are removed. Here another
+// user has made it by hand.
 
-// forgery is what another user wants root to do: to run a command, to write a file of root's, to remove a folder of root's and what a link leads to.
+// forgery is what another user wants root to do: to run a command, to write a file of root's, to remove a folder of
+// root's and what a link leads to.
 type forgery struct {
 	theirs
-	// ran is made by the command that root is to run; kept holds "kept", and is to be overwritten; below and behind are folders with a file.
+	// ran is made by the command that root is to run; kept holds "kept", and is to be overwritten; below and behind are
+	// folders with a file.
 	ran, kept, below, behind string
 }
 
@@ -45,7 +48,8 @@ func newForgery(t *testing.T) forgery {
 // forgedID names what is made by hand: an id as headroom gives them.
 const forgedID = "FARGED0000"
 
-// in makes the store: journals, what a cut-off run left, half of a bundle, pods and built commits. Its files and folders are root's, in modes that umask gives.
+// in makes the store: journals, what a cut-off run left, half of a bundle, pods and built commits. Its files and
+// folders are root's, in modes that umask gives.
 func (f forgery) in(dir, on string) {
 	f.t.Helper()
 	journal := fmt.Sprintf(`{"schema":"headroom/changes/v1","id":"%[1]s","target":%[2]q}

@@ -12,8 +12,8 @@ import (
 	"headroom/internal/store"
 )
 
-// turns is several measurements that go on at the same time, one load after the other, as a plan says. Each is a run of its own
-// with a bundle of its own; they share the ID of the first (lab.Run.Pair), by which they are found again.
+// turns is several measurements that go on at the same time, one load after the other, as a plan says. Each is a run of
+// its own with a bundle of its own; they share the ID of the first (lab.Run.Pair), by which they are found again.
 type turns struct {
 	*program
 	store *store.Store

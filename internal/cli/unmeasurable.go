@@ -16,11 +16,11 @@ import (
 	"headroom/internal/target"
 )
 
-// Of a search some states can't be measured: a commit doesn't build, a guest doesn't come up with two arguments at once. That is an answer, and the
-// search goes on without them.
+// Of a search some states can't be measured: a commit doesn't build, a guest doesn't come up with two arguments at
+// once. That is an answer, and the search goes on without them.
 
-// unmeasurable is why an arm can't be measured, where it is the arm's own fault as far as can be told. Empty where nothing failed, and where a failure
-// has nothing to do with the arm.
+// unmeasurable is why an arm can't be measured, where it is the arm's own fault as far as can be told. Empty where
+// nothing failed, and where a failure has nothing to do with the arm.
 func unmeasurable(r lab.Repetition, err error) string {
 	if e, ok := errors.AsType[*commits.Unbuilt](err); ok {
 		return e.Reason
@@ -63,8 +63,8 @@ func (x *experiment) doubtful() bool {
 	return len(asked) >= inARow && !slices.ContainsFunc(asked[len(asked)-inARow:], func(a lab.Asked) bool { return a.Failed == "" })
 }
 
-// skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is nothing to hold the others
-// against, and those that failed just before it are tried again when the search goes on.
+// skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is
+// nothing to hold the others against, and those that failed just before it are tried again when the search goes on.
 func (x *experiment) skip(ctx context.Context, why string, failed error) error {
 	e := *x.run.Experiment
 	e.Asked = slices.Clone(e.Asked)

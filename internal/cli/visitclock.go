@@ -9,8 +9,8 @@ import (
 	"headroom/internal/runner"
 )
 
-// visitClock estimates how long an experiment still takes at most: arms that settle are left out, and nobody knows beforehand which.
-// What a visit costs besides its loads, a boot above all, is learnt from those that have ended.
+// visitClock estimates how long an experiment still takes at most: arms that settle are left out, and nobody knows
+// beforehand which. What a visit costs besides its loads, a boot above all, is learnt from those that have ended.
 type visitClock struct {
 	plan  *plan.Visits
 	loads map[string]time.Duration // what a load of a cell is expected to take

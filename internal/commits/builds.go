@@ -33,7 +33,8 @@ type Terms struct {
 	End func(ctx context.Context, folder string) error
 	// Trust says whether what is in a folder may be used, or others can have put it there.
 	Trust func(name string) error
-	// AtStep is called before each step that leaves something behind, with its name. It exists so that a test can end the process there.
+	// AtStep is called before each step that leaves something behind, with its name. It exists so that a test can end
+	// the process there.
 	AtStep func(step string)
 }
 
@@ -63,8 +64,8 @@ const (
 	aside   = ".aside" // where a built tree is while git forgets its worktree
 )
 
-// Begin takes up the folder of a run below root, or makes it. What an earlier part of the run has built is in it; what it was about to build is
-// removed.
+// Begin takes up the folder of a run below root, or makes it. What an earlier part of the run has built is in it; what
+// it was about to build is removed.
 func Begin(ctx context.Context, root string, tree Tree, terms Terms) (*Builds, error) {
 	dir := filepath.Join(root, terms.Run)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -163,7 +164,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Enter has the link lead to a commit, which is built if it isn't yet. An error that is an *Unbuilt says that this commit can't be built.
+// Enter has the link lead to a commit, which is built if it isn't yet. An error that is an *Unbuilt says that this
+// commit can't be built.
 func (b *Builds) Enter(ctx context.Context, hash string) error {
 	if !b.Has(hash) {
 		if err := b.make(ctx, hash); err != nil {
@@ -216,7 +218,8 @@ func (b *Builds) make(ctx context.Context, hash string) error {
 	return err
 }
 
-// settle a built commit: git forgets its worktree, and the folder stays. A crash at any line of it leaves what settling again mends.
+// settle a built commit: git forgets its worktree, and the folder stays. A crash at any line of it leaves what settling
+// again mends.
 func (b *Builds) settle(ctx context.Context, hash string) error {
 	path := b.path(hash)
 	if exists(filepath.Join(path, ".git")) {
@@ -377,7 +380,8 @@ type Unbuilt struct {
 
 func (e *Unbuilt) Error() string { return fmt.Sprintf("%s can't be built: %s", e.Commit, e.Reason) }
 
-// inFolder goes to a folder ($1) and becomes the command, with its errors among its output, in the order in which both came.
+// inFolder goes to a folder ($1) and becomes the command, with its errors among its output, in the order in which both
+// came.
 const inFolder = `cd -- "$1" && shift && exec "$@" 2>&1`
 
 // build a commit that is checked out.

@@ -162,7 +162,8 @@ func (s *scene) entered(b *Builds, i int) {
 	}
 }
 
-// Commits are built once, whatever comes between; git's list is as it was as soon as one is built, and nothing is left at the end.
+// Commits are built once, whatever comes between; git's list is as it was as soon as one is built, and nothing is left
+// at the end.
 func TestBuilds(t *testing.T) {
 	s := newScene(t)
 	before := state(t, s.dir)
@@ -252,7 +253,8 @@ func TestAFullDisk(t *testing.T) {
 // died is what a test panics with in place of a crash.
 type died struct{ step string }
 
-// Whatever step a crash comes before: what it leaves is seen, is tidied to a tree that is as it was, and a run that goes on has what was built.
+// Whatever step a crash comes before: what it leaves is seen, is tidied to a tree that is as it was, and a run that
+// goes on has what was built.
 func TestACrashAtEachStep(t *testing.T) {
 	s := newScene(t)
 	before := state(t, s.dir)

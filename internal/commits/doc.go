@@ -1,8 +1,8 @@
 // Package commits finds the commits between two of a git tree, and builds each in a folder of headroom's own.
 //
-// The user's working tree, index, HEAD and branches are never touched. A commit is checked out into a worktree of its own (git worktree add
-// --detach), which is taken from git's list as soon as it is built: what is left is a plain folder, so that the user's repository has at most
-// one worktree more than before, and only while something is built.
+// The user's working tree, index, HEAD and branches are never touched. A commit is checked out into a worktree of its
+// own (git worktree add --detach), which is taken from git's list as soon as it is built: what is left is a plain
+// folder, so that the user's repository has at most one worktree more than before, and only while something is built.
 //
 // The folder of a run, built/RUN in the store:
 //

@@ -20,8 +20,8 @@ type Left struct {
 	dir             string
 }
 
-// Pending lists the folders below root that nobody works on. Trust says whether the record of one may be acted on; any other is left alone,
-// unread, with that error.
+// Pending lists the folders below root that nobody works on. Trust says whether the record of one may be acted on; any
+// other is left alone, unread, with that error.
 func Pending(root string, trust func(name string) error) ([]Left, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +62,8 @@ func Pending(root string, trust func(name string) error) ([]Left, error) {
 	return found, errors.Join(errs...)
 }
 
-// Tidy removes what the run was about to build when it was cut off, or, unless it is to be kept, all that it has built. It returns the
-// commits that were removed. A folder that a living process works on is left alone.
+// Tidy removes what the run was about to build when it was cut off, or, unless it is to be kept, all that it has built.
+// It returns the commits that were removed. A folder that a living process works on is left alone.
 func (l Left) Tidy(ctx context.Context, t target.Target, keep bool, terms Terms) ([]string, error) {
 	terms.Run = l.Run
 	b, err := take(l.dir, Tree{target: t, Repository: l.Repository}, terms)

@@ -17,8 +17,8 @@ type turn struct {
 	value  float64
 }
 
-// carryOver is what one side of a live comparison leaves to whatever follows it, by metric, as all its loads together show it; nothing where it is not
-// known when they started.
+// carryOver is what one side of a live comparison leaves to whatever follows it, by metric, as all its loads together
+// show it; nothing where it is not known when they started.
 func carryOver(base, next Run) map[string]stat.CarryOver {
 	var all []turn
 	for side, run := range []Run{base, next} {

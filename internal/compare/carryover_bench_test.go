@@ -9,7 +9,8 @@ import (
 	"headroom/internal/figure"
 )
 
-// What one side leaves to whatever follows it, in suites: how often the side that is slower by itself is called faster, or the same.
+// What one side leaves to whatever follows it, in suites: how often the side that is slower by itself is called faster,
+// or the same.
 func TestSimulatedCarryOver(t *testing.T) {
 	for _, loads := range []int{1, 8} {
 		for _, noise := range []float64{0.01, 0.03} {

@@ -12,8 +12,8 @@ import (
 	"headroom/internal/plan"
 )
 
-// leaving is a machine on which the new side is alone as fast as the base, but for what it leaves: whatever follows it is slower by this share, itself
-// too. So by itself it is slower by as much.
+// leaving is a machine on which the new side is alone as fast as the base, but for what it leaves: whatever follows it
+// is slower by this share, itself too. So by itself it is slower by as much.
 type leaving struct {
 	random      *rand.Rand
 	left, noise float64
@@ -89,7 +89,8 @@ func carriedVerdicts(t *testing.T, comparisons, loads int, left, noise float64) 
 	return wrong, right, withheld, asItWas
 }
 
-// What the new side leaves to whatever follows it is charged to the base in turns, which must not make the new side the faster one.
+// What the new side leaves to whatever follows it is charged to the base in turns, which must not make the new side the
+// faster one.
 func TestWhatOneSideLeavesIsNotChargedToTheOther(t *testing.T) {
 	wrong, right, withheld, asItWas := carriedVerdicts(t, 20, 8, 0.15, 0.01)
 	if wrong > 8 || withheld == 0 || asItWas < 20 {
@@ -134,7 +135,8 @@ func TestWhatBothSidesLeaveHidesNothing(t *testing.T) {
 	}
 }
 
-// One side of a live comparison that is compared with another run was not measured in turns with it: that its first load was slow is no carry-over.
+// One side of a live comparison that is compared with another run was not measured in turns with it: that its first
+// load was slow is no carry-over.
 func TestOnlyTurnsCarryOver(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	base, _ := inTurns(t, 1, 1, func(plan.Repetition) float64 { return 1000 * math.Exp(0.001*random.NormFloat64()) })

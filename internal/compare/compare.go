@@ -13,8 +13,8 @@ import (
 	"headroom/internal/validity"
 )
 
-// DefaultMargin is the largest difference that counts as none: below it, other things than what is compared (the order of a
-// kernel's sections, the place of a file on the disk) move a number as far.
+// DefaultMargin is the largest difference that counts as none: below it, other things than what is compared (the order
+// of a kernel's sections, the place of a file on the disk) move a number as far.
 const DefaultMargin = 0.03
 
 // DefaultAlpha is the probability that any verdict of a document is wrong.
@@ -30,8 +30,8 @@ type Options struct {
 	Metrics []string
 	// Anyway compares what is incomparable.
 	Anyway bool
-	// Others are the values of a metric in other sessions of the same load, by session, on the machine and in the place of a run, which tell how far
-	// repetitions and sessions differ; nil where nobody knows any.
+	// Others are the values of a metric in other sessions of the same load, by session, on the machine and in the place
+	// of a run, which tell how far repetitions and sessions differ; nil where nobody knows any.
 	Others func(of Run, cell Cell, metric string) [][]float64
 }
 
@@ -51,8 +51,8 @@ func (o Options) margin(metric string) float64 {
 	return o.Margin
 }
 
-// others are the values of a metric in sessions beside the two that are compared. Where the two are of different machines or places, each has its
-// own, and those of the side that has more of them are taken.
+// others are the values of a metric in sessions beside the two that are compared. Where the two are of different
+// machines or places, each has its own, and those of the side that has more of them are taken.
 func (o Options) others(base, run Run, m match, metric string) [][]float64 {
 	if o.Others == nil {
 		return nil
@@ -151,12 +151,13 @@ func infoOf(r Run) RunInfo {
 	return RunInfo{ID: r.ID, Label: r.Label, Name: r.Name, Suite: r.Suite, Source: r.Source, Created: r.Created, Conditions: r.Conditions}
 }
 
-// knowsMachine says whether anything is known of a run's machine but the version of the load generator, which an import has too.
+// knowsMachine says whether anything is known of a run's machine but the version of the load generator, which an import
+// has too.
 func knowsMachine(r Run) bool { return r.fact("kernel.release", "kernel.cmdline") != "" }
 
-// paired says whether the repetitions of two runs belong together one by one: two runs of one live comparison, or two arms of one
-// run, whose blocks were measured in turns. Stages that were measured one after the other are of one pair too, and each has the order of a run
-// by itself.
+// paired says whether the repetitions of two runs belong together one by one: two runs of one live comparison, or two
+// arms of one run, whose blocks were measured in turns. Stages that were measured one after the other are of one pair
+// too, and each has the order of a run by itself.
 func paired(base, next Run) bool {
 	alone := slices.Contains([]string{"interleaved", "shuffled", "sequential"}, base.Order)
 	return base.Pair != "" && base.Pair == next.Pair && !alone
@@ -165,8 +166,8 @@ func paired(base, next Run) bool {
 // live says whether two runs are the sides of one live comparison.
 func live(base, next Run) bool { return paired(base, next) && base.Terms != nil }
 
-// claims is by how many verdicts the probability of a wrong one is shared: as many as there are; or as a live comparison was going to
-// make, some of whose loads may have failed.
+// claims is by how many verdicts the probability of a wrong one is shared: as many as there are; or as a live
+// comparison was going to make, some of whose loads may have failed.
 func claims(comparisons int, base Run, runs []Run) int {
 	n := max(comparisons, 1)
 	if len(runs) == 1 && live(base, runs[0]) {

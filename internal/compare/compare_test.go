@@ -151,8 +151,8 @@ func TestTwoSessionsAreNoMoreThanTwo(t *testing.T) {
 	}
 }
 
-// Whatever the values are: swapping the sides inverts the ratio and the verdict, a run does not differ from itself, the order of
-// the repetitions does not matter, and a wider margin never makes a difference of what was the same.
+// Whatever the values are: swapping the sides inverts the ratio and the verdict, a run does not differ from itself, the
+// order of the repetitions does not matter, and a wider margin never makes a difference of what was the same.
 func TestProperties(t *testing.T) {
 	inverse := map[Verdict]Verdict{Faster: Slower, Slower: Faster, Same: Same, Undecided: Undecided}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -191,7 +191,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// As many repetitions as the document asks for decide, as a rule. With a spread known from six values only, that is 4 times in 5.
+// As many repetitions as the document asks for decide, as a rule. With a spread known from six values only, that is 4
+// times in 5.
 func TestTheRepetitionsAskedForDecide(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	know := knowledge(t)
@@ -366,7 +367,8 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-// Loads that do the same work are one load, whichever tool generated them and however they went to the storage; what differs is told.
+// Loads that do the same work are one load, whichever tool generated them and however they went to the storage; what
+// differs is told.
 func TestMatchingByWork(t *testing.T) {
 	v := []float64{100, 101, 99}
 	other := func(job, params string) Cell {
@@ -490,8 +492,8 @@ func TestPairsOfALiveComparison(t *testing.T) {
 	}
 }
 
-// The document decides pairs by the very numbers that the plan decided by, so that both say the same where values are all equal and
-// the change is the margin itself.
+// The document decides pairs by the very numbers that the plan decided by, so that both say the same where values are
+// all equal and the change is the margin itself.
 func TestPairsAreDecidedAsTheyWereMeasured(t *testing.T) {
 	for _, level := range []float64{1000, 1030, 1e6 / 3, 123457, 0.0021} {
 		var logs []float64
@@ -529,8 +531,8 @@ func TestConfidenceIsSharedOut(t *testing.T) {
 	}
 }
 
-// A suite of eight cells against itself: at most one in twenty holds any verdict that something is faster or slower, with storage
-// that jumps between two levels too.
+// A suite of eight cells against itself: at most one in twenty holds any verdict that something is faster or slower,
+// with storage that jumps between two levels too.
 func TestASuiteAgainstItself(t *testing.T) {
 	jumpy := func(r *rand.Rand, n int) []float64 {
 		values := noisy(r, n, 1000, 0.01)

@@ -14,14 +14,16 @@ type Document struct {
 	Schema string  `json:"schema"`
 	Base   RunInfo `json:"base"`
 	New    []Next  `json:"new"`
-	// Margin is the largest difference that counts as none (0.03: from 1/1.03 to 1.03); cells whose metric has another say so.
+	// Margin is the largest difference that counts as none (0.03: from 1/1.03 to 1.03); cells whose metric has another
+	// say so.
 	Margin float64 `json:"margin"`
-	// Alpha is the probability that any verdict of the document is wrong; Comparisons shares it out evenly: each verdict holds with
-	// Confidence.
+	// Alpha is the probability that any verdict of the document is wrong; Comparisons shares it out evenly: each
+	// verdict holds with Confidence.
 	Alpha       float64 `json:"alpha"`
 	Comparisons int     `json:"comparisons"`
 	Confidence  float64 `json:"confidence"`
-	// Cells are one for each metric of each pair of cells, in the order of the base; of several new runs, the first comes first.
+	// Cells are one for each metric of each pair of cells, in the order of the base; of several new runs, the first
+	// comes first.
 	Cells     []Compared  `json:"cells"`
 	Unmatched []Unmatched `json:"unmatched"`
 	// Differences between the runs and their machines, the likeliest to matter first.
@@ -53,7 +55,8 @@ type Next struct {
 	// Jobs is how many cells have a partner; Counts is how many numbers got each verdict.
 	Jobs   int             `json:"jobs"`
 	Counts map[Verdict]int `json:"counts"`
-	// Doubtful is how many of the incomparable are so because what disturbed the loads could have made the difference: they have Would.
+	// Doubtful is how many of the incomparable are so because what disturbed the loads could have made the difference:
+	// they have Would.
 	Doubtful int    `json:"doubtful,omitempty"`
 	Means    []Mean `json:"means"`
 	// Probably is how many of the numbers that are undecided, or differ, suggest each verdict.
@@ -103,7 +106,8 @@ const (
 	Slower Verdict = "slower"
 	Better Verdict = "better"
 	Worse  Verdict = "worse"
-	// Differs is said of two sessions where nobody knows how far sessions of the load differ: the numbers do, and it may be no more than that.
+	// Differs is said of two sessions where nobody knows how far sessions of the load differ: the numbers do, and it
+	// may be no more than that.
 	Differs      Verdict = "differs"
 	Same         Verdict = "same"
 	Undecided    Verdict = "undecided"
@@ -133,20 +137,23 @@ type Compared struct {
 	New       Figures           `json:"new"`
 	// Change is how many times the base the new side is; absent for what is incomparable.
 	Change *Change `json:"change,omitempty"`
-	// Would is what --anyway would judge, of what is incomparable because what disturbed the loads could have made the difference.
+	// Would is what --anyway would judge, of what is incomparable because what disturbed the loads could have made the
+	// difference.
 	Would *Change `json:"would,omitempty"`
-	// Suggests is what the values suggest, by a model of their noise, where they prove nothing; nil where they suggest nothing either.
+	// Suggests is what the values suggest, by a model of their noise, where they prove nothing; nil where they suggest
+	// nothing either.
 	Suggests *Suggestion `json:"suggests,omitempty"`
-	// Confirmed is the change by the pairs of a live comparison that came after the verdict: no estimate that helped to decide when
-	// to stop, so it is not too large for that.
+	// Confirmed is the change by the pairs of a live comparison that came after the verdict: no estimate that helped to
+	// decide when to stop, so it is not too large for that.
 	Confirmed *Change `json:"confirmed,omitempty"`
 	// Carried is set where a verdict is withheld because one side slows, or speeds up, whatever follows it.
 	Carried bool    `json:"carried,omitempty"`
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why"`
 	Margin  float64 `json:"margin"`
-	// Smallest change, as a share, that would have been seen in four of five such comparisons; More is how many more repetitions
-	// (boots, pairs) each side needs for a verdict, if they are like these. Both are there for what is undecided and has a spread.
+	// Smallest change, as a share, that would have been seen in four of five such comparisons; More is how many more
+	// repetitions (boots, pairs) each side needs for a verdict, if they are like these. Both are there for what is
+	// undecided and has a spread.
 	Smallest float64 `json:"smallest,omitempty"`
 	More     int     `json:"more,omitempty"`
 	// Reasons why it is incomparable, or would have been without --anyway.
@@ -160,8 +167,8 @@ type Compared struct {
 	Unchecked []string `json:"unchecked,omitempty"`
 }
 
-// Figures are one side in the metric's unit: the median of its repetitions or of its boots, or the geometric mean of its side of the pairs, with its interval; Values are all
-// repetitions.
+// Figures are one side in the metric's unit: the median of its repetitions or of its boots, or the geometric mean of
+// its side of the pairs, with its interval; Values are all repetitions.
 type Figures struct {
 	Center float64 `json:"center"`
 	Bounds
@@ -183,7 +190,8 @@ type Change struct {
 	Familiar *PValues `json:"familiar,omitempty"`
 }
 
-// Suggestion is what values suggest that prove nothing. It stands for one number by itself, and is wrong more often than a verdict.
+// Suggestion is what values suggest that prove nothing. It stands for one number by itself, and is wrong more often
+// than a verdict.
 type Suggestion struct {
 	// Verdict that it comes to: faster, slower, better or worse.
 	Verdict Verdict `json:"verdict"`
@@ -193,7 +201,8 @@ type Suggestion struct {
 	// Chance is the probability, by the model, that the change has this sign.
 	Chance float64 `json:"chance"`
 	Model  string  `json:"model"`
-	// Sessions is how many other sessions of the load tell its noise, and Assumed is set where how far sessions differ is taken to be as usual.
+	// Sessions is how many other sessions of the load tell its noise, and Assumed is set where how far sessions differ
+	// is taken to be as usual.
 	Sessions int  `json:"sessions,omitempty"`
 	Assumed  bool `json:"assumed,omitempty"`
 }
@@ -221,7 +230,8 @@ type Reason struct {
 	Items []Pair `json:"items,omitempty"`
 }
 
-// Caveat is a warning that leaves a number what the load did, and what it can explain of it at most: a share, 0 where that is not known.
+// Caveat is a warning that leaves a number what the load did, and what it can explain of it at most: a share, 0 where
+// that is not known.
 type Caveat struct {
 	Code      string  `json:"code"`
 	Text      string  `json:"text"`

@@ -74,8 +74,9 @@ func extent(r Run, c Cell) (size, memory int64) {
 	return size, memory
 }
 
-// doubts says whether the warning is a reason to look twice at a metric that n repetitions of the cell have. One that fewer than half of them
-// have is none: what befell some of them is part of the spread that decides. Nor is one about the spread.
+// doubts says whether the warning is a reason to look twice at a metric that n repetitions of the cell have. One that
+// fewer than half of them have is none: what befell some of them is part of the spread that decides. Nor is one about
+// the spread.
 func (w Warning) doubts(weights map[string]validity.Weight, metric string, n int) bool {
 	weight := weights[w.Code]
 	return w.Tainted(metric) && weight != validity.Widens && weight != validity.Note && (w.Repetitions == 0 || 2*w.Repetitions >= n)
@@ -147,13 +148,15 @@ func reasonsFor(weights map[string]validity.Weight, base, next Run, m match, ofC
 	return reasons
 }
 
-// Of the loads of a side so many may fail, or this share of them: one that fails by chance says little, and those that work in between say nothing of the others.
+// Of the loads of a side so many may fail, or this share of them: one that fails by chance says little, and those that
+// work in between say nothing of the others.
 const (
 	mostFailed      = 1
 	mostFailedShare = 0.1
 )
 
-// failedReason says that loads of a side gave no result. What the others measured would make that side look as good as if it always worked.
+// failedReason says that loads of a side gave no result. What the others measured would make that side look as good as
+// if it always worked.
 func failedReason(m match) (Reason, bool) {
 	a, b := failed(m.base), failed(m.next)
 	many := func(failed, of int) bool { return failed > mostFailed && float64(failed) > mostFailedShare*float64(of) }
@@ -170,8 +173,8 @@ func failed(c Cell) int {
 	return c.N - measured
 }
 
-// zeroReason says that some values have no ratio. Leaving them out would make a side that stood still look as fast as when it
-// did not.
+// zeroReason says that some values have no ratio. Leaving them out would make a side that stood still look as fast as
+// when it did not.
 func zeroReason(m match, metric string) (Reason, bool) {
 	base, next := m.base.Values[metric], m.next.Values[metric]
 	a, b := len(base)-len(positive(base)), len(next)-len(positive(next))

@@ -7,8 +7,9 @@ import (
 	"headroom/internal/lab"
 )
 
-// Deciding are the metrics that a live comparison of two loads is decided by: those that its terms name, or the primary ones. A
-// pace that the two sides set differently is not a setting of the comparison but what is compared; so IOPS decide then.
+// Deciding are the metrics that a live comparison of two loads is decided by: those that its terms name, or the primary
+// ones. A pace that the two sides set differently is not a setting of the comparison but what is compared; so IOPS
+// decide then.
 func Deciding[V any](terms *lab.Terms, own map[string]lab.MetricInfo, base, next map[string]string, measured map[string]V) []string {
 	if terms != nil && len(terms.Metrics) > 0 {
 		return slices.DeleteFunc(slices.Clone(terms.Metrics), func(name string) bool {
@@ -26,9 +27,9 @@ func steering(base Run, m match) []string {
 	return Deciding(base.Terms, m.base.Own, m.base.Params, m.next.Params, m.base.Values)
 }
 
-// onBothSides takes off the reasons the warnings that both sides of a live comparison have, and those of a drift within a run. They
-// weaken what the numbers say of the storage, but not of the difference: what was measured in turns was measured under the same
-// conditions, and what drifts meets both halves of a pair.
+// onBothSides takes off the reasons the warnings that both sides of a live comparison have, and those of a drift within
+// a run. They weaken what the numbers say of the storage, but not of the difference: what was measured in turns was
+// measured under the same conditions, and what drifts meets both halves of a pair.
 func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]Reason, []string) {
 	has := func(run Run, cell Cell, code string) bool {
 		return slices.ContainsFunc(run.Warnings, func(w lab.Warning) bool { return w.Code == code }) ||
@@ -52,8 +53,8 @@ func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]R
 	return left, notes
 }
 
-// harmlessInTurns are warnings about what pairs take care of, or about the machine that both sides share: one side may have them by
-// chance alone. And about a pace, which is compared where it differs.
+// harmlessInTurns are warnings about what pairs take care of, or about the machine that both sides share: one side may
+// have them by chance alone. And about a pace, which is compared where it differs.
 func harmlessInTurns() []string {
 	return []string{"position-effect", "fresh-layout", "busy-before", "other-load", "settings-changed", "cpu-steal", "rate-limited"}
 }

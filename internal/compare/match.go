@@ -20,8 +20,8 @@ type pairing struct {
 	note func(base, next Cell) string
 }
 
-// pairings go from what leaves no doubt to what is only the nearest: two cells of the same kind that turn out not to be comparable
-// are better shown side by side, with the reason, than as two lonely ones.
+// pairings go from what leaves no doubt to what is only the nearest: two cells of the same kind that turn out not to be
+// comparable are better shown side by side, with the reason, than as two lonely ones.
 func pairings() []pairing {
 	levels := func(c Cell) string {
 		var parts []string
@@ -59,8 +59,8 @@ func kind(c Cell) string {
 	return normal(p["rw"]) + "\x00" + normal(p["bs"])
 }
 
-// work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool generates it and however it goes to the storage.
-// Where nothing else is said that is one, of one process.
+// work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool
+// generates it and however it goes to the storage. Where nothing else is said that is one, of one process.
 func work(c Cell) string {
 	does := kind(c)
 	if does == "" {
@@ -113,8 +113,8 @@ func both(notes ...func(Cell, Cell) string) func(Cell, Cell) string {
 	}
 }
 
-// matchCells pairs the cells of two sides, in the order of the base, and gives back those that are left over on each. Cells that
-// measured nothing are left over too.
+// matchCells pairs the cells of two sides, in the order of the base, and gives back those that are left over on each.
+// Cells that measured nothing are left over too.
 func matchCells(base, next []Cell) (pairs []match, onlyBase, onlyNext []Cell) {
 	partner := make([]int, len(base))
 	notes := make([]string, len(base))

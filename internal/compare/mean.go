@@ -7,9 +7,10 @@ import (
 	"headroom/internal/stat"
 )
 
-// meanChange is the geometric mean of the changes of several numbers. What moves all of them in a repetition, a boot or a pair (a busy neighbour, another layout of
-// memory) makes them dependent, so they are averaged within it first, where enough of it is common to all of them, and the averages are compared
-// as those of one number. Otherwise the mean has an interval that holds however they depend on each other.
+// meanChange is the geometric mean of the changes of several numbers. What moves all of them in a repetition, a boot or
+// a pair (a busy neighbour, another layout of memory) makes them dependent, so they are averaged within it first, where
+// enough of it is common to all of them, and the averages are compared as those of one number. Otherwise the mean has
+// an interval that holds however they depend on each other.
 func meanChange(samples []sample, confidence float64) stat.Change {
 	p := newPower(confidence)
 	if joint, ok := averaged(samples); ok {
@@ -22,8 +23,8 @@ func meanChange(samples []sample, confidence float64) stat.Change {
 	return stat.GeometricMean(changes)
 }
 
-// averaged is the sample of the means over all samples within each repetition, boot or pair that all have. It is none where that leaves fewer than two, or fewer
-// than half of what one of them has.
+// averaged is the sample of the means over all samples within each repetition, boot or pair that all have. It is none
+// where that leaves fewer than two, or fewer than half of what one of them has.
 func averaged(samples []sample) (sample, bool) {
 	if len(samples) == 1 {
 		return samples[0], true

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/stat"
 )
 
-// together are the values of some cells of a run without any change: what differs between passes (boots, where within > 1) moves all cells, and each repetition
-// of each cell scatters by 1%.
+// together are the values of some cells of a run without any change: what differs between passes (boots, where
+// within > 1) moves all cells, and each repetition of each cell scatters by 1%.
 func together(r *rand.Rand, side string, cells, passes, within int, moves float64) [][]Value {
 	out := make([][]Value, cells)
 	for pass := range passes {
@@ -29,8 +29,8 @@ func together(r *rand.Rand, side string, cells, passes, within int, moves float6
 	return out
 }
 
-// The mean over a table misses "no change" in at most 5% of comparisons without one, also where passes or boots move all cells together. Intervals that
-// take the cells as independent are the negative control.
+// The mean over a table misses "no change" in at most 5% of comparisons without one, also where passes or boots move
+// all cells together. Intervals that take the cells as independent are the negative control.
 func TestMeanOfCellsThatMoveTogether(t *testing.T) {
 	trials := figure.Times(200, 3000)
 	for i, c := range []struct {

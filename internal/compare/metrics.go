@@ -14,9 +14,9 @@ const largeBlock = 64 << 10
 
 // metricsOf are the metrics that a pair of cells is compared by.
 //
-// By default they are the primary ones (lab.Primary), with bandwidth for IOPS where blocks are large, with p99 beside a mean
-// latency, and with the latency of flushes where the load flushes. Asked are names, with a trailing * for all that begin so;
-// then these are all.
+// By default they are the primary ones (lab.Primary), with bandwidth for IOPS where blocks are large, with p99 beside a
+// mean latency, and with the latency of flushes where the load flushes. Asked are names, with a trailing * for all that
+// begin so; then these are all.
 func metricsOf(m match, asked []string) []string {
 	common := m.common()
 	if len(asked) > 0 {

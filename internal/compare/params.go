@@ -11,8 +11,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// notTheLoad are parameters that change what is written down, or for how long, but not what is asked of the storage. Those that
-// could still matter (timing) are listed among the differences of the runs instead.
+// notTheLoad are parameters that change what is written down, or for how long, but not what is asked of the storage.
+// Those that could still matter (timing) are listed among the differences of the runs instead.
 func notTheLoad() map[string]bool {
 	names := `allow_mounted_write clat_percentiles description directory disk_util eta exitall filename filename_format
 		group_reporting log_avg_msec log_compression log_hist_coarseness log_hist_msec log_max_value log_offset
@@ -32,7 +32,8 @@ func timing() []string {
 		"steadystate_ramp_time"}
 }
 
-// defaults are what fio takes for a parameter that is not set, on Linux. Source: fio's HOWTO and fio --cmdhelp=all (3.33).
+// defaults are what fio takes for a parameter that is not set, on Linux. Source: fio's HOWTO and fio --cmdhelp=all
+// (3.33).
 func defaults() map[string]string {
 	return map[string]string{
 		"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "direct": "0", "ioengine": "psync", "fsync": "0", "fdatasync": "0",
@@ -49,8 +50,8 @@ func defaults() map[string]string {
 // unset is said of a parameter that was not set and whose default is not in the list.
 const unset = "not set"
 
-// load is what a cell's parameters ask of the storage, by fio's names, as they were written. Those of a command have no other
-// meaning than that of their suite.
+// load is what a cell's parameters ask of the storage, by fio's names, as they were written. Those of a command have no
+// other meaning than that of their suite.
 func load(c Cell) map[string]string {
 	if !lab.ByFio(c.Engine) {
 		return c.Params
@@ -89,7 +90,8 @@ func defaultsOf(c Cell) map[string]string {
 	return defaults()
 }
 
-// normalOf writes the values of a cell's parameters so that equal ones are written alike. Of a command's nobody knows which are.
+// normalOf writes the values of a cell's parameters so that equal ones are written alike. Of a command's nobody knows
+// which are.
 func normalOf(c Cell) func(string) string {
 	if !lab.ByFio(c.Engine) {
 		return func(value string) string { return value }

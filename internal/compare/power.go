@@ -7,8 +7,9 @@ import (
 	"headroom/internal/stat"
 )
 
-// power answers what comparisons at one confidence could have detected. stat finds that by simulation where values are few, which
-// takes some ten milliseconds: too long for each of the thousand cells of a matrix, but their numbers of repetitions are few.
+// power answers what comparisons at one confidence could have detected. stat finds that by simulation where values are
+// few, which takes some ten milliseconds: too long for each of the thousand cells of a matrix, but their numbers of
+// repetitions are few.
 type power struct {
 	confidence float64
 	reaches    map[[2]int]reach
@@ -27,8 +28,9 @@ func (p *power) sequential(pairs int) *stat.GroupSequential {
 	return p.planned[pairs]
 }
 
-// reach is the logarithm of the smallest change that is detected, as a function of the spread. It is a straight line: intervals on
-// logarithms grow with the spread, but for the jump between modes that few values must allow for, which is always the same.
+// reach is the logarithm of the smallest change that is detected, as a function of the spread. It is a straight line:
+// intervals on logarithms grow with the spread, but for the jump between modes that few values must allow for, which is
+// always the same.
 type reach struct{ slope, jump float64 }
 
 func (r reach) at(spread float64) float64 { return r.slope*spread + r.jump }
@@ -61,10 +63,10 @@ func (p *power) smallest(s sample, change stat.Change) float64 {
 // mostMore is the number of further repetitions above which none is named: nobody would make them.
 const mostMore = 1000
 
-// more is how many further values each side needs for a verdict, in four of five cases, if the spread stays what it is: to tell the
-// change from none, or to show that it lies within the margin, whichever takes fewer. The change that was seen is not taken for
-// the true one: it lies as near to the next decision as chance put it, so that half of the margin is always allowed for. 0 when
-// that is out of reach.
+// more is how many further values each side needs for a verdict, in four of five cases, if the spread stays what it is:
+// to tell the change from none, or to show that it lies within the margin, whichever takes fewer. The change that was
+// seen is not taken for the true one: it lies as near to the next decision as chance put it, so that half of the margin
+// is always allowed for. 0 when that is out of reach.
 func (p *power) more(s sample, change stat.Change, margin float64) int {
 	m, d := math.Log1p(margin), math.Abs(math.Log(change.Ratio))
 	wanted := max(m/2, m-d, d-m/2)

@@ -54,7 +54,8 @@ type Value struct {
 	Confirms bool
 }
 
-// Warning is a reason to distrust a cell; Repetitions is how many of the cell's had it, 0 when it is about the cell as a whole.
+// Warning is a reason to distrust a cell; Repetitions is how many of the cell's had it, 0 when it is about the cell as
+// a whole.
 type Warning struct {
 	lab.Warning
 	Repetitions int
@@ -82,8 +83,8 @@ func (r Run) place(role string) lab.Place {
 	return lab.Place{}
 }
 
-// saysAll is whether the parameters of the run's cells are all that were set, so that one that is absent has fio's default. Of
-// tables that others made only what they print is known.
+// saysAll is whether the parameters of the run's cells are all that were set, so that one that is absent has fio's
+// default. Of tables that others made only what they print is known.
 func (r Run) saysAll() bool {
 	return r.Source != lab.Imported || r.Format == "fio" || r.Format == "bench-fio"
 }

@@ -23,9 +23,11 @@ type sample struct {
 	per string
 	// base and next are the values; where per is pair, the i-th of both belong together.
 	base, next []float64
-	// at says of each value of base and next in which repetition, boot or block it was measured; of pairs, both in the first.
+	// at says of each value of base and next in which repetition, boot or block it was measured; of pairs, both in the
+	// first.
 	at [2][]string
-	// newFirst says of each pair whether its new side was measured first, and planned how many pairs a live comparison was to have; 0 in others.
+	// newFirst says of each pair whether its new side was measured first, and planned how many pairs a live comparison
+	// was to have; 0 in others.
 	newFirst []bool
 	planned  int
 	// confirmed are the logarithms of new/base of the pairs that came after the verdict of a live comparison.
@@ -40,9 +42,9 @@ type sample struct {
 	others   func() [][]float64
 }
 
-// sampleOf takes pairs where the two runs belong to one live comparison, boots where each side has two at least, and else
-// repetitions. Boots differ from each other by more than repetitions within one do (memory is laid out anew, modules load in
-// another order), so repetitions of one boot are not independent values of its setting.
+// sampleOf takes pairs where the two runs belong to one live comparison, boots where each side has two at least, and
+// else repetitions. Boots differ from each other by more than repetitions within one do (memory is laid out anew,
+// modules load in another order), so repetitions of one boot are not independent values of its setting.
 func sampleOf(base, next []Value, paired bool) sample {
 	base, next = inOrder(positive(base)), inOrder(positive(next))
 	a, b := grouped(base, bootOf), grouped(next, bootOf)
@@ -78,7 +80,8 @@ func sampleOf(base, next []Value, paired bool) sample {
 	return s
 }
 
-// inOrder sorts values as they were measured, whatever order they were read in: neighbours that are alike widen an interval.
+// inOrder sorts values as they were measured, whatever order they were read in: neighbours that are alike widen an
+// interval.
 func inOrder(values []Value) []Value {
 	slices.SortStableFunc(values, func(a, b Value) int { return cmp.Compare(a.Repetition, b.Repetition) })
 	return values
@@ -134,7 +137,8 @@ func newFirst(base, next []Value, blocks []string) []bool {
 	return list
 }
 
-// inPairs are the values of the blocks that both sides have, and the blocks: those that steered a live comparison, or those that came after.
+// inPairs are the values of the blocks that both sides have, and the blocks: those that steered a live comparison, or
+// those that came after.
 func inPairs(base, next []Value, confirms bool) (a, b []float64, blocks []string) {
 	of := func(v Value) (int, bool) { return v.Block, v.Block > 0 && v.Confirms == confirms }
 	x, y := grouped(base, of), grouped(next, of)
@@ -154,8 +158,8 @@ func logRatios(base, next []float64) []float64 {
 	return logs
 }
 
-// oneBoot says whether the two sides were measured in different boots, of which one side has only one: what a boot alone changes
-// is then not told from what is compared.
+// oneBoot says whether the two sides were measured in different boots, of which one side has only one: what a boot
+// alone changes is then not told from what is compared.
 func (s sample) oneBoot() bool {
 	return s.per == perRepetition && min(s.boots[0], s.boots[1]) == 1 && !s.shared
 }
@@ -180,8 +184,8 @@ func positive(values []Value) []Value {
 	return slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return !(v.Value > 0) || math.IsInf(v.Value, 1) })
 }
 
-// geometric is the geometric mean; of one value that value to its last digit, so that a pair is decided here as it was while it was
-// measured.
+// geometric is the geometric mean; of one value that value to its last digit, so that a pair is decided here as it was
+// while it was measured.
 func geometric(values []float64) float64 {
 	if len(values) == 1 {
 		return values[0]

@@ -25,8 +25,8 @@ func figures(values []Value) Figures {
 	return f
 }
 
-// figures are those of both sides by the values that decide, so that the change is that of the two: boots count by their median, pairs by their geometric means, since
-// the change of pairs is the mean of their logarithms.
+// figures are those of both sides by the values that decide, so that the change is that of the two: boots count by
+// their median, pairs by their geometric means, since the change of pairs is the mean of their logarithms.
 func (s sample) figures(base, next Figures) (Figures, Figures) {
 	if len(s.base) == 0 || len(s.next) == 0 {
 		return base, next
@@ -61,8 +61,9 @@ func logs(values []float64) []float64 {
 	return out
 }
 
-// agreeing is a change whose ratio is that of the two sides that stand beside it. Where values lie on two levels, the median of all ratios may even have the other sign than
-// the ratio of the medians; the interval takes in both then, so that nothing is claimed against what can be read.
+// agreeing is a change whose ratio is that of the two sides that stand beside it. Where values lie on two levels, the
+// median of all ratios may even have the other sign than the ratio of the medians; the interval takes in both then, so
+// that nothing is claimed against what can be read.
 func (c *Compared) agreeing(change stat.Change) stat.Change {
 	if !(c.Base.Center > 0) || !(c.New.Center > 0) {
 		return change

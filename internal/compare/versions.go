@@ -8,8 +8,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// fioBreak is a version of fio from which on it measures or does something else, so that numbers from before and after it are not
-// of one kind.
+// fioBreak is a version of fio from which on it measures or does something else, so that numbers from before and after
+// it are not of one kind.
 type fioBreak struct {
 	major, minor int
 	// Param and value that the load must have for it to matter; empty for any.

@@ -56,8 +56,8 @@ func splitArgument(word string) (name, value string) {
 // argumentName makes dashes and underscores equal, as the kernel does.
 func argumentName(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// lastCounts says whether the last of several values of an argument is the one that the kernel goes by. Of the others each
-// value adds something: console=tty0 console=ttyS0, intel_iommu=on intel_iommu=strict.
+// lastCounts says whether the last of several values of an argument is the one that the kernel goes by. Of the others
+// each value adds something: console=tty0 console=ttyS0, intel_iommu=on intel_iommu=strict.
 func (k *Knowledge) lastCounts(name string) bool {
 	switch name {
 	case "console", "crashkernel", "earlyprintk", "hugepages", "iommu", "intel_iommu", "amd_iommu", "pci", "swiotlb", "libata.force",
@@ -67,8 +67,8 @@ func (k *Knowledge) lastCounts(name string) bool {
 	return k.named(argumentKind, name) || len(k.linked[name]) > 0
 }
 
-// value is what an argument amounts to: its last value, or all of those that add up as a sorted set, and "" when it is not
-// given.
+// value is what an argument amounts to: its last value, or all of those that add up as a sorted set, and "" when it is
+// not given.
 func (c cmdline) value(name string, lastCounts bool) string {
 	if n := len(c.values[name]); n > 0 && lastCounts {
 		return c.values[name][n-1]

@@ -7,8 +7,8 @@ import (
 	"headroom/internal/kconfig"
 )
 
-// ByBoot is an option of the build that two sides have different, with a boot argument that makes a kernel behave as the one, or as the
-// other, whatever it was built with.
+// ByBoot is an option of the build that two sides have different, with a boot argument that makes a kernel behave as
+// the one, or as the other, whatever it was built with.
 type ByBoot struct {
 	Difference Difference
 	// Argument without its value: iommu.strict.
@@ -17,8 +17,9 @@ type ByBoot struct {
 	A, B string
 }
 
-// ByBoots are the options of two builds that boot arguments of equal meaning stand for, the heaviest first, and the other differences, which
-// show in another build only. Where several options have the same argument it stands for all of them.
+// ByBoots are the options of two builds that boot arguments of equal meaning stand for, the heaviest first, and the
+// other differences, which show in another build only. Where several options have the same argument it stands for all
+// of them.
 func (k *Knowledge) ByBoots(a, b Side) (boots []ByBoot, rest []Difference) {
 	c := comparison{Knowledge: k, a: read(a), b: read(b)}
 	c.options()
@@ -63,8 +64,8 @@ func (k *Knowledge) byBoot(f *candidate, a, b kconfig.Config) (boot ByBoot, ok b
 	return boot, false
 }
 
-// makes says whether an argument's value has a kernel behave as one that was built so, in all options that the value overrides: where
-// PREEMPT_NONE is off, preempt=voluntary is right for one build and preempt=full for another.
+// makes says whether an argument's value has a kernel behave as one that was built so, in all options that the value
+// overrides: where PREEMPT_NONE is off, preempt=voluntary is right for one build and preempt=full for another.
 func (k *Knowledge) makes(argument override, built kconfig.Config) bool {
 	for _, e := range k.linked[argument.name] {
 		for _, o := range e.boot {

@@ -31,8 +31,8 @@ func (d definitions) comparable(key string) bool {
 // listLimit is how long a list may be to be shown whole.
 const listLimit = 6
 
-// values makes two values ready to be compared: flags are "on" or "off" however they were written, and of long lists only
-// what the other side does not have is kept.
+// values makes two values ready to be compared: flags are "on" or "off" however they were written, and of long lists
+// only what the other side does not have is kept.
 func (d definitions) values(key, a, b string) (string, string) {
 	if strings.HasPrefix(key, sysctlPrefix) {
 		// The kernel separates numbers by tabs, which tools keep or not.

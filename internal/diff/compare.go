@@ -19,12 +19,12 @@ const (
 	modulePrefix  = "module."
 )
 
-// Compare tells what differs between two sides, in the order of its likely effect on I/O. The order depends on nothing but
-// what is given: equal weights are in the order of their keys.
+// Compare tells what differs between two sides, in the order of its likely effect on I/O. The order depends on nothing
+// but what is given: equal weights are in the order of their keys.
 //
-// What is really in effect counts more than what was asked for, and that more than what was built: an option that a boot
-// argument overrides has the argument's value, and one whose effect can be read from the running machine hardly counts
-// when both run alike. What a side does not know is no difference; it is counted.
+// What is really in effect counts more than what was asked for, and that more than what was built: an option that a
+// boot argument overrides has the argument's value, and one whose effect can be read from the running machine hardly
+// counts when both run alike. What a side does not know is no difference; it is counted.
 func (k *Knowledge) Compare(a, b Side) Document {
 	c := comparison{Knowledge: k, a: read(a), b: read(b)}
 	c.options()
@@ -154,7 +154,8 @@ func (c *comparison) options() {
 	}
 }
 
-// impliedChanges are options that one side has off and the other side's older kernel does not know, but behaves as if on.
+// impliedChanges are options that one side has off and the other side's older kernel does not know, but behaves as if
+// on.
 func (c *comparison) impliedChanges(a, b kconfig.Config) []kconfig.Change {
 	var changes []kconfig.Change
 	for _, e := range c.exact {
@@ -227,8 +228,8 @@ func join(notes ...string) string {
 	return strings.Join(notes, "; ")
 }
 
-// runtime says that both sides run alike, when facts of the running machines tell: no fact named by the entry differs, and
-// one at least is known on both sides.
+// runtime says that both sides run alike, when facts of the running machines tell: no fact named by the entry differs,
+// and one at least is known on both sides.
 func (c *comparison) runtime(e *entry) string {
 	var same []string
 	for _, key := range e.Runtime {
@@ -292,8 +293,8 @@ func (c *comparison) arguments() {
 	}
 }
 
-// linkArgument weighs an argument by the options that it overrides, where the builds are known: it matters as much as the
-// option that it changes most.
+// linkArgument weighs an argument by the options that it overrides, where the builds are known: it matters as much as
+// the option that it changes most.
 func (c *comparison) linkArgument(d *candidate) {
 	linked := c.linked[d.Name]
 	if len(linked) == 0 {
@@ -337,8 +338,8 @@ func (c *comparison) linkArgument(d *candidate) {
 	}
 }
 
-// linkUnbuilt weighs an argument by the options that it overrides where no builds are known: by half where only one side gives it, since the
-// other's build may be what the argument asks for.
+// linkUnbuilt weighs an argument by the options that it overrides where no builds are known: by half where only one
+// side gives it, since the other's build may be what the argument asks for.
 func (c *comparison) linkUnbuilt(d *candidate) {
 	if c.named(argumentKind, d.Name) {
 		return // it has a weight of its own

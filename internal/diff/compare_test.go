@@ -228,8 +228,8 @@ func TestSameThingTwice(t *testing.T) {
 	}
 }
 
-// The same input gives the same document, whatever the order of the facts; and the other way round the same order with the
-// sides exchanged.
+// The same input gives the same document, whatever the order of the facts; and the other way round the same order with
+// the sides exchanged.
 func TestDeterministic(t *testing.T) {
 	k := knowledge(t)
 	a, b := configFile(t, "talos-6.6.57-iommu-strict"), configFile(t, "debian-6.12.111")
@@ -316,7 +316,8 @@ func BenchmarkConfigurations(b *testing.B) {
 	}
 }
 
-// Where no build is known, an argument is weighed by the option that it overrides: whole where both sides give it, by half where one does.
+// Where no build is known, an argument is weighed by the option that it overrides: whole where both sides give it, by
+// half where one does.
 func TestAnArgumentCountsWithoutABuild(t *testing.T) {
 	k := knowledge(t)
 	for _, c := range []struct {

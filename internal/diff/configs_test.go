@@ -54,7 +54,8 @@ func configSide(name string, c kconfig.Config) Side {
 	return Side{Name: name, Facts: ConfigFacts(name, nil, c)}
 }
 
-// The kernel that was slow in the field report is Talos's with strict IOMMU; the option that cost 60% is among thousands.
+// The kernel that was slow in the field report is Talos's with strict IOMMU; the option that cost 60% is among
+// thousands.
 func TestTalosAgainstDebian(t *testing.T) {
 	d := knowledge(t).Compare(configFile(t, "talos-6.6.57-iommu-strict"), configFile(t, "debian-6.1.0-50"))
 	if d.Counts.Options != 4905 {

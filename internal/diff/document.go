@@ -50,10 +50,11 @@ type Difference struct {
 	// A and B are the values. An option that is not mentioned is "n"; an argument that is not given is empty.
 	A string `json:"a"`
 	B string `json:"b"`
-	// Weight is the likely effect on I/O, from 0 to 1: the share of throughput that the slow value is expected to cost a
-	// fast disk under small random I/O, or a network at full rate, times how likely it is that it acts at all on an
-	// arbitrary machine. 0.3 and more is most likely noticed by anybody; 0.05 shows in a careful measurement; below 0.01
-	// it takes many repetitions; 0.001 and less is the default for what nothing is known of. It orders; it predicts nothing.
+	// Weight is the likely effect on I/O, from 0 to 1: the share of throughput that the slow value is expected to cost
+	// a fast disk under small random I/O, or a network at full rate, times how likely it is that it acts at all on an
+	// arbitrary machine. 0.3 and more is most likely noticed by anybody; 0.05 shows in a careful measurement; below
+	// 0.01 it takes many repetitions; 0.001 and less is the default for what nothing is known of. It orders; it
+	// predicts nothing.
 	Weight float64 `json:"weight"`
 	// Slower is the side that is likely slower for it: "a", "b", or empty when that is not known.
 	Slower string `json:"slower,omitempty"`
@@ -65,8 +66,8 @@ type Difference struct {
 	// Argument is a boot argument that gives the fast value without another build.
 	Argument string `json:"argument,omitempty"`
 	Area     string `json:"area,omitempty"`
-	// Note says what takes away from the difference, or adds to it: that both run alike, that a side overrides the build,
-	// that a kernel does not know the option.
+	// Note says what takes away from the difference, or adds to it: that both run alike, that a side overrides the
+	// build, that a kernel does not know the option.
 	Note string `json:"note,omitempty"`
 	// Renamed is what the option was called before, when the two sides call it differently.
 	Renamed string `json:"renamed,omitempty"`
@@ -96,5 +97,6 @@ type NotComparable struct {
 	Why     string `json:"why"`
 }
 
-// Unknown is the weight up to which nothing is known of a difference: those of whole areas have it, and what nobody has written an entry for.
+// Unknown is the weight up to which nothing is known of a difference: those of whole areas have it, and what nobody has
+// written an entry for.
 const Unknown = 0.001

@@ -121,7 +121,8 @@ func (r relations) optionParent(f *candidate, i int) *candidate {
 			return r.found[p]
 		}
 	}
-	// NVME_TARGET_LOOP can't be on where NVME_TARGET is off. Names tell so only where nothing better is known of the option.
+	// NVME_TARGET_LOOP can't be on where NVME_TARGET is off. Names tell so only where nothing better is known of the
+	// option.
 	if r.named(optionKind, f.Name) {
 		return nil
 	}
@@ -151,8 +152,8 @@ func consequence(area string) (string, bool) {
 // switchesLike says whether both are on, off, or off and on, at the same sides.
 func (c *candidate) switchesLike(f *candidate) bool { return c.onA == f.onA && c.onB == f.onB }
 
-// argumentParent is the option whose value the argument changes, when the builds differ in it; that difference already has
-// the argument's effect in it. An argument that changes many options stands for itself.
+// argumentParent is the option whose value the argument changes, when the builds differ in it; that difference already
+// has the argument's effect in it. An argument that changes many options stands for itself.
 func (r relations) argumentParent(f *candidate) *candidate {
 	linked := r.linked[f.Name]
 	if len(linked) >= wide {

@@ -46,9 +46,9 @@ const (
 	wanted      = 16
 )
 
-// Each of twenty published regressions, planted alone in each of four pairs of real configurations, comes out in the first
-// ten differences in at least 16 of 20. An option counts only when it has a rank of its own, not when it is listed under
-// another. The slow value is planted in either side, and the worse place counts.
+// Each of twenty published regressions, planted alone in each of four pairs of real configurations, comes out in the
+// first ten differences in at least 16 of 20. An option counts only when it has a rank of its own, not when it is
+// listed under another. The slow value is planted in either side, and the worse place counts.
 func TestPlantedRegressions(t *testing.T) {
 	list := regressions(t)
 	k := knowledge(t)
@@ -77,8 +77,8 @@ func TestPlantedRegressions(t *testing.T) {
 	}
 }
 
-// plantedRank is the rank of an option that alone was made to differ: it and what it was called before are taken out of both
-// configurations, then it is put in, slow on one side and fast on the other.
+// plantedRank is the rank of an option that alone was made to differ: it and what it was called before are taken out of
+// both configurations, then it is put in, slow on one side and fast on the other.
 func plantedRank(k *Knowledge, a, b kconfig.Config, r regression, slowA bool) int {
 	a, b = maps.Clone(a), maps.Clone(b)
 	for _, c := range []kconfig.Config{a, b} {

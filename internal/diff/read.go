@@ -18,11 +18,12 @@ import (
 // FactsSchema is the schema of a snapshot, as `headroom facts --json` prints it.
 const FactsSchema = "headroom/facts/v1"
 
-// maxFile is the largest file that is taken for one of the three, after unpacking. A snapshot of 4,000 disks is some 60 MiB.
+// maxFile is the largest file that is taken for one of the three, after unpacking. A snapshot of 4,000 disks is some 60
+// MiB.
 const maxFile = 256 << 20
 
-// Decode recognises what a file is and reads the facts in it: a snapshot of headroom, a kernel's configuration (as it is or
-// compressed, like /proc/config.gz), or what `sysctl -a` printed. name is what the user called the file.
+// Decode recognises what a file is and reads the facts in it: a snapshot of headroom, a kernel's configuration (as it
+// is or compressed, like /proc/config.gz), or what `sysctl -a` printed. name is what the user called the file.
 func Decode(name string, data []byte) (Side, error) {
 	data, err := Unpack(name, data)
 	if err != nil {
@@ -106,8 +107,8 @@ func ConfigFacts(name string, text []byte, config kconfig.Config) []lab.Fact {
 	return found
 }
 
-// ParseSysctlDump reads what `sysctl -a` printed. Lists are separated by tabs, and some keys stand there several times, a
-// line of the value in each. Complaints about keys that can't be read are left out.
+// ParseSysctlDump reads what `sysctl -a` printed. Lists are separated by tabs, and some keys stand there several times,
+// a line of the value in each. Complaints about keys that can't be read are left out.
 //
 //	net.ipv4.tcp_rmem = 4096	131072	6291456
 //	vm.swappiness = 60

@@ -82,7 +82,8 @@ func (c *comparison) things() {
 	}
 }
 
-// sawClass says whether both sides looked for things of any class, so that having none of one class is something they know.
+// sawClass says whether both sides looked for things of any class, so that having none of one class is something they
+// know.
 func (c *comparison) sawClass(class string) bool {
 	return len(c.a.things) > 0 && len(c.b.things) > 0 && !strings.HasSuffix(class, underTest)
 }
@@ -147,10 +148,10 @@ func (c *comparison) compareThing(marks definitions, grouped map[string]*candida
 // pairing is a thing of each side; one is nil when there is no counterpart.
 type pairing struct{ a, b *thing }
 
-// pair finds which thing of b is which of a: the same one by its serial number or another identity (and by its name too,
-// where things share an identity), else the one in the
-// same place (PCI address), else the next of the same model, else the one of the same name, else the next at all. So two
-// hosts whose kernels named their devices in another order still compare.
+// pair finds which thing of b is which of a: the same one by its serial number or another identity (and by its name
+// too, where things share an identity), else the one in the same place (PCI address), else the next of the same model,
+// else the one of the same name, else the next at all. So two hosts whose kernels named their devices in another order
+// still compare.
 func pair(a, b []*thing) []pairing {
 	var pairs []pairing
 	for _, keysOf := range [](func(*thing) []string){named, identities, places, models, names, anything} {
@@ -187,8 +188,8 @@ func pair(a, b []*thing) []pairing {
 	return pairs
 }
 
-// next takes the first that is still free from the lists of some keys. Each list is cut as it is read, so that thousands of
-// disks of one model take no quadratic time.
+// next takes the first that is still free from the lists of some keys. Each list is cut as it is read, so that
+// thousands of disks of one model take no quadratic time.
 func next(waiting map[string][]*thing, keys []string) *thing {
 	for _, k := range keys {
 		list := waiting[k]
@@ -213,8 +214,8 @@ func (t *thing) has(keys ...string) []string {
 	return found
 }
 
-// identities are numbers that no other thing has, but for those that share one: a bridge and its port have one address, and
-// the paths to a multipath disk its number.
+// identities are numbers that no other thing has, but for those that share one: a bridge and its port have one address,
+// and the paths to a multipath disk its number.
 func identities(t *thing) []string {
 	if kind := t.has("nic.kind"); len(kind) > 0 {
 		if mac := t.has("nic.mac"); len(mac) > 0 {
@@ -275,8 +276,8 @@ func together(values []string) []string {
 
 func names(t *thing) []string { return []string{t.about} }
 
-// anything pairs what is left in order, for classes where the model says little. A mount, a guest or a volume is what it is
-// by its name, so those are never paired so.
+// anything pairs what is left in order, for classes where the model says little. A mount, a guest or a volume is what
+// it is by its name, so those are never paired so.
 func anything(t *thing) []string {
 	for key := range t.facts {
 		switch facts.ClassOf(key) {

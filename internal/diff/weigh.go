@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// What is left of a weight when a difference can't matter as it stands: both sides run alike whatever was built or asked
-// for, or both have an option on, once built in and once as a module.
+// What is left of a weight when a difference can't matter as it stands: both sides run alike whatever was built or
+// asked for, or both have an option on, once built in and once as a module.
 const (
 	sameInEffect = 0.02
 	sameButBuilt = 0.05
@@ -79,8 +79,8 @@ func number(value string) (float64, bool) {
 	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
-// distance is 1 for numbers that differ fourfold or more, or of which one is 0, and less for closer ones: 1023 is hardly
-// another queue depth than 1024.
+// distance is 1 for numbers that differ fourfold or more, or of which one is 0, and less for closer ones: 1023 is
+// hardly another queue depth than 1024.
 func distance(x, y float64) float64 {
 	if x <= 0 || y <= 0 {
 		return 1

@@ -1,4 +1,5 @@
-// Package event knows what breaks, or moves, by its name: the commands that do it and undo it on a machine, and why it is better not done there.
+// Package event knows what breaks, or moves, by its name: the commands that do it and undo it on a machine, and why it
+// is better not done there.
 package event
 
 import (
@@ -14,7 +15,8 @@ import (
 // Where is where an event is to happen.
 type Where struct {
 	Target target.Target
-	// Place under test, on the machine that is measured; without a kind where the event is on another one, or a network is measured.
+	// Place under test, on the machine that is measured; without a kind where the event is on another one, or a network
+	// is measured.
 	Place lab.Place
 	// Machine of KubeVirt that is measured, and its namespace; empty where it is none.
 	Machine, Namespace string
@@ -22,7 +24,8 @@ type Where struct {
 
 // Plan is how an event is carried out on a machine, as it is now.
 type Plan struct {
-	// Command does it. Undo puts back what was there when it was planned, and does no harm twice; empty where the event ends by itself.
+	// Command does it. Undo puts back what was there when it was planned, and does no harm twice; empty where the event
+	// ends by itself.
 	Command, Undo []string
 	// Left is the share of the rate that it should leave; 0 where that can't be said.
 	Left float64
@@ -39,7 +42,8 @@ type Kind struct {
 	// Undone says that it has a way back of its own.
 	Undone bool
 	plan   func(ctx context.Context, w Where, words []string) (Plan, error)
-	// ready looks at what does not depend on what is measured, where the plan does; nil where that can be planned at any time.
+	// ready looks at what does not depend on what is measured, where the plan does; nil where that can be planned at
+	// any time.
 	ready func(ctx context.Context, w Where) error
 }
 
@@ -105,7 +109,8 @@ func (k Kind) Plan(ctx context.Context, w Where, words []string) (Plan, error) {
 	return p, onTarget(err, w)
 }
 
-// Ready says why an event can't be carried out on a machine, as far as that is known before what is measured is there: a mount is made stages later than the first load.
+// Ready says why an event can't be carried out on a machine, as far as that is known before what is measured is there:
+// a mount is made stages later than the first load.
 func (k Kind) Ready(ctx context.Context, w Where, words []string) error {
 	if k.ready == nil {
 		_, err := k.Plan(ctx, w, words)
@@ -131,7 +136,8 @@ func refused(hint, format string, args ...any) error {
 	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf(format, args...), Hints: []string{hint}}
 }
 
-// said is what a command printed, and whether it succeeded. The folders of system tools are added to the path, which a plain user's lacks.
+// said is what a command printed, and whether it succeeded. The folders of system tools are added to the path, which a
+// plain user's lacks.
 func said(ctx context.Context, t target.Target, argv ...string) (string, bool, error) {
 	out, err := t.Run(ctx, append([]string{"sh", "-c", `PATH="$PATH:/usr/sbin:/sbin"; exec "$@"`, "sh"}, argv...)...)
 	return string(out.Stdout), out.ExitCode == 0, err

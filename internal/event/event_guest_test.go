@@ -15,8 +15,8 @@ import (
 	"headroom/internal/target/qemu"
 )
 
-// In a guest with a multipath over two disks, a VLAN over the card of a link, and a card by which headroom reaches it: what is lost comes back, and what must
-// not be lost is not.
+// In a guest with a multipath over two disks, a VLAN over the card of a link, and a card by which headroom reaches it:
+// what is lost comes back, and what must not be lost is not.
 func TestWhatIsLostComesBack(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"qemu-system-x86_64", "busybox", "apt-get", "/usr/sbin/sshd", "/usr/sbin/dmsetup", "/usr/sbin/ip"} {
@@ -131,7 +131,8 @@ setup: |
 
 	refuses("nobody could put it up again", "lose-port", "eth0")
 	routes := func() string {
-		// An address of IPv6 is tentative for a second or two, and has no route of its own until then. Source: RFC 4862, section 5.4.
+		// An address of IPv6 is tentative for a second or two, and has no route of its own until then. Source: RFC
+		// 4862, section 5.4.
 		run("sh", "-c", "while /usr/sbin/ip -o -6 address show tentative | grep fd00; do sleep 0.1; done")
 		lines := strings.Split(run("sh", "-c", "/usr/sbin/ip -4 route show table all; /usr/sbin/ip -6 route show table all; /usr/sbin/ip -o address"), "\n")
 		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, "fe80") || strings.Contains(l, "ff00") })

@@ -26,7 +26,8 @@ while :; do
 	sleep 1
 done`
 
-// vmMigrate has KubeVirt move a machine to another node, as virtctl migrate does. Source: KubeVirt's API reference, VirtualMachineInstanceMigration.
+// vmMigrate has KubeVirt move a machine to another node, as virtctl migrate does. Source: KubeVirt's API reference,
+// VirtualMachineInstanceMigration.
 func vmMigrate(ctx context.Context, w Where, words []string) (Plan, error) {
 	namespace, name, ok := strings.Cut(words[0], "/")
 	if words[0] == underTest {

@@ -8,7 +8,8 @@ import (
 	"headroom/internal/target"
 )
 
-// stateScript writes the state of a SCSI disk. Source: the kernel's drivers/scsi/scsi_sysfs.c, where "offline" and "running" can be set.
+// stateScript writes the state of a SCSI disk. Source: the kernel's drivers/scsi/scsi_sysfs.c, where "offline" and
+// "running" can be set.
 const stateScript = `echo "$2" > "/sys/block/$1/device/state"`
 
 // losePath takes one path of a multipath away, as a disk that does not answer any more.

@@ -17,8 +17,8 @@ const withIP = `for d in /usr/sbin /sbin /usr/bin /bin; do if [ -x "$d/ip" ]; th
 : "${ip:=ip}"
 `
 
-// ipScript calls ip with some arguments. portScript puts a port up again, and then what went with it: each further word is the arguments of a call of ip.
-// What is there already is no error of replace.
+// ipScript calls ip with some arguments. portScript puts a port up again, and then what went with it: each further word
+// is the arguments of a call of ip. What is there already is no error of replace.
 const (
 	ipScript   = withIP + `exec "$ip" "$@"`
 	portScript = withIP + `set -f
@@ -143,7 +143,8 @@ func isLosable(ctx context.Context, t target.Target, port string) error {
 	return err
 }
 
-// reachedFrom is the address from which the machine is reached by ssh; the zero one where it is not. Source: sshd(8), SSH_CONNECTION.
+// reachedFrom is the address from which the machine is reached by ssh; the zero one where it is not. Source: sshd(8),
+// SSH_CONNECTION.
 //
 //	10.0.2.2 38770 10.0.2.15 22
 func reachedFrom(ctx context.Context, t target.Target) (netip.Addr, error) {
@@ -159,7 +160,8 @@ func reachedFrom(ctx context.Context, t target.Target) (netip.Addr, error) {
 	return a.WithZone(""), nil
 }
 
-// standsOn is a port and all that it can't do without: what a bridge or VLAN is made over, and the port of a bond where no other has a link.
+// standsOn is a port and all that it can't do without: what a bridge or VLAN is made over, and the port of a bond where
+// no other has a link.
 func standsOn(ctx context.Context, t target.Target, port string) ([]string, error) {
 	all := []string{port}
 	for i := 0; i < len(all); i++ {
@@ -211,8 +213,8 @@ func hasIP(ctx context.Context, t target.Target) error {
 	return err
 }
 
-// goesWith are the routes and addresses that the kernel takes away with a port, as arguments of ip that put them back: all routes but those that come with
-// an address, and addresses of IPv6, of the port and of what is made over it.
+// goesWith are the routes and addresses that the kernel takes away with a port, as arguments of ip that put them back:
+// all routes but those that come with an address, and addresses of IPv6, of the port and of what is made over it.
 func goesWith(ctx context.Context, t target.Target, port string) ([]string, error) {
 	if err := hasIP(ctx, t); err != nil {
 		return nil, err
@@ -269,7 +271,8 @@ func addressesOf(text, port string) []string {
 	return all
 }
 
-// routesOf reads what ip prints of the routes by a port, and leaves out those that come with an address or from a router.
+// routesOf reads what ip prints of the routes by a port, and leaves out those that come with an address or from a
+// router.
 //
 //	default via 10.0.11.254 proto static metric 100
 //	10.0.11.0/24 proto kernel scope link src 10.0.11.2

@@ -24,10 +24,10 @@ type adapterParameter struct {
 	flag bool
 }
 
-// adapterParameters are in the order in which they are put back: the number of channels first, because drivers make rings anew with
-// them, and offloads from those that others stand on. The level of tso is that of its plain feature: the line that sums it up says
-// on as long as any feature is, although none sends a segment without sg.
-// Source: ethtool(8), and the pages that ethtool 6.1 prints.
+// adapterParameters are in the order in which they are put back: the number of channels first, because drivers make
+// rings anew with them, and offloads from those that others stand on. The level of tso is that of its plain feature:
+// the line that sums it up says on as long as any feature is, although none sends a segment without sg. Source:
+// ethtool(8), and the pages that ethtool 6.1 prints.
 func adapterParameters() []adapterParameter {
 	return []adapterParameter{
 		{"channels", "-l", "-L", "Combined", "combined", false},
@@ -126,7 +126,8 @@ func bindNIC(ctx context.Context, w Where, name string) (Setting, error) {
 	return s.readable(ctx, w.Target)
 }
 
-// adapterCompanions are all the parameters of an adapter: drivers set some anew when others change, and offloads depend on each other.
+// adapterCompanions are all the parameters of an adapter: drivers set some anew when others change, and offloads depend
+// on each other.
 func adapterCompanions(ctx context.Context, t target.Target, device string) []Spot {
 	spots := []Spot{{Kind: inFile, Path: "/sys/class/net/" + device + "/mtu"}}
 	for _, p := range adapterParameters() {
@@ -142,8 +143,8 @@ func adapterCompanions(ctx context.Context, t target.Target, device string) []Sp
 	return spots
 }
 
-// singleFeatures are the offloads on ethtool's page that can be changed one by one: the indented lines, and the others that are not
-// known by a word of their own.
+// singleFeatures are the offloads on ethtool's page that can be changed one by one: the indented lines, and the others
+// that are not known by a word of their own.
 func singleFeatures(page string) []string {
 	known := []string{"tx-checksumming", "scatter-gather", "tcp-segmentation-offload"}
 	for _, p := range adapterParameters() {
@@ -206,8 +207,8 @@ func askAdapter(ctx context.Context, t target.Target, option, device string) pag
 	return page{values: parseAdapterPage(string(out.Stdout))}
 }
 
-// parseAdapterPage reads what ethtool -g, -l, -c and -k print: a label, a colon and a value a line. Limits stand first under
-// "Pre-set maximums:", with the same labels as the values in effect, which come last and win.
+// parseAdapterPage reads what ethtool -g, -l, -c and -k print: a label, a colon and a value a line. Limits stand first
+// under "Pre-set maximums:", with the same labels as the values in effect, which come last and win.
 //
 //	Current hardware settings:
 //	RX:		256

@@ -9,11 +9,12 @@ import (
 	"headroom/internal/lab"
 )
 
-// ArgumentsApart are the kernel arguments that differ between two command lines, each as a choice of two levels, the first line's and the
-// second's: cmdline:slub_debug=absent,FZPU.
+// ArgumentsApart are the kernel arguments that differ between two command lines, each as a choice of two levels, the
+// first line's and the second's: cmdline:slub_debug=absent,FZPU.
 //
-// Arguments that say where the root file system, the console or the boot image is are left out: a machine does not come up without them.
-// One that stands several times in a line (console=) has no level of its own and is left out where both lines have the same, else refused.
+// Arguments that say where the root file system, the console or the boot image is are left out: a machine does not come
+// up without them. One that stands several times in a line (console=) has no level of its own and is left out where
+// both lines have the same, else refused.
 func ArgumentsApart(good, bad string) ([]string, error) {
 	fast, err := arguments(good)
 	if err != nil {
@@ -73,8 +74,8 @@ func levelOf(values []string) string {
 	return values[0]
 }
 
-// SysctlsApart are the sysctls that differ between two states, as choices of two levels. The texts are what "sysctl -a" prints, or files of
-// /etc/sysctl.d:
+// SysctlsApart are the sysctls that differ between two states, as choices of two levels. The texts are what "sysctl -a"
+// prints, or files of /etc/sysctl.d:
 //
 //	vm.dirty_ratio = 20
 //	net.ipv4.tcp_rmem = 4096	131072	6291456

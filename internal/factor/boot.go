@@ -41,7 +41,8 @@ func checkOption(name, _ string) error {
 	return nil
 }
 
-// guestSettings are the settings of a virtual machine that BootSpec.Machine knows: those of QEMU's guests, then those that only KubeVirt's machines have.
+// guestSettings are the settings of a virtual machine that BootSpec.Machine knows: those of QEMU's guests, then those
+// that only KubeVirt's machines have.
 func guestSettings() []string {
 	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu", "iothreadspolicy", "dedicatediothread", "multiqueue", "bus"}
 }
@@ -56,7 +57,8 @@ func checkGuest(name, _ string) error {
 // podSettings are the limits of a pod that BootSpec.Machine knows.
 func podSettings() []string { return []string{"cpu", "memory"} }
 
-// amount is what Kubernetes takes for CPU and memory: "2", "500m", "1Gi", and two of them, of which the first is requested.
+// amount is what Kubernetes takes for CPU and memory: "2", "500m", "1Gi", and two of them, of which the first is
+// requested.
 var amount = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?[mkMGTKi]*)?(\.\.)?([0-9]+(\.[0-9]+)?[mkMGTKi]*)?$`)
 
 func checkPod(name, level string) error {

@@ -26,9 +26,11 @@ type bundled struct {
 
 // bundles are the sets that are known.
 //
-// esnet is what ESnet recommends for hosts that measure, by the speed of the adapter: fasterdata.es.net, "Linux Test & Measurement Host Tuning" (2025), as coded in
-// fasterdata_tuning.py of one of its authors (github.com/bltierney/fasterdata-tuning) for 10 and 40 Gbit/s; for 100 Gbit/s another public script that quotes the page. It recommends fq as net.core.default_qdisc
-// too, which only holds for adapters that come up later: qdisc: sets that of one that is there.
+// esnet is what ESnet recommends for hosts that measure, by the speed of the adapter: fasterdata.es.net, "Linux Test &
+// Measurement Host Tuning" (2025), as coded in fasterdata_tuning.py of one of its authors
+// (github.com/bltierney/fasterdata-tuning) for 10 and 40 Gbit/s; for 100 Gbit/s another public script that quotes the
+// page. It recommends fq as net.core.default_qdisc too, which only holds for adapters that come up later: qdisc: sets
+// that of one that is there.
 func bundles() []bundle {
 	return []bundle{{name: "esnet", levels: []string{"10g", "40g", "100g"}, sysctls: []bundled{
 		{"net.core.rmem_max", []string{"268435456", "536870912", "2147483647"}},
@@ -60,8 +62,9 @@ func checkBundle(name, level string) error {
 	return fmt.Errorf("bundle:%s is one of %s, not %s", name, strings.Join(b.levels, ", "), quoted(level))
 }
 
-// bindBundle is a set of sysctls that are set together. Those that the target does not have, as an older kernel, or does not let be set, as a container, are left out,
-// and the setting says which: the rest is what can be had of the recommendation there.
+// bindBundle is a set of sysctls that are set together. Those that the target does not have, as an older kernel, or
+// does not let be set, as a container, are left out, and the setting says which: the rest is what can be had of the
+// recommendation there.
 func bindBundle(ctx context.Context, w Where, name string) (Setting, error) {
 	b, err := findBundle(name)
 	if err != nil {

@@ -27,8 +27,8 @@ func (c Choice) Factor() string {
 	return c.Scheme.Name + ":" + c.Name
 }
 
-// Parse reads a factor with its levels, as typed after --factor. Levels are the fields of a line of CSV (RFC 4180): one that holds
-// a comma stands in double quotes, and a double quote in it is doubled.
+// Parse reads a factor with its levels, as typed after --factor. Levels are the fields of a line of CSV (RFC 4180): one
+// that holds a comma stands in double quotes, and a double quote in it is doubled.
 //
 //	sysctl:vm.dirty_ratio=10,20,40
 //	sysctl:net.ipv4.tcp_rmem=4096 131072 6291456,4096 131072 67108864

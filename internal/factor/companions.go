@@ -11,11 +11,12 @@ import (
 	"headroom/internal/target"
 )
 
-// The kernel changes some settings along with others; these companions are read before a change and put back after its undoing.
-// Sources: block/elevator.c (a new scheduler gets its own depth and tunables, and wbt is switched with bfq), block/mq-deadline.c
-// (async_depth follows nr_requests), drivers/cpufreq/intel_pstate.c (the governor performance sets the preference), kernel/cpu.c and
-// kernel/irq/cpuhotplug.c (a CPU that goes offline takes its frequency policy and the affinity of interrupts with it),
-// net/core/dev.c and drivers (offloads depend on each other; a new MTU or number of channels sets rings anew).
+// The kernel changes some settings along with others; these companions are read before a change and put back after its
+// undoing. Sources: block/elevator.c (a new scheduler gets its own depth and tunables, and wbt is switched with bfq),
+// block/mq-deadline.c (async_depth follows nr_requests), drivers/cpufreq/intel_pstate.c (the governor performance sets
+// the preference), kernel/cpu.c and kernel/irq/cpuhotplug.c (a CPU that goes offline takes its frequency policy and the
+// affinity of interrupts with it), net/core/dev.c and drivers (offloads depend on each other; a new MTU or number of
+// channels sets rings anew).
 
 var (
 	cpuOnline = regexp.MustCompile(`^/sys/devices/system/cpu/(cpu\d+/online|smt/control)$`)
@@ -42,15 +43,16 @@ func companionsOfFile(ctx context.Context, t target.Target, file string) []Spot 
 	return nil
 }
 
-// hotplugCompanions are what a CPU loses that goes offline and comes back. The kernel also takes it out of cpusets of cgroup v1 and
-// out of the affinity of processes that were bound to it alone; those are not put back.
+// hotplugCompanions are what a CPU loses that goes offline and comes back. The kernel also takes it out of cpusets of
+// cgroup v1 and out of the affinity of processes that were bound to it alone; those are not put back.
 func hotplugCompanions(ctx context.Context, t target.Target) []Spot {
 	return files(glob(ctx, t, cpuRoot+"/cpu*/online", cpuRoot+"/cpufreq/policy*/scaling_governor",
 		cpuRoot+"/cpufreq/policy*/energy_performance_preference", cpuRoot+"/cpufreq/policy*/scaling_min_freq",
 		cpuRoot+"/cpufreq/policy*/scaling_max_freq", "/proc/irq/*/smp_affinity_list"))
 }
 
-// globScript prints the names that match its arguments, each a line. Nothing but the patterns is expanded: without IFS no words are split.
+// globScript prints the names that match its arguments, each a line. Nothing but the patterns is expanded: without IFS
+// no words are split.
 const globScript = `IFS=; for p in "$@"; do for f in $p; do [ -e "$f" ] && printf '%s\n' "$f"; done; done; true`
 
 // glob lists the files of a target that match, in one round trip; what can't be listed is not there.

@@ -16,8 +16,8 @@ import (
 	"headroom/internal/target"
 )
 
-// A process that changes settings, as an ablation does, is killed with SIGKILL before each of its steps in turn, and while it
-// writes. One restore by the next process must put everything back and leave no journal.
+// A process that changes settings, as an ablation does, is killed with SIGKILL before each of its steps in turn, and
+// while it writes. One restore by the next process must put everything back and leave no journal.
 
 const crashPlan = "HEADROOM_TEST_CHANGES"
 
@@ -49,7 +49,8 @@ func check(err error) {
 	}
 }
 
-// dying is a target whose nth command that sets something kills the process which asked for it, and sets it only afterwards.
+// dying is a target whose nth command that sets something kills the process which asked for it, and sets it only
+// afterwards.
 type dying struct {
 	target.Target
 	left *int

@@ -39,8 +39,8 @@ func cutConnections(t *testing.T) {
 	}
 }
 
-// The connection to the machine is cut before every second step, for the sake of time, while the process that changes settings lives on. It says that it could not put
-// them back and keeps its journal; the next restore does it.
+// The connection to the machine is cut before every second step, for the sake of time, while the process that changes
+// settings lives on. It says that it could not put them back and keeps its journal; the next restore does it.
 func TestConnectionCut(t *testing.T) {
 	usualSysctls(t)
 	server := sshtest.Start(t)

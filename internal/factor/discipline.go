@@ -29,8 +29,8 @@ func checkDiscipline(name, level string) error {
 // multiQueue is the discipline of an adapter with several queues, which has one for each of them.
 const multiQueue = "mq"
 
-// bindDiscipline is the queueing discipline that an adapter sends through. One that somebody has set up is refused, since its options can't be put back;
-// those that the kernel gives to an adapter by itself have the handle 0.
+// bindDiscipline is the queueing discipline that an adapter sends through. One that somebody has set up is refused,
+// since its options can't be put back; those that the kernel gives to an adapter by itself have the handle 0.
 func bindDiscipline(ctx context.Context, w Where, name string) (Setting, error) {
 	device, err := w.adapter(name)
 	if err != nil {
@@ -80,7 +80,8 @@ func disciplinesOf(ctx context.Context, t target.Target, device string) (discipl
 	return d, nil
 }
 
-// parseDisciplines reads what tc prints of an adapter. What filters hang on (ingress, clsact) is no discipline that sends.
+// parseDisciplines reads what tc prints of an adapter. What filters hang on (ingress, clsact) is no discipline that
+// sends.
 //
 //	[{"kind":"noqueue","handle":"0:","root":true,"refcnt":2,"options":{}}]
 //	[{"kind":"mq","handle":"0:","root":true,"options":{}},
@@ -120,8 +121,8 @@ func disciplineReading(ctx context.Context, t target.Target, s Spot) reading {
 	return reading{value: d.text, err: err}
 }
 
-// writeDiscipline gives an adapter a discipline: first the one that the kernel gives it by itself, which is all where that is the one; else each queue, or the only one, gets the
-// one that was asked for.
+// writeDiscipline gives an adapter a discipline: first the one that the kernel gives it by itself, which is all where
+// that is the one; else each queue, or the only one, gets the one that was asked for.
 func writeDiscipline(ctx context.Context, t target.Target, s Spot, mark, value string) error {
 	tc := func(args ...string) error {
 		argv := append([]string{"sh", "-c", runScript, mark, "tc", "qdisc"}, args...)

@@ -15,14 +15,16 @@ import (
 	"headroom/internal/target"
 )
 
-// That a kernel was started with an argument does not say that the argument does anything: its name may be misspelled, the module is another
-// one, the processor has no such flaw, something else overrides it. So what it does is looked for in what the kernel shows of itself.
+// That a kernel was started with an argument does not say that the argument does anything: its name may be misspelled,
+// the module is another one, the processor has no such flaw, something else overrides it. So what it does is looked for
+// in what the kernel shows of itself.
 
 // Effect is what the kernel that runs shows of one of its arguments.
 type Effect struct {
 	// Argument as it stands on the command line.
 	Argument string
-	// Verified: the kernel shows what the argument asks for. Missed: it shows something else. Neither where nothing tells.
+	// Verified: the kernel shows what the argument asks for. Missed: it shows something else. Neither where nothing
+	// tells.
 	Verified, Missed bool
 	// Why is what shows it, or why nothing does: "/sys/module/nvme/parameters/io_queue_depth shows 1024".
 	Why string
@@ -37,12 +39,13 @@ const (
 	fails
 )
 
-// kernelLog stands in the place of a file's path for the log since the machine was started, as far as it is still there.
+// kernelLog stands in the place of a file's path for the log since the machine was started, as far as it is still
+// there.
 const kernelLog = "the kernel's log"
 
-// UnverifiedLevels are the levels of cmdline: factors, by factor, that a machine was just started with, and that nothing shows the effect of, with the
-// reasons. A level that was asked for, and that the kernel shows not to be in effect, is an error. An argument that is absent is as verified as it
-// can be when /proc/cmdline lacks it.
+// UnverifiedLevels are the levels of cmdline: factors, by factor, that a machine was just started with, and that
+// nothing shows the effect of, with the reasons. A level that was asked for, and that the kernel shows not to be in
+// effect, is an error. An argument that is absent is as verified as it can be when /proc/cmdline lacks it.
 func UnverifiedLevels(ctx context.Context, t target.Target, levels map[string]string) (map[string]string, error) {
 	var names []string
 	for factorName, level := range levels {
@@ -68,7 +71,8 @@ func UnverifiedLevels(ctx context.Context, t target.Target, levels map[string]st
 	return unverified, nil
 }
 
-// NoEffect is the error of a level that was asked for and does nothing as the machine was started. Beside other settings it may.
+// NoEffect is the error of a level that was asked for and does nothing as the machine was started. Beside other
+// settings it may.
 type NoEffect struct{ Err error }
 
 func (e *NoEffect) Error() string { return e.Err.Error() }
@@ -82,7 +86,8 @@ func (e Effect) missed(t target.Target) error {
 			"something else may override it: another argument, /etc/modprobe.d, /etc/sysctl.d, the machine itself", "or leave it out"}}}
 }
 
-// Effects are those of the arguments of these names, by name, as far as they stand on the command line of the kernel that runs.
+// Effects are those of the arguments of these names, by name, as far as they stand on the command line of the kernel
+// that runs.
 func Effects(ctx context.Context, t target.Target, names ...string) (map[string]Effect, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -188,8 +193,9 @@ func (k *shownKernel) parameter(a kernelArgument, module, parameter string) Effe
 	return e
 }
 
-// unknown says whether the kernel has handed an argument on to user space. That is no proof that it does nothing: some parts of the kernel read
-// the command line by themselves (pti=). Source: print_unknown_bootoptions of the kernel's init/main.c.
+// unknown says whether the kernel has handed an argument on to user space. That is no proof that it does nothing: some
+// parts of the kernel read the command line by themselves (pti=). Source: print_unknown_bootoptions of the kernel's
+// init/main.c.
 func (k *shownKernel) unknown(a kernelArgument) bool {
 	found := regexp.MustCompile(`Unknown kernel command line parameters "(.*)", will be passed to user space`).FindStringSubmatch(k.kernelLog())
 	return found != nil && slices.Contains(strings.Fields(found[1]), a.text)

@@ -74,7 +74,8 @@ func (k *savedKernel) Run(_ context.Context, argv ...string) (target.Output, err
 	return target.Output{Stdout: []byte(k.log)}, nil
 }
 
-// The three boots of Debian's 6.1 in QEMU, of four emulated processors of which one argument leaves three, with what a person reads in their files.
+// The three boots of Debian's 6.1 in QEMU, of four emulated processors of which one argument leaves three, with what a
+// person reads in their files.
 func TestEffectsOfRealKernels(t *testing.T) {
 	const verified, missed, open = "verified", "missed", "open"
 	for name, want := range map[string]map[string]string{
@@ -117,7 +118,8 @@ func TestEffectsOfRealKernels(t *testing.T) {
 	}
 }
 
-// What was asked for and is not in effect is an error that says what was asked and what is shown; what the machine has by itself is none.
+// What was asked for and is not in effect is an error that says what was asked and what is shown; what the machine has
+// by itself is none.
 func TestALevelWithoutEffectIsRefused(t *testing.T) {
 	k := saved(t, "mitigations-off")
 	depth := k.with(map[string]string{"sys/module/nvme/parameters/io_queue_depth": "1024"})

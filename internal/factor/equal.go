@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// same says whether two texts are one value to the kernel, whatever the file: runs of white space are one space, 0x10 is 16, and
-// Y and N of module parameters are 1 and 0.
+// same says whether two texts are one value to the kernel, whatever the file: runs of white space are one space, 0x10
+// is 16, and Y and N of module parameters are 1 and 0.
 func same(a, b string) bool { return plain(a) == plain(b) }
 
 func plain(text string) string {
@@ -34,8 +34,8 @@ func plainWord(w string) string {
 	return w
 }
 
-// chosen is the word in brackets of a file that lists what it could be, and all the words. A text that has no such list is its
-// own value.
+// chosen is the word in brackets of a file that lists what it could be, and all the words. A text that has no such list
+// is its own value.
 //
 //	none [mq-deadline] kyber bfq
 //	always [madvise] never

@@ -6,17 +6,19 @@ import (
 	"strings"
 )
 
-// evidence is where a kernel shows the effect of one of its arguments. What the table does not have is looked for by its form: MODULE.PARAMETER in
-// /sys/module, sysctl.NAME in /proc/sys, and the few parameters of the kernel itself in /sys/module/kernel. What is not sure is not in it: a wrong
-// row would refuse an argument that works.
+// evidence is where a kernel shows the effect of one of its arguments. What the table does not have is looked for by
+// its form: MODULE.PARAMETER in /sys/module, sysctl.NAME in /proc/sys, and the few parameters of the kernel itself in
+// /sys/module/kernel. What is not sure is not in it: a wrong row would refuse an argument that works.
 type evidence struct {
-	// argument with underscores, and the value that the row is about: "*" for any, empty for an argument without a value.
+	// argument with underscores, and the value that the row is about: "*" for any, empty for an argument without a
+	// value.
 	argument, value string
 	// in are files, patterns of files, or the log of the kernel.
 	in []string
 	// lists says that the names of files count, and not what they hold.
 	lists bool
-	// find is a regular expression whose first group is what counts, the last time that it is found; empty for the whole text.
+	// find is a regular expression whose first group is what counts, the last time that it is found; empty for the
+	// whole text.
 	find string
 	// holds says whether what is shown is what was asked for.
 	holds func(asked, shown string) verdict
@@ -43,7 +45,8 @@ func evidences() []evidence {
 	const slub = "Documentation/mm/slub.rst, Documentation/ABI/testing/sysfs-kernel-slab"
 	const sysctl = "Documentation/admin-guide/sysctl/kernel.rst"
 	all := []evidence{
-		// Some flaws the processor does not have, and some mitigations it makes without the kernel. One that is off is enough.
+		// Some flaws the processor does not have, and some mitigations it makes without the kernel. One that is off is
+		// enough.
 		{argument: "mitigations", value: "off", holds: mitigationOff, source: hwVuln + ", " + bugs,
 			in: vulnerability("spectre_v1", "spectre_v2", "spec_store_bypass", "meltdown")},
 		{argument: "mitigations", value: "auto", holds: mitigated, source: hwVuln + ", " + bugs,
@@ -61,7 +64,8 @@ func evidences() []evidence {
 		{argument: "iommu.passthrough", value: "0", in: []string{groupTypes}, holds: oneOf("DMA", "DMA-FQ"), source: iommuABI},
 		{argument: "iommu", value: "pt", in: []string{groupTypes}, holds: oneOf("identity"), source: iommuABI + ", arch/x86/kernel/pci-dma.c"},
 		{argument: "iommu", value: "nopt", in: []string{groupTypes}, holds: oneOf("DMA", "DMA-FQ"), source: iommuABI + ", arch/x86/kernel/pci-dma.c"},
-		// Before 5.15 a group whose flushes are put off is called DMA, too. Of groups that are passed through nothing is said.
+		// Before 5.15 a group whose flushes are put off is called DMA, too. Of groups that are passed through nothing
+		// is said.
 		{argument: "iommu.strict", value: "1", in: []string{groupTypes}, holds: among("DMA", "DMA-FQ"), every: true, since: "5.15", source: iommuABI},
 		{argument: "iommu.strict", value: "0", in: []string{groupTypes}, holds: among("DMA-FQ", "DMA"), since: "5.15", source: iommuABI},
 		{argument: "intel_iommu", value: "on", in: []string{"/sys/class/iommu/dmar*"}, lists: true, holds: some, source: "drivers/iommu/intel/iommu.c"},
@@ -112,8 +116,8 @@ func evidences() []evidence {
 		{argument: "mem", value: "*", in: []string{kernelLog}, find: `(user-defined physical RAM map)`, holds: some, source: "arch/x86/kernel/e820.c"},
 		{argument: "elevator", value: "*", in: []string{kernelLog}, find: `(Kernel parameter elevator= does not have any effect anymore)`, holds: no, source: "block/elevator.c"},
 	}
-	// Of flaws that are mitigated alike (mds, tsx_async_abort, mmio_stale_data, reg_file_data_sampling) all must be off for one to be, and the
-	// files say so.
+	// Of flaws that are mitigated alike (mds, tsx_async_abort, mmio_stale_data, reg_file_data_sampling) all must be off
+	// for one to be, and the files say so.
 	for _, flaw := range []string{"mds", "tsx_async_abort", "mmio_stale_data", "reg_file_data_sampling", "retbleed", "srbds", "gather_data_sampling",
 		"spec_rstack_overflow", "indirect_target_selection"} {
 		all = append(all, evidence{argument: flaw, value: "off", in: vulnerability(flaw), holds: mitigationOff, source: hwVuln + ", " + bugs})
@@ -133,8 +137,8 @@ func evidences() []evidence {
 	return all
 }
 
-// evidenceOf are the rows about an argument. The pages of hugepages= are of the size that stands before it, and only those of the usual size are in
-// /proc/meminfo.
+// evidenceOf are the rows about an argument. The pages of hugepages= are of the size that stands before it, and only
+// those of the usual size are in /proc/meminfo.
 func evidenceOf(line []kernelArgument, a kernelArgument) []evidence {
 	if a.name == "hugepages" && lastArgument(line, "hugepagesz") >= 0 {
 		return nil
@@ -156,8 +160,8 @@ func vulnerability(names ...string) []string {
 	return paths
 }
 
-// equals says whether two texts are one value to the kernel. Where they differ, but only one is a number or a switch, the text may well be that
-// value in other words.
+// equals says whether two texts are one value to the kernel. Where they differ, but only one is a number or a switch,
+// the text may well be that value in other words.
 func equals(asked, shown string) verdict {
 	switch {
 	case same(switched(asked), switched(shown)):
@@ -267,8 +271,9 @@ func no(asked, shown string) verdict {
 	return holds
 }
 
-// mitigationOff reads a file of vulnerabilities. What follows "Vulnerable" after a colon is what is done all the same, or what is lacking to do
-// something, but for Spectre v1 of x86, whose usual mitigations can't be switched off. Other processors have no switch for it at all.
+// mitigationOff reads a file of vulnerabilities. What follows "Vulnerable" after a colon is what is done all the same,
+// or what is lacking to do something, but for Spectre v1 of x86, whose usual mitigations can't be switched off. Other
+// processors have no switch for it at all.
 //
 //	Vulnerable; SMT vulnerable
 //	Vulnerable, IBPB: disabled, STIBP: disabled
@@ -313,7 +318,8 @@ func countOfCPUs(asked, shown string) verdict {
 	return fails
 }
 
-// isolatedCPUs compares the CPUs behind the flags of isolcpus=; only those of the flag domain, which is the usual one, are shown.
+// isolatedCPUs compares the CPUs behind the flags of isolcpus=; only those of the flag domain, which is the usual one,
+// are shown.
 //
 //	isolcpus=2-7
 //	isolcpus=managed_irq,domain,2-7
@@ -349,8 +355,8 @@ func listOfCPUs(shownAtAll bool, asked, shown string) verdict {
 	return fails
 }
 
-// checkedBy is whether a slab cache has the check of a letter of slub_debug=. Of options for some caches only (after a comma) nothing is said;
-// a dash switches all checks off.
+// checkedBy is whether a slab cache has the check of a letter of slub_debug=. Of options for some caches only (after a
+// comma) nothing is said; a dash switches all checks off.
 func checkedBy(letter string) func(asked, shown string) verdict {
 	return func(asked, shown string) verdict {
 		upper := strings.ToUpper(asked)

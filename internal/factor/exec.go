@@ -11,8 +11,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Commands are the user's own way of changing something. In each argument {level} stands for the level to set, and in Undo {old} for
-// the one to go back to.
+// Commands are the user's own way of changing something. In each argument {level} stands for the level to set, and in
+// Undo {old} for the one to go back to.
 type Commands struct {
 	Apply []string `json:"apply"`
 	// Verify prints the level in effect and nothing else.

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/target"
 )
 
-// OfFact is the factor that sets what a fact of a machine tells: of sysctl.vm.swappiness sysctl:vm.swappiness. Kernel arguments are not among
-// them, since a fact holds the whole command line; see ArgumentsApart.
+// OfFact is the factor that sets what a fact of a machine tells: of sysctl.vm.swappiness sysctl:vm.swappiness. Kernel
+// arguments are not among them, since a fact holds the whole command line; see ArgumentsApart.
 func OfFact(key string) (factorName string, ok bool) {
 	for _, f := range told() {
 		if name, is := strings.CutPrefix(key, f.facts); is {
@@ -57,8 +57,9 @@ func toldAlone() map[string]string {
 	}
 }
 
-// FactsApart are the settings in which two machines differ, as choices of two levels, the first machine's and the second's; those of disks
-// only where all disks of a machine have the same. Facts that one machine does not know are left out, and so is what no factor sets.
+// FactsApart are the settings in which two machines differ, as choices of two levels, the first machine's and the
+// second's; those of disks only where all disks of a machine have the same. Facts that one machine does not know are
+// left out, and so is what no factor sets.
 func FactsApart(good, bad []lab.Fact) []string {
 	fast, slow := levelsOfFacts(good), levelsOfFacts(bad)
 	var list []string
@@ -96,8 +97,8 @@ func levelsOfFacts(facts []lab.Fact) map[string][]string {
 // errReadOnly is why a setting can be read only.
 var errReadOnly = errors.New("its file can't be written")
 
-// Settable says why a level can't be set, as far as that can be told without setting it; nil where nothing speaks against it. Root may
-// write any file by its permissions, so that those are asked that the kernel gave it.
+// Settable says why a level can't be set, as far as that can be told without setting it; nil where nothing speaks
+// against it. Root may write any file by its permissions, so that those are asked that the kernel gave it.
 func (s Setting) Settable(level string) error {
 	if s.possible != nil && !slices.Contains(s.possible, level) {
 		return errors.New(level + " is none of " + strings.Join(s.possible, ", "))

@@ -1,12 +1,12 @@
 // Package factor is the settings that can be changed on a target and put back.
 //
-// A factor is named SCHEME:NAME ("sysctl:vm.dirty_ratio", "queue:scheduler"). Three classes differ in when a level takes effect:
-// factors of the load change what is run (job:, env:), factors of the boot take effect when the machine is started anew
-// (cmdline:, kernel:, guest:), and all others are live: they are read, set and put back while the machine runs, through a
-// Journal, which has the old value on disk before a new one is set.
+// A factor is named SCHEME:NAME ("sysctl:vm.dirty_ratio", "queue:scheduler"). Three classes differ in when a level
+// takes effect: factors of the load change what is run (job:, env:), factors of the boot take effect when the machine
+// is started anew (cmdline:, kernel:, guest:), and all others are live: they are read, set and put back while the
+// machine runs, through a Journal, which has the old value on disk before a new one is set.
 //
-// A live factor is bound to a target as a Setting: the spots (files, mount options, parameters of an adapter) that hold its
-// level. A spot is plain data, so that a journal can hold it and another process can put it back.
+// A live factor is bound to a target as a Setting: the spots (files, mount options, parameters of an adapter) that hold
+// its level. A spot is plain data, so that a journal can hold it and another process can put it back.
 package factor
 
 import (
@@ -60,7 +60,8 @@ type Scheme struct {
 	Examples []string
 	// Levels says what values are possible; Verified from where the effective one is read back.
 	Levels, Verified string
-	// check refuses a name or level that can't be right, on any target. The level is empty where only the name is known.
+	// check refuses a name or level that can't be right, on any target. The level is empty where only the name is
+	// known.
 	check func(name, level string) error
 	// bind finds the setting on a target; nil unless the class is Live.
 	bind func(ctx context.Context, w Where, name string) (Setting, error)
@@ -73,7 +74,8 @@ type Where struct {
 	Target target.Target
 	// Place under test: queue: is about its disks, mount: about its mount.
 	Place lab.Place
-	// Adapter is the one that a network's tests take, which factors call under-test; empty where there is none, or it is not known.
+	// Adapter is the one that a network's tests take, which factors call under-test; empty where there is none, or it
+	// is not known.
 	Adapter string
 	// Allow are the factors that may be bound although they are dangerous or can't be undone, by their whole names.
 	Allow []string
@@ -185,8 +187,8 @@ func Bind(ctx context.Context, w Where, factorName string) (Setting, error) {
 	return setting, nil
 }
 
-// Equal says whether two texts are one level of a factor of this scheme: the kernel writes tabs for spaces, 1 for Y and decimal
-// for hexadecimal numbers.
+// Equal says whether two texts are one level of a factor of this scheme: the kernel writes tabs for spaces, 1 for Y and
+// decimal for hexadecimal numbers.
 func Equal(scheme, a, b string) bool {
 	if s, _, err := Find(scheme + ":"); err == nil && s.canonical != nil {
 		a, b = s.canonical(a), s.canonical(b)

@@ -44,9 +44,8 @@ func bindIRQ(ctx context.Context, w Where, name string) (Setting, error) {
 	return s.readable(ctx, w.Target)
 }
 
-// interruptsOf are the interrupts by a number, or of a disk or adapter: those that the device on its bus has asked for. A virtio
-// device asks by its parent.
-// Source: Documentation/ABI/testing/sysfs-bus-pci, msi_irqs and irq.
+// interruptsOf are the interrupts by a number, or of a disk or adapter: those that the device on its bus has asked for.
+// A virtio device asks by its parent. Source: Documentation/ABI/testing/sysfs-bus-pci, msi_irqs and irq.
 func interruptsOf(ctx context.Context, w Where, name string) ([]string, error) {
 	if strings.Trim(name, "0123456789") == "" {
 		return []string{name}, nil
@@ -78,9 +77,9 @@ func interruptsOf(ctx context.Context, w Where, name string) ([]string, error) {
 	return nil, &lab.Error{Kind: lab.Usage, What: "there is no disk and no adapter " + name, Target: elsewhere(w.Target)}
 }
 
-// effectiveAffinity says, asked later, whether interrupts go where they were sent. Where a move waits for the next interrupt, as on x86
-// without remapping, one that has not come since the change proves nothing.
-// Source: Documentation/core-api/irq/irq-affinity.rst; kernel/irq/migration.c.
+// effectiveAffinity says, asked later, whether interrupts go where they were sent. Where a move waits for the next
+// interrupt, as on x86 without remapping, one that has not come since the change proves nothing. Source:
+// Documentation/core-api/irq/irq-affinity.rst; kernel/irq/migration.c.
 func effectiveAffinity(ctx context.Context, w Where, numbers []string, level string) (func(context.Context) error, error) {
 	asked, err := parseCPUs(level)
 	if err != nil {
@@ -102,7 +101,8 @@ func effectiveAffinity(ctx context.Context, w Where, numbers []string, level str
 			return err
 		}
 		for _, n := range numbers {
-			// The file is missing where the architecture does not tell, and empty while nobody has asked for the interrupt.
+			// The file is missing where the architecture does not tell, and empty while nobody has asked for the
+			// interrupt.
 			cpus, err := parseCPUs(string(now[effective(n)].Data))
 			came := string(now[count(n)].Data) != string(before[count(n)].Data)
 			if err == nil && came && slices.ContainsFunc(cpus, func(cpu int) bool { return !slices.Contains(asked, cpu) }) {

@@ -19,9 +19,9 @@ import (
 	"headroom/internal/target"
 )
 
-// Journal changes settings of one target and puts them back. What was there is on disk, flushed, before anything else is. A file is
-// one journal, made for one run and gone when nothing of it is left; a lock on it, which the kernel lets go when the process ends in
-// whatever way, tells a journal in use from one that a killed process has left.
+// Journal changes settings of one target and puts them back. What was there is on disk, flushed, before anything else
+// is. A file is one journal, made for one run and gone when nothing of it is left; a lock on it, which the kernel lets
+// go when the process ends in whatever way, tells a journal in use from one that a killed process has left.
 //
 // Its lines are JSON: a heading, then a line before each change and one after it, and one when it has been undone.
 //
@@ -106,14 +106,16 @@ const (
 	accepted = "accepted" // what is there now is to stay
 )
 
-// Create makes a journal in a folder, which is made if it is not there. The id must be unique in it, and fit for a file name.
+// Create makes a journal in a folder, which is made if it is not there. The id must be unique in it, and fit for a file
+// name.
 func Create(dir, id string, t target.Target) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	j := &Journal{path: filepath.Join(dir, id+suffix), target: t, atStep: func(string) {},
 		head: heading{Schema: changesSchema, ID: id, Target: t.Name(), Created: time.Now().UTC(), Process: os.Getpid()}}
-	// It appears under its name with its lock and heading: without them another process would take it for one that was left.
+	// It appears under its name with its lock and heading: without them another process would take it for one that was
+	// left.
 	building := filepath.Join(dir, "."+id+".new")
 	f, err := claim(building)
 	if err != nil {
@@ -129,9 +131,9 @@ func Create(dir, id string, t target.Target) (*Journal, error) {
 	return j, syncFolder(dir)
 }
 
-// claim opens an empty file that no other process works on, and locks it. One that was killed in the middle of making the same journal has left
-// what is of no use: nothing is changed before a journal has its name. Pending looks at such files under the same lock, and may remove this one
-// before it is locked, so it is tried again for a while.
+// claim opens an empty file that no other process works on, and locks it. One that was killed in the middle of making
+// the same journal has left what is of no use: nothing is changed before a journal has its name. Pending looks at such
+// files under the same lock, and may remove this one before it is locked, so it is tried again for a while.
 func claim(path string) (*os.File, error) {
 	for end := time.Now().Add(claimLimit); ; time.Sleep(writersPause) {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
@@ -154,8 +156,8 @@ func claim(path string) (*os.File, error) {
 // claimLimit is much longer than it takes to make a journal, or to see that nobody makes it.
 const claimLimit = time.Second
 
-// lockNamed locks an open file for one process alone, and makes sure that it is still the one of its name: whoever held the lock until now may have
-// given it another or removed it, which is [fs.ErrNotExist].
+// lockNamed locks an open file for one process alone, and makes sure that it is still the one of its name: whoever held
+// the lock until now may have given it another or removed it, which is [fs.ErrNotExist].
 func lockNamed(f *os.File, path string) error {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return err
@@ -171,7 +173,8 @@ func lockNamed(f *os.File, path string) error {
 	return err
 }
 
-// AtStep has f called before every step of changing and undoing, with its name. It exists so that a test can end the process at each.
+// AtStep has f called before every step of changing and undoing, with its name. It exists so that a test can end the
+// process at each.
 func (j *Journal) AtStep(f func(step string)) { j.atStep = f }
 
 // OnForeign says what Undo does where somebody else has changed a value since. Without it such a value is reported.
@@ -207,7 +210,8 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// append writes a line and flushes it. A line that could not be written leaves nothing of it behind, so that the next one is whole.
+// append writes a line and flushes it. A line that could not be written leaves nothing of it behind, so that the next
+// one is whole.
 func (j *Journal) append(line any) error {
 	if j.file == nil {
 		return errors.New("the journal is closed")
@@ -240,9 +244,9 @@ func (j *Journal) mark() string { return "headroom-" + j.head.ID }
 
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// Change makes a level of a setting effective: it reads what is there, writes that to the journal, sets the new values, and reads
-// them back. A level that does not become effective is an error, and the change is undone. The level Found changes nothing; a level
-// that is in effect already is verified and nothing more.
+// Change makes a level of a setting effective: it reads what is there, writes that to the journal, sets the new values,
+// and reads them back. A level that does not become effective is an error, and the change is undone. The level Found
+// changes nothing; a level that is in effect already is verified and nothing more.
 func (j *Journal) Change(ctx context.Context, s Setting, level string) error {
 	if level == Found {
 		return nil
@@ -387,9 +391,9 @@ func (p position) readable() bool { return p.OneWay == "" || p.Old != "" }
 // passes is how often spots are gone over at most: one can depend on another that comes after it.
 const passes = 3
 
-// settle brings spots to their values, in order. It goes over those that are not there yet again as long as that helps: the old value
-// of one can become possible by another's (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It returns what they are in the end and
-// why the last attempt at each failed; the error says that the target can't be reached.
+// settle brings spots to their values, in order. It goes over those that are not there yet again as long as that helps:
+// the old value of one can become possible by another's (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It returns
+// what they are in the end and why the last attempt at each failed; the error says that the target can't be reached.
 func (j *Journal) settle(ctx context.Context, doing string, positions []position, value func(position) string) ([]reading, []error, error) {
 	spots := make([]Spot, len(positions))
 	for i, p := range positions {
@@ -432,8 +436,8 @@ func (j *Journal) unreachable(err error) error {
 	return &lab.Error{What: "can't read settings", Target: elsewhere(j.target), Err: err}
 }
 
-// Holds says whether everything that was changed is still in effect: a later change can have undone an earlier one, and an interrupt
-// moves when it next comes. It is to be asked before a load and after it.
+// Holds says whether everything that was changed is still in effect: a later change can have undone an earlier one, and
+// an interrupt moves when it next comes. It is to be asked before a load and after it.
 func (j *Journal) Holds(ctx context.Context) error {
 	newest := map[string]position{}
 	factors := map[string]string{}

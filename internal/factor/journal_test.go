@@ -334,7 +334,8 @@ func TestAJournalHasOneOwner(t *testing.T) {
 	b.holds("a", "new")
 }
 
-// A run that was killed while it made its journal goes on at once: what it left is no journal yet, unless somebody holds it.
+// A run that was killed while it made its journal goes on at once: what it left is no journal yet, unless somebody
+// holds it.
 func TestAJournalThatWasNeverFinishedIsMadeAnew(t *testing.T) {
 	b := newBench(t)
 	dir := filepath.Join(b.dir, "changes")

@@ -19,8 +19,8 @@ type kept struct {
 	spot func(spot Spot, resolved string) bool
 }
 
-// Keep has changes refused of what must stay as it is: names of factors, in which * stands for any text; a level after them
-// ("cmdline:numa=off") says what it is and makes no difference. A setting is kept by whatever name it is reached:
+// Keep has changes refused of what must stay as it is: names of factors, in which * stands for any text; a level after
+// them ("cmdline:numa=off") says what it is and makes no difference. A setting is kept by whatever name it is reached:
 // sysctl:vm.swappiness keeps sysfs:/proc/sys/vm/swappiness too, and queue:scheduler the scheduler of every disk.
 func (j *Journal) Keep(ctx context.Context, texts []string) error {
 	for _, text := range texts {
@@ -34,8 +34,8 @@ func (j *Journal) Keep(ctx context.Context, texts []string) error {
 	return nil
 }
 
-// Kept says whether a factor is among those that must stay as they are, by its name; Keep takes texts of the same form. It is for factors
-// that no journal changes, and for saying so before anything is done.
+// Kept says whether a factor is among those that must stay as they are, by its name; Keep takes texts of the same form.
+// It is for factors that no journal changes, and for saying so before anything is done.
 func Kept(texts []string, factorName string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool {
 		name, _, _ := strings.Cut(text, "=")
@@ -155,7 +155,8 @@ func (j *Journal) resolve(ctx context.Context, spots []Spot) (map[string]string,
 	return resolved, nil
 }
 
-// holdKept puts back at once what is to be kept and the kernel has changed along with a step. Where both can't be, the step fails.
+// holdKept puts back at once what is to be kept and the kernel has changed along with a step. Where both can't be, the
+// step fails.
 func (j *Journal) holdKept(ctx context.Context, s *step) error {
 	if len(j.kept) == 0 || len(s.Along) == 0 {
 		return nil

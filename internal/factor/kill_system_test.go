@@ -17,8 +17,8 @@ import (
 
 // An ablation over sysctls, files of /sys and CPUs that dies in every way there is.
 
-// realPlan changes what this machine has, and watched are the files that must be as they were. All but the sysctls belong to a
-// loop device of the test's own.
+// realPlan changes what this machine has, and watched are the files that must be as they were. All but the sysctls
+// belong to a loop device of the test's own.
 func realPlan(t *testing.T) (p plan, watched []string) {
 	t.Helper()
 	usualSysctls(t)
@@ -60,8 +60,8 @@ func snapshot(t *testing.T, disk string) []lab.Fact {
 	return all
 }
 
-// unchanged holds the machine against a snapshot by what facts calls a changed setting. Other disks, and what is made of them, are not
-// this test's business.
+// unchanged holds the machine against a snapshot by what facts calls a changed setting. Other disks, and what is made
+// of them, are not this test's business.
 func unchanged(t *testing.T, before []lab.Fact, disk string) {
 	t.Helper()
 	for _, c := range facts.Changes(slices.Values(before), snapshot(t, disk)) {

@@ -33,10 +33,9 @@ type mountOption struct {
 	only []string
 }
 
-// mountOptions are what can be varied. Others are left out: what a remount does not change (data=), what mountinfo does not show,
-// and what would stop the machine (ro).
-// Sources: mount(8); Documentation/admin-guide/ext4.rst; fs/ext4/super.c, _ext4_show_options; fs/btrfs/super.c, btrfs_show_options;
-// mm/shmem.c, shmem_show_options.
+// mountOptions are what can be varied. Others are left out: what a remount does not change (data=), what mountinfo does
+// not show, and what would stop the machine (ro). Sources: mount(8); Documentation/admin-guide/ext4.rst;
+// fs/ext4/super.c, _ext4_show_options; fs/btrfs/super.c, btrfs_show_options; mm/shmem.c, shmem_show_options.
 func mountOptions() []mountOption {
 	return []mountOption{
 		{name: "atime", levels: []string{"noatime", "relatime", "strictatime"}, written: []string{"noatime", "relatime", ""},
@@ -100,8 +99,8 @@ type mounted struct {
 	super   []string // of the file system
 }
 
-// parseMounts reads /proc/PID/mountinfo: mount ID, parent, device, root, mount point, options, any number of optional fields up to a
-// lone "-", type, source, options of the file system. Source: proc_pid_mountinfo(5).
+// parseMounts reads /proc/PID/mountinfo: mount ID, parent, device, root, mount point, options, any number of optional
+// fields up to a lone "-", type, source, options of the file system. Source: proc_pid_mountinfo(5).
 //
 //	27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 //	36 29 0:33 /@home /home rw,noatime shared:19 - btrfs /dev/mapper/crypt rw,compress=zstd:3,ssd,subvolid=257
@@ -180,8 +179,8 @@ func mountReading(s Spot, f target.File) reading {
 	return reading{value: o.value(m)}
 }
 
-// remountCommand changes one option. The options of the mount itself are given again, all of them, because the kernel takes those
-// that a remount does not name for cleared; those of the file system stay unless they are named.
+// remountCommand changes one option. The options of the mount itself are given again, all of them, because the kernel
+// takes those that a remount does not name for cleared; those of the file system stay unless they are named.
 func remountCommand(s Spot, level string, f target.File) ([]string, error) {
 	m, err := mountAt(f, s.Path)
 	if err != nil {

@@ -14,7 +14,8 @@ const modulesFile = "/proc/modules"
 // isLoaded is the value of a module that is there, besides Absent.
 const isLoaded = "loaded"
 
-// nfsModules are what the kernel would load by itself when NFS is mounted, and leave: those of the version and of RDMA, with all that they need.
+// nfsModules are what the kernel would load by itself when NFS is mounted, and leave: those of the version and of RDMA,
+// with all that they need.
 func nfsModules(ctx context.Context, t target.Target, m NFSMount) ([]Spot, error) {
 	wanted := []string{"nfsv4"}
 	if strings.HasPrefix(m.Option("vers"), "3") {
@@ -83,7 +84,8 @@ func moduleReading(s Spot, f target.File) reading {
 	return reading{value: Absent}
 }
 
-// The commands that load a module and unload it. What is unmounted is let go a moment later; a module that somebody else has begun to use stays.
+// The commands that load a module and unload it. What is unmounted is let go a moment later; a module that somebody
+// else has begun to use stays.
 const (
 	loadScript   = `PATH="$PATH:/usr/sbin:/sbin" modprobe "$1"`
 	unloadScript = `PATH="$PATH:/usr/sbin:/sbin"; n=0; until rmmod "$1"; do n=$((n+1)); [ $n -lt 20 ] || exit 1; sleep 0.5; done`

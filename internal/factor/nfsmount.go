@@ -38,7 +38,8 @@ const (
 
 var nfsOption = regexp.MustCompile(`^[a-z][a-z0-9_]*(=[A-Za-z0-9_.:/-]+)?$`)
 
-// ParseNFSMount reads a mount as a level is written: the addresses of the server, a colon, the path, and after a space the options.
+// ParseNFSMount reads a mount as a level is written: the addresses of the server, a colon, the path, and after a space
+// the options.
 //
 //	10.0.1.1:/srv vers=4.2,proto=rdma
 //	10.0.1.1,10.0.2.1:/srv vers=4.2,proto=tcp,max_connect=2
@@ -100,12 +101,12 @@ func (m NFSMount) Option(name string) string {
 	return ""
 }
 
-// NFSSetting is an NFS mount on a target as something that a journal makes and undoes. folder is where it is seen; it must not be there, and is
-// gone again when the mount is undone. Of several addresses each has a mount of its own, the others in folders with a number behind the
-// name: that is how a client learns of them. Source: nfs(5), max_connect.
+// NFSSetting is an NFS mount on a target as something that a journal makes and undoes. folder is where it is seen; it
+// must not be there, and is gone again when the mount is undone. Of several addresses each has a mount of its own, the
+// others in folders with a number behind the name: that is how a client learns of them. Source: nfs(5), max_connect.
 //
-// A mount that the kernel made otherwise than it was asked for is no level that became effective. Modules that it takes are loaded before, and
-// unloaded with it.
+// A mount that the kernel made otherwise than it was asked for is no level that became effective. Modules that it takes
+// are loaded before, and unloaded with it.
 func NFSSetting(ctx context.Context, t target.Target, m NFSMount, folder string) (Setting, error) {
 	s := Setting{factor: NFSFactor, target: t}
 	var err error
@@ -143,7 +144,8 @@ const nfsFolder = "/run/headroom-"
 // NFSFolder is a mount point of headroom's own. The id is in its name, so that nobody's folder is taken for it.
 func NFSFolder(id string) string { return nfsFolder + strings.ToLower(id) + "-nfs" }
 
-// nfsMounts is what a folder of headroom's own has mounted on it: each level is a mount, which is made for it, and undone before the next.
+// nfsMounts is what a folder of headroom's own has mounted on it: each level is a mount, which is made for it, and
+// undone before the next.
 func nfsMounts(t target.Target, folder string) (Setting, error) {
 	if !strings.HasPrefix(folder, nfsFolder) {
 		return Setting{}, &lab.Error{Kind: lab.Usage, What: NFSFactor + " makes mounts of its own, and " + folder + " is there already",
@@ -210,8 +212,9 @@ func (m NFSMount) otherKind(p facts.NFSPaths, refuse func(hint, format string, a
 	return nil
 }
 
-// otherNumber is an error where there are fewer or more transports than were asked for: nconnect of them to the first address, and one to each
-// of the others. Source: the kernel's fs/nfs/client.c and nfs4client.c (nfs4_add_trunk), and what came of it on 6.1.
+// otherNumber is an error where there are fewer or more transports than were asked for: nconnect of them to the first
+// address, and one to each of the others. Source: the kernel's fs/nfs/client.c and nfs4client.c (nfs4_add_trunk), and
+// what came of it on 6.1.
 func (m NFSMount) otherNumber(p facts.NFSPaths, refuse func(hint, format string, args ...any) error) error {
 	connections, err := strconv.Atoi(m.Option("nconnect"))
 	if err != nil || connections < 1 {
@@ -260,8 +263,8 @@ func nfsReading(s Spot, f target.File) reading {
 	return reading{value: isMounted}
 }
 
-// folderReading says whether a mount point is there. One that something is mounted on is not asked for itself: a server that does not answer would
-// keep it waiting.
+// folderReading says whether a mount point is there. One that something is mounted on is not asked for itself: a server
+// that does not answer would keep it waiting.
 func folderReading(ctx context.Context, t target.Target, s Spot, f target.File) reading {
 	if _, err := mountAt(f, s.Path); err == nil {
 		return reading{value: isThere}
@@ -276,8 +279,9 @@ func folderReading(ctx context.Context, t target.Target, s Spot, f target.File) 
 	return reading{value: isThere}
 }
 
-// The commands that make a mount and undo it. mount.nfs is called by itself, because BusyBox's mount has an NFS of its own, and the folders of
-// system tools are added, which a plain user's path lacks. Who has just ended may keep a mount busy for a moment.
+// The commands that make a mount and undo it. mount.nfs is called by itself, because BusyBox's mount has an NFS of its
+// own, and the folders of system tools are added, which a plain user's path lacks. Who has just ended may keep a mount
+// busy for a moment.
 const (
 	mountNFSScript   = `PATH="$PATH:/usr/sbin:/sbin" mount.nfs "$1" "$2" -o "$3"`
 	unmountNFSScript = `n=0; until umount "$1"; do n=$((n+1)); [ $n -lt 20 ] || exit 1; sleep 0.5; done`

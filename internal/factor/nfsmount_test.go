@@ -134,7 +134,8 @@ func FuzzDepends(f *testing.F) {
 	})
 }
 
-// A mount and the folders for it are undone in the order in which nothing stands in the way, and the mount is gone after a reboot.
+// A mount and the folders for it are undone in the order in which nothing stands in the way, and the mount is gone
+// after a reboot.
 func TestSpotsOfAnNFSMount(t *testing.T) {
 	m, err := ParseNFSMount("10.0.1.1,[2001:db8::1]:/srv proto=tcp,max_connect=2")
 	if err != nil {

@@ -11,15 +11,16 @@ import (
 	"headroom/internal/lab"
 )
 
-// onceDone is the kind of a spot that stands for what a command of the user's does, and another undoes. Nobody can read whether it is done.
+// onceDone is the kind of a spot that stands for what a command of the user's does, and another undoes. Nobody can read
+// whether it is done.
 const onceDone = "done"
 
 // doneLevel is the level of a step that stands for such a command.
 const doneLevel = "done"
 
-// Announce puts on disk how to undo what a command is about to do. The command is the caller's to carry out, UndoOf undoes it, and Withdraw says that it
-// was not carried out. Since nobody can read whether it was done, it is undone after a crash in any case, and what was undone may be undone again: the
-// commands must be such that this does no harm.
+// Announce puts on disk how to undo what a command is about to do. The command is the caller's to carry out, UndoOf
+// undoes it, and Withdraw says that it was not carried out. Since nobody can read whether it was done, it is undone
+// after a crash in any case, and what was undone may be undone again: the commands must be such that this does no harm.
 func (j *Journal) Announce(what string, undo []string) error {
 	if len(undo) == 0 {
 		return &lab.Error{Kind: lab.Usage, What: what + " has no command that undoes it"}
@@ -35,8 +36,8 @@ func (j *Journal) Announce(what string, undo []string) error {
 	return nil
 }
 
-// UndoOf undoes the last change of a factor, or the last announced command of that name. Without one it does nothing. It ignores the end of ctx, as Undo
-// does.
+// UndoOf undoes the last change of a factor, or the last announced command of that name. Without one it does nothing.
+// It ignores the end of ctx, as Undo does.
 func (j *Journal) UndoOf(ctx context.Context, factor string) error {
 	for i := len(j.open) - 1; i >= 0; i-- {
 		if j.open[i].Factor != factor {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Order puts factors in the order in which they have to be changed so that none resets another: CPUs before what is set of each, a
-// scheduler before the depth of its queue, channels and the MTU before rings. Undoing goes the other way.
+// Order puts factors in the order in which they have to be changed so that none resets another: CPUs before what is set
+// of each, a scheduler before the depth of its queue, channels and the MTU before rings. Undoing goes the other way.
 func Order(factorNames []string) []string {
 	ordered := slices.Clone(factorNames)
 	slices.SortStableFunc(ordered, func(a, b string) int { return rank(a) - rank(b) })

@@ -24,8 +24,8 @@ type Left struct {
 	Factors []string
 }
 
-// Pending lists the journals in a folder that nobody works on, and removes those that were never finished being made. Trust says whether
-// one may be acted on; any other is left alone, unread, with that error.
+// Pending lists the journals in a folder that nobody works on, and removes those that were never finished being made.
+// Trust says whether one may be acted on; any other is left alone, unread, with that error.
 func Pending(dir string, trust func(name string) error) ([]Left, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,8 @@ func Pending(dir string, trust func(name string) error) ([]Left, error) {
 	return found, errors.Join(errs...)
 }
 
-// removeUnfinished removes a journal that a killed process did not finish making. Nothing was changed: that waits until a journal has its name.
+// removeUnfinished removes a journal that a killed process did not finish making. Nothing was changed: that waits until
+// a journal has its name.
 func removeUnfinished(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,8 +135,8 @@ func read(path string) (*Journal, error) {
 	return j, nil
 }
 
-// parse reads the lines of a journal. A half-written last line is what a crash leaves: of a change, it was not begun; of anything else,
-// it is done again.
+// parse reads the lines of a journal. A half-written last line is what a crash leaves: of a change, it was not begun;
+// of anything else, it is done again.
 func parse(data []byte) (*Journal, error) {
 	j := &Journal{}
 	if whole := bytes.LastIndexByte(data, '\n') + 1; whole < len(data) {

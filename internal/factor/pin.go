@@ -32,14 +32,15 @@ func checkPin(name, level string) error {
 	return nil
 }
 
-// Locality is where the adapter under test hangs: its NUMA node, below 0 where the kernel does not tell, and all nodes there are.
+// Locality is where the adapter under test hangs: its NUMA node, below 0 where the kernel does not tell, and all nodes
+// there are.
 type Locality struct {
 	Node  int
 	Nodes []int
 }
 
-// Placement is the command that puts a load on the CPUs that an arm's pin: levels name, in front of the load's own; nothing where they name none.
-// Sources: taskset(1), numactl(8).
+// Placement is the command that puts a load on the CPUs that an arm's pin: levels name, in front of the load's own;
+// nothing where they name none. Sources: taskset(1), numactl(8).
 func Placement(levels map[string]string, at Locality) ([]string, error) {
 	var argv []string
 	if node := levels["pin:node"]; node != "" && node != Found {

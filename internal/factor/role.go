@@ -8,7 +8,8 @@ const (
 	Server = "server"
 )
 
-// SplitRole takes from a factor the end of a network that it is about, "client:nic:eth0/mtu"; the role is empty where it is about all machines under test.
+// SplitRole takes from a factor the end of a network that it is about, "client:nic:eth0/mtu"; the role is empty where
+// it is about all machines under test.
 func SplitRole(factorName string) (role, bare string) {
 	for _, r := range []string{Client, Server} {
 		if rest, ok := strings.CutPrefix(factorName, r+":"); ok {
@@ -18,7 +19,8 @@ func SplitRole(factorName string) (role, bare string) {
 	return "", factorName
 }
 
-// concerns says whether what is said of one factor is about another: both may name an end, and where one of them names none, it is about both.
+// concerns says whether what is said of one factor is about another: both may name an end, and where one of them names
+// none, it is about both.
 func concerns(a, b string) bool {
 	first, _ := SplitRole(a)
 	second, _ := SplitRole(b)

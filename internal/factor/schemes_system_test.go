@@ -19,8 +19,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Each scheme changes a real setting of this kernel, on things that the test has made itself wherever there are such, and what is there
-// after the undoing is what was there before.
+// Each scheme changes a real setting of this kernel, on things that the test has made itself wherever there are such,
+// and what is there after the undoing is what was there before.
 
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
@@ -56,7 +56,8 @@ func loopDisk(t *testing.T) string {
 	return filepath.Base(device)
 }
 
-// tried changes a factor to a level, sees that it is in effect, undoes it, and holds all files given against what they were.
+// tried changes a factor to a level, sees that it is in effect, undoes it, and holds all files given against what they
+// were.
 func tried(t *testing.T, w Where, factorName, level string, watched ...string) {
 	t.Helper()
 	before := contents(t, watched...)
@@ -131,8 +132,8 @@ func here(t *testing.T) Where {
 	return Where{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs"))}
 }
 
-// usualSysctls gives what these tests change other levels than theirs, for as long as a test runs: what a test changed that was killed before it put it
-// back may still be in effect.
+// usualSysctls gives what these tests change other levels than theirs, for as long as a test runs: what a test changed
+// that was killed before it put it back may still be in effect.
 func usualSysctls(t *testing.T) {
 	t.Helper()
 	w := here(t)
@@ -299,7 +300,8 @@ func TestMount(t *testing.T) {
 
 const inNamespace = "HEADROOM_TEST_IN_NAMESPACE"
 
-// A network namespace of its own has adapters that nobody uses. /sys shows the adapters of the namespace that it was mounted in.
+// A network namespace of its own has adapters that nobody uses. /sys shows the adapters of the namespace that it was
+// mounted in.
 func TestNIC(t *testing.T) {
 	needs(t, "unshare", "ip", "ethtool", "mount")
 	if os.Getenv(inNamespace) == "" {

@@ -18,7 +18,8 @@ type Setting struct {
 	spots []Spot
 	// along are spots that the kernel changes along with these; those that can be read are put back after them.
 	along []Spot
-	// lacks are parts of the setting that the target does not have or does not let be set, by their own names as factors.
+	// lacks are parts of the setting that the target does not have or does not let be set, by their own names as
+	// factors.
 	lacks []string
 	// values are what the spots are set to for a level; nil where each is set to the level itself.
 	values func(level string) ([]string, error)
@@ -29,15 +30,16 @@ type Setting struct {
 	listed   bool
 	// at is the setting for one level, where which spots there are depends on it; nil where all levels have these.
 	at func(ctx context.Context, level string) (Setting, error)
-	// later is for a level that becomes effective some time after it was set: what it returns is asked when a change is held against
-	// what is in effect. Nil where the spots tell all.
+	// later is for a level that becomes effective some time after it was set: what it returns is asked when a change is
+	// held against what is in effect. Nil where the spots tell all.
 	later func(ctx context.Context, level string) (func(context.Context) error, error)
 }
 
 // Factor is the whole name, as typed.
 func (s Setting) Factor() string { return s.factor }
 
-// Lacks are parts of the setting that the target does not have, or does not let be set, and that are left out: "sysctl:net.core.rmem_max".
+// Lacks are parts of the setting that the target does not have, or does not let be set, and that are left out:
+// "sysctl:net.core.rmem_max".
 func (s Setting) Lacks() []string { return slices.Clone(s.lacks) }
 
 // Possible are the levels that the target says it takes; nil where it does not tell.
@@ -102,7 +104,8 @@ func files(paths []string) []Spot {
 	return spots
 }
 
-// readable refuses a setting of which a spot can't be read now, so that a mistyped name is told before anything is changed.
+// readable refuses a setting of which a spot can't be read now, so that a mistyped name is told before anything is
+// changed.
 func (s Setting) readable(ctx context.Context, t target.Target) (Setting, error) {
 	readings, err := readSpots(ctx, t, s.spots)
 	if err != nil {

@@ -61,8 +61,8 @@ func (s Spot) String() string {
 // key tells one spot from another.
 func (s Spot) key() string { return s.Kind + "\x00" + s.Path + "\x00" + s.Name }
 
-// outlivesBoot says whether a value is still there when the machine was started anew. What /proc and /sys hold, options of
-// mounts and of adapters are the kernel's memory; of the user's own commands nobody knows.
+// outlivesBoot says whether a value is still there when the machine was started anew. What /proc and /sys hold, options
+// of mounts and of adapters are the kernel's memory; of the user's own commands nobody knows.
 func (s Spot) outlivesBoot() bool {
 	switch s.Kind {
 	case inMount, inAdapter, inDiscipline, inNFS, inModules:
@@ -92,8 +92,8 @@ type reading struct {
 	err   error
 }
 
-// readSpots reads many spots: all files in one round trip, each page of ethtool once. The error says that the target can't be
-// reached; what is wrong with one spot is in its reading.
+// readSpots reads many spots: all files in one round trip, each page of ethtool once. The error says that the target
+// can't be reached; what is wrong with one spot is in its reading.
 func readSpots(ctx context.Context, t target.Target, spots []Spot) ([]reading, error) {
 	var paths []string
 	seen := map[string]bool{}
@@ -160,16 +160,16 @@ func plainCause(err error) error {
 	return err
 }
 
-// writeScript writes its first argument to the file of its second by one write(2), which is what files of /proc/sys and /sys
-// demand. dd is the one tool that tells the reason of a failure (EINVAL, EBUSY) under BusyBox too; a shell's own printf
-// says "I/O error" whatever it was, and so does BusyBox's tee.
+// writeScript writes its first argument to the file of its second by one write(2), which is what files of /proc/sys and
+// /sys demand. dd is the one tool that tells the reason of a failure (EINVAL, EBUSY) under BusyBox too; a shell's own
+// printf says "I/O error" whatever it was, and so does BusyBox's tee.
 const writeScript = `printf %s "$1" | dd of="$2" bs=65536`
 
 // runScript runs the command that follows, as a child, so that its own process keeps the mark in its arguments.
 const runScript = `"$@"`
 
-// argv is the command that sets a spot. The mark is in it so that a command whose headroom was killed can be found: it could
-// still be about to write.
+// argv is the command that sets a spot. The mark is in it so that a command whose headroom was killed can be found: it
+// could still be about to write.
 func (s Spot) argv(mark, value, old string, mounted target.File) ([]string, error) {
 	switch s.Kind {
 	case inFile:

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// sysctlName is a name as sysctl(8) writes it: parts between dots, where a dot inside a part (of an interface) is a slash.
+// sysctlName is a name as sysctl(8) writes it: parts between dots, where a dot inside a part (of an interface) is a
+// slash.
 var sysctlName = regexp.MustCompile(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_@:-]+)+$`)
 
 func checkSysctl(name, _ string) error {
@@ -19,8 +20,8 @@ func checkSysctl(name, _ string) error {
 	return nil
 }
 
-// sysctlPath is the file of a sysctl. As in sysctl(8) the first separator says which is the separator: net.ipv4.conf.eth0/100.rp_filter
-// and net/ipv4/conf/eth0.100/rp_filter are one.
+// sysctlPath is the file of a sysctl. As in sysctl(8) the first separator says which is the separator:
+// net.ipv4.conf.eth0/100.rp_filter and net/ipv4/conf/eth0.100/rp_filter are one.
 func sysctlPath(name string) string {
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '.' {
 		name = strings.Map(func(c rune) rune {
@@ -71,8 +72,8 @@ func oneWaySysctl(name string) string {
 	return ""
 }
 
-// sysctlPairs are two ways of setting one thing: writing one sets the other to 0, which is no value that could be written.
-// Sources: Documentation/admin-guide/sysctl/vm.rst.
+// sysctlPairs are two ways of setting one thing: writing one sets the other to 0, which is no value that could be
+// written. Sources: Documentation/admin-guide/sysctl/vm.rst.
 func sysctlPairs() [][2]string {
 	return [][2]string{
 		{"vm/dirty_ratio", "vm/dirty_bytes"},

@@ -58,9 +58,9 @@ func bindSysfs(ctx context.Context, w Where, name string) (Setting, error) {
 	return s, nil
 }
 
-// dangerousFile says why a file of /sys must not be tried out: it does something when it is written, takes a device away, or lies in
-// a file system of another kind that is mounted below /sys.
-// Source: Documentation/ABI in the kernel's tree, by the names of the files.
+// dangerousFile says why a file of /sys must not be tried out: it does something when it is written, takes a device
+// away, or lies in a file system of another kind that is mounted below /sys. Source: Documentation/ABI in the kernel's
+// tree, by the names of the files.
 func dangerousFile(name string) string {
 	for _, tree := range []string{"/sys/fs/cgroup", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/kernel/config",
 		"/sys/firmware", "/sys/fs/pstore", "/sys/fs/bpf", "/sys/fs/selinux", "/sys/power", "/sys/hypervisor"} {

@@ -14,12 +14,13 @@ import (
 	"headroom/internal/lab"
 )
 
-// Undo puts back what the journal has changed, the last change first. It goes on after an error and returns all of them. It ignores
-// the end of ctx: a run that is stopped must still leave the machine as it was.
+// Undo puts back what the journal has changed, the last change first. It goes on after an error and returns all of
+// them. It ignores the end of ctx: a run that is stopped must still leave the machine as it was.
 //
-// A value that is neither the old nor the new one was set by somebody else since. It is left as it is, reported, and stays in the
-// journal, unless OnForeign says otherwise: whoever set it knows of it, and headroom does not. Where the change was never
-// read back, because the process died in between, any value that is not the old one counts as headroom's own.
+// A value that is neither the old nor the new one was set by somebody else since. It is left as it is, reported, and
+// stays in the journal, unless OnForeign says otherwise: whoever set it knows of it, and headroom does not. Where the
+// change was never read back, because the process died in between, any value that is not the old one counts as
+// headroom's own.
 func (j *Journal) Undo(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
@@ -114,8 +115,8 @@ func (j *Journal) foreigners(s *step, back []position, readings []reading) ([]st
 	return keys, errors.Join(errs...)
 }
 
-// putBack sets the old values, the last spot first, and then those that the kernel has changed along, and holds the values against what
-// is there in the end. What was allowed by name although it may not come back is tried.
+// putBack sets the old values, the last spot first, and then those that the kernel has changed along, and holds the
+// values against what is there in the end. What was allowed by name although it may not come back is tried.
 func (j *Journal) putBack(ctx context.Context, s *step, main, along []position) error {
 	main = slices.Clone(main)
 	slices.Reverse(main)
@@ -144,8 +145,8 @@ func (j *Journal) putBack(ctx context.Context, s *step, main, along []position) 
 	return errors.Join(errs...)
 }
 
-// awaitWriters waits until no command of this journal is running any more. One whose headroom was killed, or whose connection was
-// cut, could still be about to write.
+// awaitWriters waits until no command of this journal is running any more. One whose headroom was killed, or whose
+// connection was cut, could still be about to write.
 func (j *Journal) awaitWriters(ctx context.Context) error {
 	blank := map[string]int{} // looks at which a process had no arguments
 	for {
@@ -167,9 +168,9 @@ const blankLooks = 50
 
 const writersPause = 20 * time.Millisecond
 
-// writers are the processes that have the journal's mark as an argument, and those that could: while a process becomes another program
-// (execve) it has no arguments for a moment. Nor has a thread of the kernel, ever, or a process that hides them, so that blank ones are
-// given some looks and no more.
+// writers are the processes that have the journal's mark as an argument, and those that could: while a process becomes
+// another program (execve) it has no arguments for a moment. Nor has a thread of the kernel, ever, or a process that
+// hides them, so that blank ones are given some looks and no more.
 func (j *Journal) writers(ctx context.Context, blank map[string]int) ([]string, error) {
 	entries, err := fs.ReadDir(j.target.FS(), "proc")
 	if err != nil {
@@ -215,13 +216,15 @@ func (j *Journal) writers(ctx context.Context, blank map[string]int) ([]string, 
 	return running, nil
 }
 
-// noProgram says whether a process is a thread of the kernel, or has ended and waits for its parent to take note, by its stat file:
+// noProgram says whether a process is a thread of the kernel, or has ended and waits for its parent to take note, by
+// its stat file:
 //
 //	2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0
 //	4711 (sh) Z 1 4711 4711 0 -1 4194564 0 0 0 0
 //	4712 (dd) R 4711 4711 4711 0 -1 4194304 0 0 0 0
 //
-// The seventh field after the name are the flags; PF_KTHREAD is 0x200000. Source: proc(5), and the kernel's include/linux/sched.h.
+// The seventh field after the name are the flags; PF_KTHREAD is 0x200000. Source: proc(5), and the kernel's
+// include/linux/sched.h.
 func noProgram(stat string) bool {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 7 {

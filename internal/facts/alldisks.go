@@ -170,8 +170,8 @@ func distinct(list []string) []string {
 	return kept
 }
 
-// misaligned names the partitions that do not start on a multiple of what the disk likes best: its optimal size, else the
-// smallest that it writes without reading first.
+// misaligned names the partitions that do not start on a multiple of what the disk likes best: its optimal size, else
+// the smallest that it writes without reading first.
 func (s stack) misaligned(disk string) lab.Fact {
 	const key = "disk.partitions.misaligned"
 	queue := class(disk) + "/queue/"
@@ -198,8 +198,9 @@ func (s stack) misaligned(disk string) lab.Fact {
 	return listOf(key, off, class(disk)+"/*/start")
 }
 
-// grain is what a partition should start on a multiple of, in bytes. Some disks and USB adapters report the largest transfer
-// that they take as the optimal one, 65535 sectors or 4095 pages; nothing can be aligned to that, and it is left out.
+// grain is what a partition should start on a multiple of, in bytes. Some disks and USB adapters report the largest
+// transfer that they take as the optimal one, 65535 sectors or 4095 pages; nothing can be aligned to that, and it is
+// left out.
 func grain(physical, minimum, optimal int64) int64 {
 	g := max(physical, minimum, sectorSize)
 	for _, unit := range []int64{sectorSize, 4096} {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sectorSize is the unit of /sys/block/*/size and of the sectors in /proc/diskstats, whatever the device's own sector is.
-// Source: the kernel's Documentation/ABI/stable/sysfs-block and Documentation/admin-guide/iostats.rst.
+// sectorSize is the unit of /sys/block/*/size and of the sectors in /proc/diskstats, whatever the device's own sector
+// is. Source: the kernel's Documentation/ABI/stable/sysfs-block and Documentation/admin-guide/iostats.rst.
 const sectorSize = 512
 
 // stack finds its way from a block device down to the disks that carry it.
@@ -53,8 +53,8 @@ func (s stack) byNumber(device string) (string, bool) {
 }
 
 // byNode names the block device behind a node's path that holds no links, by its name alone: "/dev/sda1". The kernel
-// writes "!" in /sys where a name has a slash: /dev/cciss/c0d0 is /sys/class/block/cciss!c0d0. In a container /dev may lack
-// the link from /dev/mapper, so those names are looked for in /sys.
+// writes "!" in /sys where a name has a slash: /dev/cciss/c0d0 is /sys/class/block/cciss!c0d0. In a container /dev may
+// lack the link from /dev/mapper, so those names are looked for in /sys.
 func (s stack) byNode(node string) (string, bool) {
 	if mapped, ok := strings.CutPrefix(node, "/dev/mapper/"); ok && s.known != nil {
 		if name, ok := s.known.mapped[mapped]; ok {

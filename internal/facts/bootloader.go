@@ -10,8 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// The variables by which a boot loader tells firmware who it is. Source: The Boot Loader Interface of the UAPI Group and
-// systemd; the last part is its vendor's GUID.
+// The variables by which a boot loader tells firmware who it is. Source: The Boot Loader Interface of the UAPI Group
+// and systemd; the last part is its vendor's GUID.
 const (
 	loaderInfo = "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 	stubInfo   = "/sys/firmware/efi/efivars/StubInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
@@ -21,8 +21,8 @@ const (
 	stubSource   = "/sys/firmware/efi/efivars/StubInfo-*"
 )
 
-// bootLoader finds what loaded the kernel, because that says where boot arguments are set. The stub of a unified kernel image
-// counts before its loader: the image's arguments are part of it.
+// bootLoader finds what loaded the kernel, because that says where boot arguments are set. The stub of a unified kernel
+// image counts before its loader: the image's arguments are part of it.
 func bootLoader(r reader) lab.Fact {
 	const key = "os.boot_loader"
 	if r.exists(stubInfo) {
@@ -57,8 +57,8 @@ func bootLoader(r reader) lab.Fact {
 	return unknown(key, loaderSource, "neither firmware nor /boot nor the boot arguments name one")
 }
 
-// parseEFIText reads an EFI variable that holds text: four bytes of attributes, then UTF-16 in little endian with a zero at its
-// end, as in 06 00 00 00 73 00 79 00 73 00 74 00 65 00 6d 00 64 00 for "systemd".
+// parseEFIText reads an EFI variable that holds text: four bytes of attributes, then UTF-16 in little endian with a
+// zero at its end, as in 06 00 00 00 73 00 79 00 73 00 74 00 65 00 6d 00 64 00 for "systemd".
 func parseEFIText(data []byte) string {
 	if len(data) < 4 {
 		return ""

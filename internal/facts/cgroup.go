@@ -22,8 +22,8 @@ func (g controlGroup) path() string { return path.Clean("/" + strings.TrimPrefix
 
 const ownGroupsPath = "/proc/self/cgroup"
 
-// collectCgroup reads the limits on this process, which hold for the load as well. A limit of any group above holds, too, so
-// all are listed, the nearest first.
+// collectCgroup reads the limits on this process, which hold for the load as well. A limit of any group above holds,
+// too, so all are listed, the nearest first.
 func collectCgroup(fsys fs.FS, _ Scope) []lab.Fact {
 	r := reader{fsys}
 	text, err := r.text(ownGroupsPath)
@@ -81,7 +81,8 @@ func groupVersion(unified, v1 bool) string {
 	return none
 }
 
-// parseGroups reads /proc/PID/cgroup: the path of the group by controller, "" for the unified hierarchy. Source: cgroups(7).
+// parseGroups reads /proc/PID/cgroup: the path of the group by controller, "" for the unified hierarchy. Source:
+// cgroups(7).
 //
 //	4:memory:/system.slice/ssh.service
 //	1:cpu,cpuacct:/
@@ -113,7 +114,8 @@ func findGroup(r reader, mounts []mount, groups map[string]string, controller st
 			continue
 		}
 		dir := m.point
-		// In a container the mount shows only a part of the hierarchy, and the group's path may be told from its real root.
+		// In a container the mount shows only a part of the hierarchy, and the group's path may be told from its real
+		// root.
 		if rest, ok := strings.CutPrefix(own, m.root); ok && m.root != "/" {
 			dir = path.Join(m.point, rest)
 		} else if m.root == "/" && r.exists(path.Join(m.point, own)) {
@@ -165,8 +167,8 @@ func (g controlGroup) limits(key, unlimited string, attributes ...string) lab.Fa
 	return known(key, strings.Join(found, "; "), source)
 }
 
-// noLimit recognises what attributes show that set no limit, in more than one way: a quota of CPU has its period behind it, and
-// version 1's memory is the largest number of whole pages, which depends on the size of a page.
+// noLimit recognises what attributes show that set no limit, in more than one way: a quota of CPU has its period behind
+// it, and version 1's memory is the largest number of whole pages, which depends on the size of a page.
 //
 //	cpu.max:                 max 100000
 //	memory.limit_in_bytes:   9223372036854771712      (pages of 4 KiB; of 64 KiB: 9223372036854710272)
@@ -210,8 +212,8 @@ func (g controlGroup) ioCost() lab.Fact {
 	return known(key, strings.Join(enabled, "; "), source)
 }
 
-// nearest is an attribute of the nearest group that has it: a controller that is not switched on for a group leaves what holds
-// above it.
+// nearest is an attribute of the nearest group that has it: a controller that is not switched on for a group leaves
+// what holds above it.
 func (g controlGroup) nearest(key string, attributes ...string) lab.Fact {
 	first := path.Join(g.dir, attributes[0])
 	for dir := g.dir; ; dir = path.Dir(dir) {

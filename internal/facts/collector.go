@@ -16,7 +16,8 @@ type Collector struct {
 	Name string
 	// Commands are the read-only commands whose output Collect looks up in its scope; nil for none.
 	Commands func(in Scope) [][]string
-	// Collect parses files below "/". It never fails: what it can't read becomes a fact that is unknown, with the reason.
+	// Collect parses files below "/". It never fails: what it can't read becomes a fact that is unknown, with the
+	// reason.
 	Collect func(fsys fs.FS, in Scope) []lab.Fact
 }
 
@@ -62,8 +63,8 @@ type Printed struct {
 	Failed string
 }
 
-// Tools is the name of the collector of load generators. They are programs to start and to read from end to end, so that a second snapshot leaves
-// them out: each result names the version that it is of.
+// Tools is the name of the collector of load generators. They are programs to start and to read from end to end, so
+// that a second snapshot leaves them out: each result names the version that it is of.
 const Tools = "tools"
 
 // Collectors is the list of all collectors, in the order in which their facts are shown: first what a reader asks
@@ -112,8 +113,8 @@ func Collectors() []Collector {
 // SnapshotLimit is the time that a snapshot takes at most.
 const SnapshotLimit = 3 * time.Second
 
-// commandLimit is what a command may take of a snapshot's time: less, so that one that hangs (stat on a dead NFS server) leaves its
-// collector time for everything else.
+// commandLimit is what a command may take of a snapshot's time: less, so that one that hangs (stat on a dead NFS
+// server) leaves its collector time for everything else.
 func commandLimit(snapshot time.Duration) time.Duration { return snapshot * 2 / 3 }
 
 // Snapshot collects all facts of a target, with those of the place under test, within SnapshotLimit.
@@ -123,8 +124,8 @@ func Snapshot(ctx context.Context, t target.Target, place lab.Place) ([]lab.Fact
 
 // SnapshotWithin collects all facts of a target, with those of the place under test. It takes well under a second on an
 // ordinary machine and limit at most, works as any user and changes nothing. A collector that does not answer in time
-// leaves the fact "collector.NAME", unknown. Collectors can be left out by name. The error says that the context was cancelled; nothing else
-// stops a snapshot.
+// leaves the fact "collector.NAME", unknown. Collectors can be left out by name. The error says that the context was
+// cancelled; nothing else stops a snapshot.
 func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place, without ...string) ([]lab.Fact, error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
@@ -175,8 +176,8 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, commandLimit(SnapshotLimit))
 }
 
-// runCommands carries out some commands, a few at a time: one that hangs keeps no other waiting. All together get the time
-// of one, so that where many are slow the collector still hears what the others said.
+// runCommands carries out some commands, a few at a time: one that hangs keeps no other waiting. All together get the
+// time of one, so that where many are slow the collector still hears what the others said.
 func runCommands(ctx context.Context, t target.Target, commands [][]string) map[string]Printed {
 	ctx, cancel := inTime(ctx)
 	defer cancel()

@@ -184,8 +184,8 @@ func said(facts []lab.Fact, key, thing string) string {
 	return ""
 }
 
-// slow is a saved machine on which a file system hangs, and commands do not end, not even when they are killed: that is how
-// a command looks to a drive that does not answer.
+// slow is a saved machine on which a file system hangs, and commands do not end, not even when they are killed: that is
+// how a command looks to a drive that does not answer.
 type slow struct {
 	*machine
 	hang chan struct{}

@@ -16,8 +16,8 @@ import (
 // maxConfig is the most that is read of a build's configuration, unpacked; real ones have 300 kB.
 const maxConfig = 16 << 20
 
-// configPaths are the places where the configuration of the running kernel may lie: in the kernel itself (IKCONFIG_PROC),
-// and where Debian, Fedora and image-based systems put it.
+// configPaths are the places where the configuration of the running kernel may lie: in the kernel itself
+// (IKCONFIG_PROC), and where Debian, Fedora and image-based systems put it.
 func configPaths(release string) []string {
 	return []string{"/proc/config.gz", "/boot/config-" + release, "/lib/modules/" + release + "/config",
 		"/usr/lib/modules/" + release + "/config", "/usr/lib/kernel/config-" + release}
@@ -51,8 +51,8 @@ func (r reader) buildConfig() (config kconfig.Config, source string, err error) 
 // errWouldMount says that something stays unread because a look at it would mount a file system.
 var errWouldMount = errors.New("an automount point at which nothing is mounted now; mount it and ask again")
 
-// wouldMount says whether a file lies where looking makes the kernel or systemd mount something, as /boot does on machines
-// whose partitions systemd finds by itself. Source: systemd-gpt-auto-generator(8).
+// wouldMount says whether a file lies where looking makes the kernel or systemd mount something, as /boot does on
+// machines whose partitions systemd finds by itself. Source: systemd-gpt-auto-generator(8).
 //
 //	41 28 0:33 / /boot rw,relatime shared:20 - autofs systemd-1 rw,fd=66,pgrp=1,timeout=120,minproto=5,maxproto=5,direct
 func (r reader) wouldMount(name string) bool {

@@ -27,10 +27,12 @@ type Gauges struct {
 	all               []string
 	// quotas are the files cpu.stat of the load's control group and of those above it.
 	quotas []string
-	// mount is a point of NFS whose traffic is counted; empty for none. Uppers are ports that lie on others, which count the same bytes.
+	// mount is a point of NFS whose traffic is counted; empty for none. Uppers are ports that lie on others, which
+	// count the same bytes.
 	mount  string
 	uppers []string
-	// ports says that those of the machine are counted, meant are those that a network's tests should take, and pauseless says that they count no pause frames.
+	// ports says that those of the machine are counted, meant are those that a network's tests should take, and
+	// pauseless says that they count no pause frames.
 	ports     bool
 	meant     []string
 	pauseless bool
@@ -80,7 +82,8 @@ func FindGauges(ctx context.Context, t target.Target, disks []string) (*Gauges, 
 	return g, nil
 }
 
-// CountServer adds what goes between an NFS mount and its server, by its connections, and through the ports of the machine.
+// CountServer adds what goes between an NFS mount and its server, by its connections, and through the ports of the
+// machine.
 func (g *Gauges) CountServer(point string) {
 	g.mount, g.ports = point, true
 	g.all = append(g.all, mountStatsPath, netDevPath)
@@ -99,8 +102,8 @@ func ReadCounters(ctx context.Context, t target.Target, disks []string) (validit
 	return g.Read(ctx)
 }
 
-// Read reads all counters in one round trip. What can't be read is absent as validity.Counters says; the error says that
-// the target can't be reached.
+// Read reads all counters in one round trip. What can't be read is absent as validity.Counters says; the error says
+// that the target can't be reached.
 func (g *Gauges) Read(ctx context.Context) (validity.Counters, error) {
 	if err := ctx.Err(); err != nil {
 		return validity.Counters{}, err
@@ -242,8 +245,8 @@ func sensorOf(r reader, disk string) (string, bool) {
 	return "", false
 }
 
-// parseDiskStats reads the lines of some disks in /proc/diskstats. After the name come reads, reads merged, sectors read,
-// milliseconds reading, the same four for writes, operations in flight, milliseconds busy, milliseconds of all
+// parseDiskStats reads the lines of some disks in /proc/diskstats. After the name come reads, reads merged, sectors
+// read, milliseconds reading, the same four for writes, operations in flight, milliseconds busy, milliseconds of all
 // operations together, and by newer kernels the four for discards (4.18) and two for flushes (5.5). Sectors are of 512
 // bytes on every device. Source: the kernel's Documentation/admin-guide/iostats.rst.
 //
@@ -251,8 +254,8 @@ func sensorOf(r reader, disk string) (string, bool) {
 //	259       2 nvme0n1 184213 0 9283846 20113 992211 12 61238472 88211 0 71232 108324 0 0 0 0 0 0
 //	  8       0 sda 22170 5331 1912356 151882 7782 9982 403322 60711 0 84120 212593
 //
-// A kernel that does not account to an NVMe disk with several paths accounts to the paths: nvme0c0n1 and nvme0c1n1 carry
-// what nvme0n1 does not show. Such a disk gets the sum of its paths.
+// A kernel that does not account to an NVMe disk with several paths accounts to the paths: nvme0c0n1 and nvme0c1n1
+// carry what nvme0n1 does not show. Such a disk gets the sum of its paths.
 func parseDiskStats(data []byte, disks []string) map[string]validity.DiskCounters {
 	if len(data) == 0 {
 		return nil
@@ -355,7 +358,8 @@ func add(a, b validity.DiskCounters) validity.DiskCounters {
 // that Go runs on, whatever the kernel's own HZ is. Source: proc_stat(5).
 const ticksPerSecond = 100
 
-// maxCPUs is more than any kernel is built for (NR_CPUS is 8192 on amd64); it keeps a damaged file from asking for memory.
+// maxCPUs is more than any kernel is built for (NR_CPUS is 8192 on amd64); it keeps a damaged file from asking for
+// memory.
 const maxCPUs = 1 << 16
 
 // parseStat reads the CPU lines of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. The guest times

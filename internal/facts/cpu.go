@@ -67,8 +67,8 @@ func collectVulnerabilities(fsys fs.FS, _ Scope) []lab.Fact {
 	return facts
 }
 
-// cpuInfo is what /proc/cpuinfo says first of each thing, which is the first CPU. The file of a machine with a thousand CPUs
-// is long, and the kernel writes it while it is read, so only its beginning is.
+// cpuInfo is what /proc/cpuinfo says first of each thing, which is the first CPU. The file of a machine with a thousand
+// CPUs is long, and the kernel writes it while it is read, so only its beginning is.
 func (r reader) cpuInfo() (map[string]string, error) {
 	f, err := r.fsys.Open(inside(cpuInfoPath))
 	if err != nil {
@@ -79,8 +79,8 @@ func (r reader) cpuInfo() (map[string]string, error) {
 	return parseCPUInfo(string(text)), err
 }
 
-// parseCPUInfo reads /proc/cpuinfo: the first value of each name. Which names there are depends on the architecture: arm64
-// tells no model name, only the numbers of its maker.
+// parseCPUInfo reads /proc/cpuinfo: the first value of each name. Which names there are depends on the architecture:
+// arm64 tells no model name, only the numbers of its maker.
 //
 //	model name	: AMD EPYC 7443P 24-Core Processor
 //	flags		: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca
@@ -139,8 +139,8 @@ func cpuWords(key string, info map[string]string, err error, names ...string) la
 	return unknown(key, cpuInfoPath, "the file does not say "+names[0])
 }
 
-// pageTableIsolation reads the flag pti. The file vulnerabilities/meltdown doesn't do: it says "Not affected" on a CPU that
-// has no such flaw, also when pti=on has switched isolation on there.
+// pageTableIsolation reads the flag pti. The file vulnerabilities/meltdown doesn't do: it says "Not affected" on a CPU
+// that has no such flaw, also when pti=on has switched isolation on there.
 func pageTableIsolation(info map[string]string, err error) lab.Fact {
 	flags := cpuWords("cpu.pti", info, err, "flags")
 	if flags.Unknown != "" {
@@ -149,7 +149,8 @@ func pageTableIsolation(info map[string]string, err error) lab.Fact {
 	return onOff("cpu.pti", slices.Contains(ParseList(flags.Value), "pti"), cpuInfoPath)
 }
 
-// cpuModel is the model name, on arm64 the four numbers that stand for one, with the board's name where firmware gives it.
+// cpuModel is the model name, on arm64 the four numbers that stand for one, with the board's name where firmware gives
+// it.
 func cpuModel(r reader, info map[string]string, err error) lab.Fact {
 	f := fromCPUInfo("cpu.model", info, err, "model name")
 	if f.Unknown == "" || info["CPU implementer"] == "" {
@@ -316,8 +317,8 @@ func cpuCount(r reader, key, source string) lab.Fact {
 	return whole(key, int64(set.count()), source)
 }
 
-// offline are the CPUs that are there but switched off. The kernel's own file cpu/offline also names numbers that no CPU
-// has, up to the number that it was built for, so it is taken as the difference of two others.
+// offline are the CPUs that are there but switched off. The kernel's own file cpu/offline also names numbers that no
+// CPU has, up to the number that it was built for, so it is taken as the difference of two others.
 func offline(r reader) lab.Fact {
 	const key, source = "cpu.offline", onlinePath
 	present, err := r.cpuSet(cpuDir + "/present")

@@ -10,8 +10,8 @@ import (
 // cpuSet is a set of CPU numbers, a bit each.
 type cpuSet []uint64
 
-// parseCPUList reads the way in which the kernel writes sets of CPUs; an empty text is an empty set. Source: the kernel's
-// Documentation/core-api/printk-formats.rst, "bitmap and its derivatives".
+// parseCPUList reads the way in which the kernel writes sets of CPUs; an empty text is an empty set. Source: the
+// kernel's Documentation/core-api/printk-formats.rst, "bitmap and its derivatives".
 //
 //	0-7
 //	0-15,32-47

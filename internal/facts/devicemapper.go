@@ -19,8 +19,8 @@ func statusCommand() []string {
 	return []string{"dmsetup", "status", "--noflush", "--target", "multipath"}
 }
 
-// parseTargets reads "dmsetup table" and "dmsetup status", by the device's name. A line has the name, the first sector, the
-// number of sectors, the target's type and its parameters; dmsetup hides keys itself. Source: dmsetup(8).
+// parseTargets reads "dmsetup table" and "dmsetup status", by the device's name. A line has the name, the first sector,
+// the number of sectors, the target's type and its parameters; dmsetup hides keys itself. Source: dmsetup(8).
 //
 //	vg0-data: 0 8388608 linear 8:2 2048
 //	md0_crypt: 0 7813732352 crypt aes-xts-plain64 :64:logon:cryptsetup:0a1b-d0 0 9:0 32768 2 no_read_workqueue sector_size:4096
@@ -118,8 +118,8 @@ type multipathMap struct {
 	groups int
 	// policies are the path selectors, each once.
 	policies []string
-	// active are the paths that carry I/O: the working ones of the active group, or, while no I/O has been done and no group
-	// is active, of the one that will be used first.
+	// active are the paths that carry I/O: the working ones of the active group, or, while no I/O has been done and no
+	// group is active, of the one that will be used first.
 	active int
 }
 
@@ -157,9 +157,9 @@ func (w *words) skip(n int) {
 	w.left = w.left[n:]
 }
 
-// parseMultipathTable reads the parameters of a multipath target in a table: features, hardware handler, number of groups,
-// the first group to use; of each group its selector with arguments, the number of paths and of arguments for each, and the
-// paths. Source: multipath_status in the kernel's drivers/md/dm-mpath.c.
+// parseMultipathTable reads the parameters of a multipath target in a table: features, hardware handler, number of
+// groups, the first group to use; of each group its selector with arguments, the number of paths and of arguments for
+// each, and the paths. Source: multipath_status in the kernel's drivers/md/dm-mpath.c.
 //
 //	1 queue_if_no_path 1 alua 2 1 service-time 0 1 2 8:32 1 1 service-time 0 1 2 8:48 1 1
 func parseMultipathTable(params []string) (multipathMap, bool) {
@@ -182,8 +182,8 @@ func parseMultipathTable(params []string) (multipathMap, bool) {
 	return m, !w.failed
 }
 
-// parseMultipathStatus reads the parameters in a status, which have a state where the table has the selector: "A" active,
-// "E" enabled, "D" disabled; and behind each path "A" or "F" (failed) and the number of failures.
+// parseMultipathStatus reads the parameters in a status, which have a state where the table has the selector: "A"
+// active, "E" enabled, "D" disabled; and behind each path "A" or "F" (failed) and the number of failures.
 //
 //	2 0 0 0 2 1 A 0 1 2 8:32 A 0 0 1 E 0 1 2 8:48 A 0 0 1
 //	2 0 0 0 1 1 E 0 2 1 8:0 A 0 0 8:16 A 0 0                      (nobody has read or written yet)

@@ -156,8 +156,8 @@ func (s stack) disk(role, disk string) []lab.Fact {
 	return append(facts, s.pci(role, disk)...)
 }
 
-// serial is the serial number where the driver shows it as text; of SCSI disks, in the page of the device's data that holds
-// it (vpd_pg80).
+// serial is the serial number where the driver shows it as text; of SCSI disks, in the page of the device's data that
+// holds it (vpd_pg80).
 func (s stack) serial(key, dir, dev string) lab.Fact {
 	f := s.first(key, dir+"/serial", dev+"/serial", dev+"/nvme0/serial")
 	if f.Unknown == "" {
@@ -174,8 +174,8 @@ func (s stack) serial(key, dir, dev string) lab.Fact {
 	return f
 }
 
-// parseSerialPage reads the page Unit Serial Number: a header of four bytes (kind of device, page 80, length), then ASCII
-// padded with spaces.
+// parseSerialPage reads the page Unit Serial Number: a header of four bytes (kind of device, page 80, length), then
+// ASCII padded with spaces.
 //
 //	00 80 00 14 57 44 2d 57 43 43 34 45 31 30 31 32 33 34 35 …
 //
@@ -193,8 +193,8 @@ func parseSerialPage(data []byte) string {
 	return text
 }
 
-// driver names the driver that carries the disk's I/O: that of the NVMe controller, of the disk itself (sd, virtio_blk), or,
-// for an NVMe disk with several paths, of its first controller.
+// driver names the driver that carries the disk's I/O: that of the NVMe controller, of the disk itself (sd,
+// virtio_blk), or, for an NVMe disk with several paths, of its first controller.
 func (s stack) driver(role, disk string) lab.Fact {
 	dev := class(disk) + "/device"
 	links := []string{dev + "/device/driver", dev + "/driver"}
@@ -257,8 +257,8 @@ func (r reader) links(role, dir string) []lab.Fact {
 	return facts
 }
 
-// link is a speed or a width of a PCI Express link. A function inside a processor or a chipset has none: the kernel then
-// prints "Unknown" or a width of 0 or 255. One that has lost its power answers with all bits set, a width of 63.
+// link is a speed or a width of a PCI Express link. A function inside a processor or a chipset has none: the kernel
+// then prints "Unknown" or a width of 0 or 255. One that has lost its power answers with all bits set, a width of 63.
 func (r reader) link(key, file string) lab.Fact {
 	f := r.fact(key, file)
 	if f.Value == "63" {

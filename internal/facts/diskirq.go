@@ -9,7 +9,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// diskInterrupts says for each disk how many CPUs its interrupts may go to. All disks of one controller share the answer.
+// diskInterrupts says for each disk how many CPUs its interrupts may go to. All disks of one controller share the
+// answer.
 func diskInterrupts(s stack, disks []blockDevice, names map[int]string) map[string]lab.Fact {
 	const key = "disk.irq.cpus"
 	online, _ := s.cpuSet(onlinePath)
@@ -46,8 +47,8 @@ func controllerOf(s stack, d blockDevice) string {
 	return partOf(d.path, virtioPart)
 }
 
-// adminQueue matches the interrupts that carry no data: the admin queue of an NVMe controller, a virtio device's changes of
-// configuration.
+// adminQueue matches the interrupts that carry no data: the admin queue of an NVMe controller, a virtio device's
+// changes of configuration.
 var adminQueue = regexp.MustCompile(`^nvme\d+q0$|^virtio\d+-config$`)
 
 // virtioInterrupts are the numbers of the interrupts of virtio devices, which name them "virtio1-req.0".
@@ -61,7 +62,8 @@ func virtioInterrupts(names map[int]string) map[string][]int {
 	return found
 }
 
-// controllerInterrupts are the numbers of a controller's interrupts, without those that carry no data where there are others.
+// controllerInterrupts are the numbers of a controller's interrupts, without those that carry no data where there are
+// others.
 func controllerInterrupts(r reader, controller string, names map[int]string, virtio map[string][]int) []int {
 	all := virtio[controller]
 	if !virtioPart.MatchString(controller) {

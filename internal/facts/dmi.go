@@ -117,15 +117,16 @@ func (s memorySlot) facts() []lab.Fact {
 //	P0_Node0_Channel1_Dimm0   P0 CHANNEL A   ChannelA-DIMM0   Controller0-ChannelB-DIMM1
 var channelName = regexp.MustCompile(`(?i)^(.*?channel[ _-]?[0-9a-z]+?)(?:[ _-]|$)`)
 
-// channelLetter finds one in a slot's name that ends in a letter and a number: DIMM_A1, P1-DIMMA1, CPU2_DIMM_C1, DIMM_P0_A0.
-// The letter is the channel. A name without DIMM (A1, of Dell's) is not taken: there the number counts the channels.
+// channelLetter finds one in a slot's name that ends in a letter and a number: DIMM_A1, P1-DIMMA1, CPU2_DIMM_C1,
+// DIMM_P0_A0. The letter is the channel. A name without DIMM (A1, of Dell's) is not taken: there the number counts the
+// channels.
 var channelLetter = regexp.MustCompile(`(?i)^(.*dimm(?:[ _-]p[0-9])?[ _-]?[a-z])[ _-]?([0-9]+)$`)
 
 // mostOnChannel is how many modules one channel of any processor takes.
 const mostOnChannel = 3
 
-// longRows says whether a letter has more slots than a channel can have: DIMM_A1 to DIMM_A12 of Dell's PowerEdge 11G and 12G,
-// whose letters are sockets.
+// longRows says whether a letter has more slots than a channel can have: DIMM_A1 to DIMM_A12 of Dell's PowerEdge 11G
+// and 12G, whose letters are sockets.
 func longRows(slots []memorySlot) bool {
 	for _, s := range slots {
 		if found := channelLetter.FindStringSubmatch(s.locator); found != nil {
@@ -177,9 +178,9 @@ const (
 	arrayOfSystem   = 3
 )
 
-// memorySlots reads the structures Memory Device of the table. Source: DMTF DSP0134 (SMBIOS), "Physical Memory Array (Type
-// 16)" and "Memory Device (Type 17)". Each structure is a type, the length of its fields, a handle of two bytes, the
-// fields, and then its strings, each ended by a zero and all of them by one more. Numbers are little-endian.
+// memorySlots reads the structures Memory Device of the table. Source: DMTF DSP0134 (SMBIOS), "Physical Memory Array
+// (Type 16)" and "Memory Device (Type 17)". Each structure is a type, the length of its fields, a handle of two bytes,
+// the fields, and then its strings, each ended by a zero and all of them by one more. Numbers are little-endian.
 //
 //	11 5c 2e 00 2c 00 fe ff 48 00 40 00 ff 7f 09 00 01 02 1a 80 20 80 0c 03 04 05 06 02 00 00 01 00 80 0c …
 //	P1-DIMMA1\0P0_Node0_Channel0_Dimm0\0Samsung\0…\0\0

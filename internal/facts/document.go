@@ -51,10 +51,11 @@ type Change struct {
 	Before, After lab.Fact
 }
 
-// Changes are the settings that differ between two snapshots of one boot of one target. What moves by itself is none, and
-// neither is a fact that one of the two could not read: the reason may be the time that a snapshot may take. Nor is a mount other
-// than that of the place, or a machine that runs beside: people plug in, mount and remount what the load never touches, and start another guest by the
-// name of one. The first snapshot is read one by one, so that it need not be in memory beside the second.
+// Changes are the settings that differ between two snapshots of one boot of one target. What moves by itself is none,
+// and neither is a fact that one of the two could not read: the reason may be the time that a snapshot may take. Nor is
+// a mount other than that of the place, or a machine that runs beside: people plug in, mount and remount what the load
+// never touches, and start another guest by the name of one. The first snapshot is read one by one, so that it need not
+// be in memory beside the second.
 func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 	type name struct{ key, about string }
 	at := make(map[name]int, len(after))
@@ -84,8 +85,8 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 	return changes
 }
 
-// Counters are the keys of what looks like a setting, cannot be set, and yet moved between two snapshots of one boot: modules keep
-// counters among their parameters.
+// Counters are the keys of what looks like a setting, cannot be set, and yet moved between two snapshots of one boot:
+// modules keep counters among their parameters.
 func Counters(before, after []lab.Fact) []string {
 	at := make(map[string]string, len(after))
 	for _, f := range after {

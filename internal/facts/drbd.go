@@ -9,7 +9,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// replica is the state of one DRBD device. Where a device has several peers, the words of each are joined, equal ones once.
+// replica is the state of one DRBD device. Where a device has several peers, the words of each are joined, equal ones
+// once.
 type replica struct {
 	role, disk, replication, protocol string
 }
@@ -44,8 +45,8 @@ func (s stack) replicas(in Scope) (found map[int]replica, source, reason string)
 	return found, source, "drbdsetup does not list it"
 }
 
-// parseDRBD8 reads /proc/drbd of version 8.4: connection, roles (own first), disk states (own first), protocol. Version 9
-// has only the version there.
+// parseDRBD8 reads /proc/drbd of version 8.4: connection, roles (own first), disk states (own first), protocol. Version
+// 9 has only the version there.
 //
 //	version: 8.4.11 (api:1/proto:86-101)
 //	 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----

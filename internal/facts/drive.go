@@ -94,8 +94,8 @@ func (g *guest) drives() []drive {
 	return found
 }
 
-// bus names how a device looks to the machine, and the device that carries its IOThreads and queues; false when it is no
-// disk.
+// bus names how a device looks to the machine, and the device that carries its IOThreads and queues; false when it is
+// no disk.
 func (g *guest) bus(device properties) (bus string, carrier properties, ok bool) {
 	driver := device["driver"]
 	switch {
@@ -141,8 +141,8 @@ func (g *guest) controller(id string) properties {
 	return properties{}
 }
 
-// walk follows a drive from the node that the device names down to what holds the data: through nodes named by others, and
-// through nodes written inside others. Proxmox VE from 9 writes all in one:
+// walk follows a drive from the node that the device names down to what holds the data: through nodes named by others,
+// and through nodes written inside others. Proxmox VE from 9 writes all in one:
 //
 //	{"driver":"throttle","node-name":"drive-scsi0","discard":"ignore","file":{"driver":"raw","file":{"driver":"host_device",
 //	"aio":"io_uring","cache":{"direct":true,"no-flush":false},"filename":"/dev/pve/vm-101-disk-0"}}}

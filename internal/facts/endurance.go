@@ -14,8 +14,8 @@ import (
 
 // Wear is how much of a drive's life is used.
 type Wear struct {
-	// Used is the share of the rated life that is used, as the drive estimates it: 0.12. It goes above 1 on a drive that
-	// outlives its rating.
+	// Used is the share of the rated life that is used, as the drive estimates it: 0.12. It goes above 1 on a drive
+	// that outlives its rating.
 	Used float64
 	// Written is what hosts have written to the drive in its life, in bytes; 0 when it does not say.
 	Written int64
@@ -65,8 +65,8 @@ func wearCommands(disk, node string) []wearCommand {
 // Specification, Get Log Page, SMART / Health Information (log 02h).
 const dataUnit = 1000 * 512
 
-// parseSmartLog reads "nvme smart-log --output-format=json". Large counters are numbers, in some versions numbers with an
-// exponent or strings.
+// parseSmartLog reads "nvme smart-log --output-format=json". Large counters are numbers, in some versions numbers with
+// an exponent or strings.
 //
 //	"percent_used" : 15,
 //	"data_units_read" : 499296134,
@@ -83,7 +83,8 @@ func parseSmartLog(data []byte) (Wear, error) {
 }
 
 // parseSmartctl reads "smartctl --json --xall" of 7.0 and newer, for NVMe and for SATA. Since 7.4 "endurance_used" says
-// the same for both. A SATA drive has its figures in the device statistics: page 7 the share used, page 1 what was written.
+// the same for both. A SATA drive has its figures in the device statistics: page 7 the share used, page 1 what was
+// written.
 //
 //	"endurance_used": { "current_percent": 3 },
 //	"nvme_smart_health_information_log": { "percentage_used": 3, "data_units_written": 47838912 },
@@ -142,11 +143,12 @@ func wearOf(percent, written amount, unit float64) (Wear, error) {
 	return w, nil
 }
 
-// estimateRated guesses the bytes that a drive is rated for, which hardly any drive tells: what was written, by the share
-// of life that it used up. The share is a whole percentage, cut off, so the truth for p% lies between written/(p+1)% and
-// written/p%; the lower end is taken, so that a plan to write never seems smaller than it is. Up to 1% the two ends lie
-// too far apart for an estimate to mean anything, and a drive at 255 has stopped counting; both give 0. The guess
-// assumes that the drive goes on to be written as it was: small random writes wear it faster than the maker's figure says.
+// estimateRated guesses the bytes that a drive is rated for, which hardly any drive tells: what was written, by the
+// share of life that it used up. The share is a whole percentage, cut off, so the truth for p% lies between
+// written/(p+1)% and written/p%; the lower end is taken, so that a plan to write never seems smaller than it is. Up to
+// 1% the two ends lie too far apart for an estimate to mean anything, and a drive at 255 has stopped counting; both
+// give 0. The guess assumes that the drive goes on to be written as it was: small random writes wear it faster than the
+// maker's figure says.
 func estimateRated(percent float64, written int64) int64 {
 	if percent < 2 || percent >= 255 || written <= 0 {
 		return 0
@@ -160,7 +162,8 @@ type amount struct {
 	known bool
 }
 
-// UnmarshalJSON never fails: a form that is not understood leaves the amount unknown, and the rest of the document stands.
+// UnmarshalJSON never fails: a form that is not understood leaves the amount unknown, and the rest of the document
+// stands.
 func (a *amount) UnmarshalJSON(data []byte) error {
 	text := strings.ReplaceAll(strings.Trim(string(data), `"`), ",", "")
 	v, err := strconv.ParseFloat(text, 64)

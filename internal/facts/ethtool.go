@@ -11,10 +11,10 @@ import (
 	"headroom/internal/lab"
 )
 
-// What ethtool tells is asked by adapter and in the text form, which every version prints alike. --json is not there before
-// 5.10, and version 6.1 knows it for -a and -k alone of what is asked here; the "*" that stands for all adapters needs
-// ethtool and kernel 5.6 or newer, goes over every veth of a machine full of containers, and is refused by -i and -S.
-// Go packages that ask the kernel (safchain/ethtool, vishvananda/netlink) need ioctls and sockets on the machine
+// What ethtool tells is asked by adapter and in the text form, which every version prints alike. --json is not there
+// before 5.10, and version 6.1 knows it for -a and -k alone of what is asked here; the "*" that stands for all adapters
+// needs ethtool and kernel 5.6 or newer, goes over every veth of a machine full of containers, and is refused by -i and
+// -S. Go packages that ask the kernel (safchain/ethtool, vishvananda/netlink) need ioctls and sockets on the machine
 // itself, so that neither a machine over SSH nor a saved one could be read by the same code.
 //
 // Each of these only reads, and none needs root.
@@ -269,8 +269,8 @@ func (e *ethtool) allowances() {
 // maxEthtoolLines is more than any adapter prints for the options that are asked.
 const maxEthtoolLines = 20000
 
-// parseEthtool reads lines of "name: value" into a map. Names below "Pre-set maximums:" get "max " in front. A name that
-// comes twice keeps its first value.
+// parseEthtool reads lines of "name: value" into a map. Names below "Pre-set maximums:" get "max " in front. A name
+// that comes twice keeps its first value.
 //
 //	Ring parameters for eth0:          Coalesce parameters for eth0:        Features for eth0:
 //	Pre-set maximums:                  Adaptive RX: on  TX: on              rx-checksumming: on [fixed]

@@ -22,8 +22,8 @@ type Space struct {
 	Files, FreeFiles int64
 }
 
-// roomLimit is what the answer may take. Nothing is measured without it, so that a busy machine, or one that is far away, has longer than for a
-// fact of a snapshot, which would only be unknown.
+// roomLimit is what the answer may take. Nothing is measured without it, so that a busy machine, or one that is far
+// away, has longer than for a fact of a snapshot, which would only be unknown.
 const roomLimit = time.Minute
 
 // Free asks how much room a folder's file system has.
@@ -42,9 +42,9 @@ func Free(ctx context.Context, t target.Target, dir string) (Space, error) {
 	return s, nil
 }
 
-// spaceCommand prints statfs(2). An fs.FS has no such call, and over SSH there is no other way; the format is the same in
-// GNU coreutils and in BusyBox. %S is the size of a block, %b all blocks, %f the free ones, %a those for plain users, %c and
-// %d inodes and free inodes.
+// spaceCommand prints statfs(2). An fs.FS has no such call, and over SSH there is no other way; the format is the same
+// in GNU coreutils and in BusyBox. %S is the size of a block, %b all blocks, %f the free ones, %a those for plain
+// users, %c and %d inodes and free inodes.
 func spaceCommand(dir string) []string { return []string{"stat", "-f", "-c", "%S %b %f %a %c %d", dir} }
 
 func spaceCommands(in Scope) [][]string {

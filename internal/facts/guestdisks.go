@@ -17,7 +17,8 @@ type GuestOn struct {
 	UUID string
 }
 
-// GuestsOn are the virtual machines of a target that have files below a directory open; it takes root to see those of others.
+// GuestsOn are the virtual machines of a target that have files below a directory open; it takes root to see those of
+// others.
 func GuestsOn(ctx context.Context, t target.Target, dir string) ([]GuestOn, error) {
 	out, err := t.Run(ctx, "sh", "-c", "exec ls -l /proc/[0-9]*/fd 2>/dev/null")
 	if err != nil {
@@ -45,7 +46,8 @@ func GuestsOn(ctx context.Context, t target.Target, dir string) ([]GuestOn, erro
 	return found, nil
 }
 
-// GuestUUID is what a virtual machine's DMI tables call it, in small letters; empty where they name none, or only root may read it.
+// GuestUUID is what a virtual machine's DMI tables call it, in small letters; empty where they name none, or only root
+// may read it.
 func GuestUUID(ctx context.Context, t target.Target) (string, error) {
 	const file = "/sys/class/dmi/id/product_uuid"
 	files, err := t.ReadFiles(ctx, file)
@@ -80,7 +82,8 @@ func realUUID(text string) string {
 	return text
 }
 
-// parseOpenFiles are the processes that have files below a directory open, by what ls -l prints of their folders fd, each once:
+// parseOpenFiles are the processes that have files below a directory open, by what ls -l prints of their folders fd,
+// each once:
 //
 //	/proc/4711/fd:
 //	total 0

@@ -5,8 +5,8 @@ import "strings"
 // underTestRole is the part that stands for the thing in the keys of a run's own place.
 const underTestRole = ".under-test"
 
-// Index finds definitions without a walk through the catalogue for each of ten thousand facts. Whoever looks up more than
-// one key makes one. The zero Index knows no key.
+// Index finds definitions without a walk through the catalogue for each of ten thousand facts. Whoever looks up more
+// than one key makes one. The zero Index knows no key.
 type Index struct {
 	exact    map[string]Definition
 	families []Definition

@@ -46,8 +46,8 @@ func collectInfiniBand(fsys fs.FS, _ Scope) []lab.Fact {
 	return all
 }
 
-// rdmaModules are the modules of adapters, of the RDMA core and of what storage runs over it, by the kernel's names. One
-// that is built in shows up as well when it has parameters or a version.
+// rdmaModules are the modules of adapters, of the RDMA core and of what storage runs over it, by the kernel's names.
+// One that is built in shows up as well when it has parameters or a version.
 func rdmaModules() []string {
 	return []string{
 		"bnxt_re", "efa", "erdma", "hfi1", "hns_roce_hw_v2", "ib_mthca", "ib_qib", "ionic_rdma", "irdma", "iw_cxgb4", "mana_ib",
@@ -168,10 +168,10 @@ func (p *port) adapter(layer string) {
 	p.add(unknown("port.numa_node", p.device+"/device", reason))
 }
 
-// bestGeneration is the generation that an adapter is sold as. The kernel's name for the type is that of the chip, and most
-// chips are on cards of several generations: ConnectX-3 (MT4099) on FDR, FDR10 and QDR cards, ConnectX-4 (MT4115) on EDR
-// and FDR cards, ConnectX-7 (MT4129) on NDR and HDR cards. There the board (the firmware's PSID) decides, as far as it is
-// known what it stands for; for those chips that exist for one generation only, the type does.
+// bestGeneration is the generation that an adapter is sold as. The kernel's name for the type is that of the chip, and
+// most chips are on cards of several generations: ConnectX-3 (MT4099) on FDR, FDR10 and QDR cards, ConnectX-4 (MT4115)
+// on EDR and FDR cards, ConnectX-7 (MT4129) on NDR and HDR cards. There the board (the firmware's PSID) decides, as far
+// as it is known what it stands for; for those chips that exist for one generation only, the type does.
 //
 // Sources: pci.ids for the types; for the boards, what mlxfwmanager prints about each.
 func bestGeneration(kind, board string) string {
@@ -224,7 +224,8 @@ func (p *port) guid() lab.Fact {
 }
 
 // interfaceOf names the network interface of a port. RoCE ports name theirs; IPoIB interfaces carry the number of the
-// port, counted from 0, in dev_port or (older kernels) dev_id. An interface with a dot is a further partition of another.
+// port, counted from 0, in dev_port or (older kernels) dev_id. An interface with a dot is a further partition of
+// another.
 func (p *port) interfaceOf(layer string) lab.Fact {
 	const key = "port.netdev"
 	if file := p.dir + "/gid_attrs/ndevs/0"; layer == "Ethernet" {
@@ -243,8 +244,8 @@ func (p *port) interfaceOf(layer string) lab.Fact {
 	return known(key, none, dir)
 }
 
-// portOf is the number of the port that an interface belongs to, counted from 0. An interface that names none is that of
-// the only port.
+// portOf is the number of the port that an interface belongs to, counted from 0. An interface that names none is that
+// of the only port.
 func (p *port) portOf(dir string) int64 {
 	var highest int64
 	for _, attribute := range []string{"dev_port", "dev_id"} {

@@ -11,13 +11,13 @@ import (
 	"headroom/internal/lab"
 )
 
-// interruptsPath has a line for each interrupt with a count for each CPU: tens of megabytes on a machine with a thousand
-// CPUs and as many interrupts. It is read once for all collectors.
+// interruptsPath has a line for each interrupt with a count for each CPU: tens of megabytes on a machine with a
+// thousand CPUs and as many interrupts. It is read once for all collectors.
 const interruptsPath = "/proc/interrupts"
 
 const (
-	// maxInterrupts bounds how many files of one interrupt each are read for one class of devices: more than 128 controllers
-	// with 128 queues have.
+	// maxInterrupts bounds how many files of one interrupt each are read for one class of devices: more than 128
+	// controllers with 128 queues have.
 	maxInterrupts = 1 << 14
 	// maxInterruptNames bounds the lines that are kept of a damaged file, maxInterruptText what is read of it.
 	maxInterruptNames = 1 << 17
@@ -26,7 +26,8 @@ const (
 
 // interrupts is what /proc/interrupts tells.
 type interrupts struct {
-	// names are what stands at the end of the lines, by the interrupt's number. What has no number (NMI, LOC) is left out.
+	// names are what stands at the end of the lines, by the interrupt's number. What has no number (NMI, LOC) is left
+	// out.
 	names map[int]string
 	// taken are counts since boot for each CPU that is online, added up by owner; nil for one whose
 	// interrupts have no line.
@@ -45,8 +46,9 @@ func readInterrupts(r reader, owners map[int][]int, n int) interrupts {
 	return parseInterrupts(io.LimitReader(file, maxInterruptText), owners, n)
 }
 
-// parseInterrupts reads lines of an interrupt's number, its count on each thread that is online, and what it is. It keeps no
-// more than a line of the text. Shared interrupts have several names with commas between them. Source: proc_interrupts(5).
+// parseInterrupts reads lines of an interrupt's number, its count on each thread that is online, and what it is. It
+// keeps no more than a line of the text. Shared interrupts have several names with commas between them. Source:
+// proc_interrupts(5).
 //
 //	           CPU0       CPU1
 //	 24:          1          0  IO-APIC   5-edge      ACPI:Ged
@@ -136,8 +138,8 @@ func functionInterrupts(r reader, address string) []int {
 
 const affinitySource = "/proc/irq/*/smp_affinity_list"
 
-// affinities are the CPUs that each of some interrupts may go to, without those that can't be told: an interrupt can be gone
-// by now. There is an error only when none can be told.
+// affinities are the CPUs that each of some interrupts may go to, without those that can't be told: an interrupt can be
+// gone by now. There is an error only when none can be told.
 func affinities(r reader, irqs []int) ([]cpuSet, error) {
 	var found []cpuSet
 	var failed error

@@ -16,7 +16,8 @@ const InUseInterval = 300 * time.Millisecond
 
 // Activity is what goes on on some disks while headroom does nothing.
 type Activity struct {
-	// ReadIOPS and WriteIOPS are operations a second, ReadBandwidth and WriteBandwidth bytes a second, of all disks together.
+	// ReadIOPS and WriteIOPS are operations a second, ReadBandwidth and WriteBandwidth bytes a second, of all disks
+	// together.
 	ReadIOPS, WriteIOPS           float64
 	ReadBandwidth, WriteBandwidth float64
 	// Busy is the share of the time in which the busiest disk had something to do.
@@ -72,9 +73,9 @@ func activity(first, second map[string]validity.DiskCounters, seconds float64) A
 	return a
 }
 
-// Disturbing says whether the activity is more than an idle system's. Measured over 0.3 s, 20 operations a second are six
-// operations: a commit of a journal or a line of a log makes fewer. A disk busy for a tenth of the time is in use however
-// few its operations are: a disk with spinning platters does only a hundred a second.
+// Disturbing says whether the activity is more than an idle system's. Measured over 0.3 s, 20 operations a second are
+// six operations: a commit of a journal or a line of a log makes fewer. A disk busy for a tenth of the time is in use
+// however few its operations are: a disk with spinning platters does only a hundred a second.
 func (a Activity) Disturbing() bool { return a.ReadIOPS+a.WriteIOPS >= 20 || a.Busy >= 0.1 }
 
 func (a Activity) String() string {

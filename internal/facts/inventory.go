@@ -123,8 +123,8 @@ func virtualKind(name string) string {
 	return "disk"
 }
 
-// The names of block devices without hardware. md gives names or numbers ("md_home", "md127", "md_d0"), zd is a volume of
-// ZFS, ram and zram lie in memory.
+// The names of block devices without hardware. md gives names or numbers ("md_home", "md127", "md_d0"), zd is a volume
+// of ZFS, ram and zram lie in memory.
 var (
 	dmName     = regexp.MustCompile(`^dm-\d+$`)
 	mdName     = regexp.MustCompile(`^md(\d+$|_)`)
@@ -137,8 +137,9 @@ var (
 	mediaName = regexp.MustCompile(`^(sr|fd)\d+$`)
 )
 
-// wholeDisks are the disks that facts are about: not partitions, not devices made of others, none in memory, none of size
-// zero (an empty card reader). A loop device whose file lies on no disk is one: nothing else shows what arrives there.
+// wholeDisks are the disks that facts are about: not partitions, not devices made of others, none in memory, none of
+// size zero (an empty card reader). A loop device whose file lies on no disk is one: nothing else shows what arrives
+// there.
 func (s stack) wholeDisks() []blockDevice {
 	var disks []blockDevice
 	for _, d := range s.known.devices {
@@ -207,12 +208,13 @@ func (s stack) used() map[string]bool {
 	return used
 }
 
-// atOnce is how many things are read at the same time: over a network each waits for answers, and requests that go together take less of both
-// machines' time.
+// atOnce is how many things are read at the same time: over a network each waits for answers, and requests that go
+// together take less of both machines' time.
 const atOnce = 16
 
-// spread calls a function for each of n things, several at a time, and puts the answers in order. The reading of one file
-// of /sys is a handful of system calls or requests, and a machine with thousands of disks has a hundred thousand such files.
+// spread calls a function for each of n things, several at a time, and puts the answers in order. The reading of one
+// file of /sys is a handful of system calls or requests, and a machine with thousands of disks has a hundred thousand
+// such files.
 func spread[T any](n int, read func(i int) []T) []T {
 	found := make([][]T, n)
 	var next atomic.Int64

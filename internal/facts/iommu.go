@@ -40,8 +40,8 @@ func iommuUnits(r reader) lab.Fact {
 	return sorted("iommu.units", names, dir)
 }
 
-// iommuDefault is the type of domain that devices get when nobody asks for another one, as the kernel was built. Source: the
-// kernel's drivers/iommu/Kconfig (IOMMU_DEFAULT_DMA_STRICT and its neighbours, in this form since 5.14).
+// iommuDefault is the type of domain that devices get when nobody asks for another one, as the kernel was built.
+// Source: the kernel's drivers/iommu/Kconfig (IOMMU_DEFAULT_DMA_STRICT and its neighbours, in this form since 5.14).
 func iommuDefault(r reader) lab.Fact {
 	const key = "iommu.default"
 	config, source, err := r.buildConfig()

@@ -85,9 +85,9 @@ func livePatches(r reader) lab.Fact {
 	return listOf(key, names, dir)
 }
 
-// tracer is what the kernel's own tracing does. The older place below debugfs is looked at only where something is mounted on
-// it, or on kernels before 4.1, where it is a plain folder: newer ones mount tracefs there when somebody looks. Source: the
-// kernel's Documentation/ABI/obsolete/automount-tracefs-debugfs.
+// tracer is what the kernel's own tracing does. The older place below debugfs is looked at only where something is
+// mounted on it, or on kernels before 4.1, where it is a plain folder: newer ones mount tracefs there when somebody
+// looks. Source: the kernel's Documentation/ABI/obsolete/automount-tracefs-debugfs.
 func tracer(r reader) lab.Fact {
 	const old = "/sys/kernel/debug/tracing"
 	files := []string{"/sys/kernel/tracing/current_tracer"}
@@ -158,8 +158,9 @@ func tainted(r reader) lab.Fact {
 	return f
 }
 
-// preemption finds the preemption mode: what the scheduler says (root, debugfs), else the command line, else the build. A
-// kernel built with PREEMPT_DYNAMIC begins with the mode that its configuration names and can be switched by root later.
+// preemption finds the preemption mode: what the scheduler says (root, debugfs), else the command line, else the build.
+// A kernel built with PREEMPT_DYNAMIC begins with the mode that its configuration names and can be switched by root
+// later.
 //
 //	/sys/kernel/debug/sched/preempt:  none voluntary (full) lazy
 //	/proc/sys/kernel/version:         #1 SMP PREEMPT_DYNAMIC Debian 6.1.170-1 (2026-04-03)
@@ -200,8 +201,8 @@ func preemption(r reader) lab.Fact {
 	return known(key, "none or voluntary", versionPath)
 }
 
-// argument is the value of a boot argument, the last one when it is given several times, as the kernel itself takes it. Dashes
-// and underscores are the same to the kernel.
+// argument is the value of a boot argument, the last one when it is given several times, as the kernel itself takes it.
+// Dashes and underscores are the same to the kernel.
 func (r reader) argument(name string) (value string, found bool) {
 	text, _ := r.text(cmdlinePath)
 	for word := range strings.FieldsSeq(text) {

@@ -14,15 +14,17 @@ import (
 type Level struct {
 	// Path is its node: "/dev/nvme0n1", "/dev/mapper/vg-data".
 	Path string
-	// Kind is "disk", "partition", "md", "loop", "bcache", "drbd", or for a device of device mapper who made it: "lvm", "crypt", "dm".
+	// Kind is "disk", "partition", "md", "loop", "bcache", "drbd", or for a device of device mapper who made it: "lvm",
+	// "crypt", "dm".
 	Kind string
 	Size int64
 	// Disks are the nodes of the levels of kind "disk" under it, sorted; of a disk its own.
 	Disks []string
 }
 
-// Levels are the block devices under a place from the bottom up, each once: first its disks, by name. The paths of a multipath
-// device are one disk, which is reached through that device. There are none under a file system in memory or on a server.
+// Levels are the block devices under a place from the bottom up, each once: first its disks, by name. The paths of a
+// multipath device are one disk, which is reached through that device. There are none under a file system in memory or
+// on a server.
 func Levels(ctx context.Context, t target.Target, place lab.Place) ([]Level, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -55,7 +57,8 @@ type rise struct {
 	height int
 }
 
-// rise finds a device and all below it. A device that changes while it is looked at could seem to lie on itself; it is found once.
+// rise finds a device and all below it. A device that changes while it is looked at could seem to lie on itself; it is
+// found once.
 func (s stack) rise(name string, found map[string]*rise) *rise {
 	if r := found[name]; r != nil {
 		return r

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Listening says whether anything on a target listens on a TCP port, at any address. The kernel prints the sockets so, with ports in hexadecimal and 0A
-// for listening (Documentation/networking/proc_net_tcp.rst):
+// Listening says whether anything on a target listens on a TCP port, at any address. The kernel prints the sockets so,
+// with ports in hexadecimal and 0A for listening (Documentation/networking/proc_net_tcp.rst):
 //
 //	sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
 //	 0: 0100007F:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 24017 1 0000000000000000 100 0 0 10 0
@@ -18,7 +18,8 @@ func Listening(ctx context.Context, t target.Target, port int) (bool, error) {
 	return listening(ctx, t, "/proc/net/tcp", "0A", port)
 }
 
-// ListeningUDP says the same of a UDP port. A socket that is bound and talks to nobody in particular has the state 07 (TCP_CLOSE, net/tcp_states.h):
+// ListeningUDP says the same of a UDP port. A socket that is bound and talks to nobody in particular has the state 07
+// (TCP_CLOSE, net/tcp_states.h):
 //
 //	  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
 //	6211: 020912C6:2B67 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 24018 2 0000000000000000 0

@@ -36,8 +36,9 @@ import (
 // A word in front of a file's name says how its text became bytes: "arguments proc/7/cmdline" has an argument a line,
 // "hex" is written in hexadecimal, "gzip" is packed.
 //
-// A file named "$ command" is what that command prints, or "exit status N: " and what it prints when it fails; every other
-// command is not installed. The archive's comment says what it is and names the place to measure and a folder for a store.
+// A file named "$ command" is what that command prints, or "exit status N: " and what it prints when it fails; every
+// other command is not installed. The archive's comment says what it is and names the place to measure and a folder for
+// a store.
 type machine struct {
 	name         string
 	place, store string

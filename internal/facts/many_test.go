@@ -10,8 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// manyDisks is a machine with n SAS disks behind eight adapters of 128 interrupts each; a quarter is paired to multipath
-// maps, and a quarter mounted.
+// manyDisks is a machine with n SAS disks behind eight adapters of 128 interrupts each; a quarter is paired to
+// multipath maps, and a quarter mounted.
 func manyDisks(n int) tree {
 	t := newTree()
 	queue := newTree()
@@ -80,7 +80,8 @@ func manyDisks(n int) tree {
 	return t
 }
 
-// TestThousandsOfDisks asks that the work grows with the number of disks, not with its square: it counts what is looked at.
+// TestThousandsOfDisks asks that the work grows with the number of disks, not with its square: it counts what is looked
+// at.
 func TestThousandsOfDisks(t *testing.T) {
 	t.Parallel()
 	read := func(n int) (map[string]int64, []lab.Fact) {

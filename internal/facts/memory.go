@@ -144,8 +144,8 @@ func samePages(r reader) lab.Fact {
 	return f
 }
 
-// limit is what this process may use of something, or "unlimited". Of memory it may lock, io_uring needs some before 5.12, and
-// fio's option mem= does.
+// limit is what this process may use of something, or "unlimited". Of memory it may lock, io_uring needs some before
+// 5.12, and fio's option mem= does.
 //
 //	Limit                     Soft Limit           Hard Limit           Units
 //	Max locked memory         8388608              8388608              bytes

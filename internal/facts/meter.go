@@ -9,8 +9,8 @@ import (
 	"headroom/internal/validity"
 )
 
-// Meter reads what a whole machine has spent since it was started, every program on it and the kernel together. It is read just before
-// a load and just after it, never while one runs.
+// Meter reads what a whole machine has spent since it was started, every program on it and the kernel together. It is
+// read just before a load and just after it, never while one runs.
 type Meter struct {
 	target target.Target
 	energy []energyCounter
@@ -44,7 +44,8 @@ func FindMeter(ctx context.Context, t target.Target) (*Meter, error) {
 	return m, nil
 }
 
-// Read reads all of it in one round trip. What can't be read is not known; the error says that the machine can't be reached.
+// Read reads all of it in one round trip. What can't be read is not known; the error says that the machine can't be
+// reached.
 func (m *Meter) Read(ctx context.Context) (Reading, error) {
 	if err := ctx.Err(); err != nil {
 		return Reading{}, err
@@ -64,12 +65,13 @@ func (m *Meter) Between(before, after Reading) Spent {
 	return Spent{CPUSeconds: busySeconds(before.cpu, after.cpu), Joules: joules(m.energy, before.energy, after.energy, after.time.Sub(before.time))}
 }
 
-// fewestTicks is the least busy time that is told. The kernel cuts each of the five columns off to a tick in both readings, so that their
-// sum is off by up to five ticks either way, one or so as a rule: of twenty that is a twentieth, of fewer soon as much as levels differ by.
+// fewestTicks is the least busy time that is told. The kernel cuts each of the five columns off to a tick in both
+// readings, so that their sum is off by up to five ticks either way, one or so as a rule: of twenty that is a
+// twentieth, of fewer soon as much as levels differ by.
 const fewestTicks = 20
 
-// busySeconds is the CPU time that was spent. A guest's time is inside user and nice already. Steal is none of it: another machine
-// had the CPU. Source: proc_stat(5).
+// busySeconds is the CPU time that was spent. A guest's time is inside user and nice already. Steal is none of it:
+// another machine had the CPU. Source: proc_stat(5).
 func busySeconds(before, after validity.CPUTimes) float64 {
 	busy := func(t validity.CPUTimes) float64 { return t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ }
 	spent := busy(after) - busy(before)

@@ -13,7 +13,8 @@ import (
 	"headroom/internal/target"
 )
 
-// The kernel charges what a test burns to this machine, and no more than there is. By ticks a process can be charged less or more than it used.
+// The kernel charges what a test burns to this machine, and no more than there is. By ticks a process can be charged
+// less or more than it used.
 func TestTheMeterCharges(t *testing.T) {
 	var shares []float64
 	for range 6 {

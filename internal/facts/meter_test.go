@@ -62,8 +62,8 @@ func TestCPUTimeThatWasSpent(t *testing.T) {
 	}
 }
 
-// burnt is what the meter of this machine says of half a second of CPU time that this test burns, what the kernel charges the test alone,
-// and what there was of all cores.
+// burnt is what the meter of this machine says of half a second of CPU time that this test burns, what the kernel
+// charges the test alone, and what there was of all cores.
 func burnt(t *testing.T) (spent, own, most float64) {
 	t.Helper()
 	meter, err := FindMeter(t.Context(), target.NewLocal(t.TempDir()))

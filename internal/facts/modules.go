@@ -53,7 +53,8 @@ func collectModules(fsys fs.FS, _ Scope) []lab.Fact {
 	})...)
 }
 
-// parameterSkipped leaves out what names one machine, and the counters of modules that keep them among their parameters.
+// parameterSkipped leaves out what names one machine, and the counters of modules that keep them among their
+// parameters.
 func parameterSkipped(module, parameter string) bool {
 	switch module + "." + parameter {
 	case "nfs.nfs4_unique_id", "spl.spl_hostid":

@@ -34,8 +34,8 @@ type mount struct {
 func parseMountInfo(data []byte) []mount {
 	var mounts []mount
 	for line := range bytes.Lines(data) {
-		// One space stands between two fields; other white space (a no-break space) can be part of a name, and a source can
-		// be empty.
+		// One space stands between two fields; other white space (a no-break space) can be part of a name, and a source
+		// can be empty.
 		f := strings.Split(strings.TrimRight(string(line), "\n"), " ")
 		dash := 6
 		for dash < len(f) && f[dash] != "-" {
@@ -110,9 +110,9 @@ func mountOf(mounts []mount, name string) (mount, bool) {
 	return t.mounts[i], true
 }
 
-// at is the index of the mount that an absolute path without links lies on. It walks the path as the kernel does, from the
-// root mount into the children of the mount it is in. Taking the longest mount point that is a prefix would be wrong
-// where something is mounted over a parent folder and hides older mounts below.
+// at is the index of the mount that an absolute path without links lies on. It walks the path as the kernel does, from
+// the root mount into the children of the mount it is in. Taking the longest mount point that is a prefix would be
+// wrong where something is mounted over a parent folder and hides older mounts below.
 func (t mountTable) at(name string) (int, bool) {
 	if t.root < 0 {
 		return longestPrefix(t.mounts, name)
@@ -126,7 +126,8 @@ func (t mountTable) at(name string) (int, bool) {
 	return at, true
 }
 
-// maxOver is how many mounts at one point are followed: nobody stacks so many, but a table that is forged could hold a ring.
+// maxOver is how many mounts at one point are followed: nobody stacks so many, but a table that is forged could hold a
+// ring.
 const maxOver = 256
 
 // descend enters what is mounted at a point of a mount, and what is mounted over that, and so on.

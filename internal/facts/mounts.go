@@ -10,8 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// maxMounts is how many mounted file systems are described. A Kubernetes node has hundreds of mounts, most of them several
-// times the same.
+// maxMounts is how many mounted file systems are described. A Kubernetes node has hundreds of mounts, most of them
+// several times the same.
 const maxMounts = 1024
 
 // maxSpaces is how many file systems are asked for their size in one command.
@@ -47,8 +47,8 @@ func dataMounts(all []mount) []mount {
 	return found
 }
 
-// under is the type of a file system that must be asked on the way to a mount's point and might not answer: a local disk that
-// is mounted in a folder of a server. The root file system is none: nothing works while that does not answer.
+// under is the type of a file system that must be asked on the way to a mount's point and might not answer: a local
+// disk that is mounted in a folder of a server. The root file system is none: nothing works while that does not answer.
 func (t mountTable) under(m mount) string {
 	for range maxOver {
 		i, ok := t.index[m.parent]
@@ -62,8 +62,9 @@ func (t mountTable) under(m mount) string {
 	return ""
 }
 
-// holdsData leaves out what the kernel makes up, images that can't be written, and the many small file systems of a session, a
-// service or a container. An overlay counts only as the root: the layers of every container lie on a file system that counts.
+// holdsData leaves out what the kernel makes up, images that can't be written, and the many small file systems of a
+// session, a service or a container. An overlay counts only as the root: the layers of every container lie on a file
+// system that counts.
 func holdsData(m mount) bool {
 	switch m.kind {
 	case "proc", "sysfs", "devtmpfs", "devpts", "mqueue", "hugetlbfs", "debugfs", "tracefs", "securityfs", "configfs", "fusectl",
@@ -203,8 +204,8 @@ func sourceOf(m mount) lab.Fact {
 	return known("mount.source", m.source, mountInfoPath)
 }
 
-// backgroundWork are processes that work through a file system, by the name of their thread, with the types of file system
-// that it can be.
+// backgroundWork are processes that work through a file system, by the name of their thread, with the types of file
+// system that it can be.
 func backgroundWork() []struct {
 	name  *regexp.Regexp
 	work  string
@@ -237,8 +238,8 @@ var (
 	trim           = regexp.MustCompile(`^fstrim$`)
 )
 
-// background looks for work that goes on in file systems by itself and disturbs measurements. btrfs says itself what it is
-// doing; otherwise a thread's name tells the work and the type of file system, but not which one of that type.
+// background looks for work that goes on in file systems by itself and disturbs measurements. btrfs says itself what it
+// is doing; otherwise a thread's name tells the work and the type of file system, but not which one of that type.
 //
 //	/proc/1123/comm:                                       ext4lazyinit
 //	/sys/fs/btrfs/3f1a2b4c-…/exclusive_operation:          balance

@@ -21,8 +21,8 @@ func (n inNamespace) Run(ctx context.Context, argv ...string) (target.Output, er
 	return n.Local.Run(ctx, append([]string{"ip", "netns", "exec", n.name}, argv...)...)
 }
 
-// TestNamespace builds a namespace with a rule, a route with two next hops and a discipline for filters, and finds them in
-// what the installed ip and tc print.
+// TestNamespace builds a namespace with a rule, a route with two next hops and a discipline for filters, and finds them
+// in what the installed ip and tc print.
 func TestNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("network namespaces need root")

@@ -146,7 +146,8 @@ func TestBestGeneration(t *testing.T) {
 	}
 }
 
-// manyInterrupts are those of a machine of 1,024 threads with 2,000 interrupts of a line each, and the sum of each thread.
+// manyInterrupts are those of a machine of 1,024 threads with 2,000 interrupts of a line each, and the sum of each
+// thread.
 func manyInterrupts() (b bytes.Buffer, owners map[int][]int, want []uint64) {
 	b.WriteString("    ")
 	for cpu := range 1024 {
@@ -202,7 +203,8 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, os.ErrClosed }
 
-// Where there are more adapters than are asked, those with a link come first, and the others say why they are not known.
+// Where there are more adapters than are asked, those with a link come first, and the others say why they are not
+// known.
 func TestManyAdapters(t *testing.T) {
 	files := fstest.MapFS{}
 	for i := range maxNICs + 5 {
@@ -458,7 +460,8 @@ func FuzzExports(f *testing.F) {
 	})
 }
 
-// Of what exportfs keeps and of what the kernel prints, the export that is the root for NFS 4 is found; the root that the server makes up is none.
+// Of what exportfs keeps and of what the kernel prints, the export that is the root for NFS 4 is found; the root that
+// the server makes up is none.
 func TestRootExport(t *testing.T) {
 	for text, want := range map[string]string{
 		"/nfs1\t10.111.1.0/24(rw,async,wdelay,no_root_squash,fsid=0,sec=sys)\n":                                  "/nfs1",

@@ -134,7 +134,8 @@ func (n *nfsMount) asked() {
 	}
 }
 
-// server is the address that was mounted, or the name in front of the exported path ("files:/srv", "[2001:db8::1]:/srv").
+// server is the address that was mounted, or the name in front of the exported path ("files:/srv",
+// "[2001:db8::1]:/srv").
 func (n *nfsMount) server() string {
 	if v := n.options["addr"]; v != "" {
 		return v
@@ -188,7 +189,8 @@ const maxTransports = 1024
 // operations behind "per-op statistics" begin with the calls made and the requests sent for them, which are more when
 // some were sent again.
 //
-// Of the line "bytes:" the fifth and sixth numbers are what was read from the server and written to it, direct I/O included.
+// Of the line "bytes:" the fifth and sixth numbers are what was read from the server and written to it, direct I/O
+// included.
 //
 //	device 192.0.2.1:/srv mounted on /mnt with fstype nfs4 statvers=1.1
 //		bytes:	5319491584 1610612736 0 0 5319491584 1610612736 0 0
@@ -242,8 +244,8 @@ func parseMountStats(data []byte) map[string]mountStats {
 	return found
 }
 
-// mountPointIn takes the mount point out of a line's rest: "192.0.2.1:/srv mounted on /mnt with fstype nfs4 statvers=1.1".
-// White space in paths is written as octal numbers, as in mountinfo.
+// mountPointIn takes the mount point out of a line's rest: "192.0.2.1:/srv mounted on /mnt with fstype nfs4
+// statvers=1.1". White space in paths is written as octal numbers, as in mountinfo.
 func mountPointIn(rest string) (string, bool) {
 	f := strings.Fields(rest)
 	if len(f) < 7 || f[1] != "mounted" || f[2] != "on" || f[4] != "with" || f[5] != "fstype" {

@@ -36,8 +36,8 @@ func collectNFSServer(fsys fs.FS, _ Scope) []lab.Fact {
 	return t.facts
 }
 
-// nfsdGrace says whether the server waits for clients to reclaim what they had open: /proc/fs/nfsd/v4_end_grace reads N until that has ended, then Y.
-// Source: the kernel's fs/nfsd/nfsctl.c (write_v4_end_grace).
+// nfsdGrace says whether the server waits for clients to reclaim what they had open: /proc/fs/nfsd/v4_end_grace reads N
+// until that has ended, then Y. Source: the kernel's fs/nfsd/nfsctl.c (write_v4_end_grace).
 func nfsdGrace(r reader) lab.Fact {
 	const key, file = "nfsd.grace", nfsdDir + "/v4_end_grace"
 	text, err := r.text(file)
@@ -122,9 +122,10 @@ func exports(r reader, t *thing) {
 // maxExports is how many paths are counted.
 const maxExports = 1 << 16
 
-// parseExports counts the exported paths, those that are sync to all clients, and those that are async to some, and finds the one that is the root of
-// the NFSv4 tree (fsid=0). The root that the server makes up by itself (v4root) is none of them. Source: exports(5) and nfs-utils'
-// support/export/xtab.c; the kernel's fs/nfsd/export.c prints the same without a type of security.
+// parseExports counts the exported paths, those that are sync to all clients, and those that are async to some, and
+// finds the one that is the root of the NFSv4 tree (fsid=0). The root that the server makes up by itself (v4root) is
+// none of them. Source: exports(5) and nfs-utils' support/export/xtab.c; the kernel's fs/nfsd/export.c prints the same
+// without a type of security.
 //
 //	/srv/vm	192.0.2.0/24(rw,sync,wdelay,hide,nocrossmnt,secure,no_root_squash,no_all_squash,no_subtree_check,sec=sys)
 //	/srv/scratch	192.0.2.0/24(rw,async,wdelay,hide,nocrossmnt,secure,root_squash,no_all_squash,no_subtree_check,sec=sys)

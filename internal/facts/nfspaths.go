@@ -25,7 +25,8 @@ type NFSPaths struct {
 	Options map[string]string
 	// Transports are the connections that calls go over.
 	Transports []NFSTransport
-	// Addresses are those of the server that they lead to, each once; nil where the kernel does not say: before Linux 5.15.
+	// Addresses are those of the server that they lead to, each once; nil where the kernel does not say: before Linux
+	// 5.15.
 	Addresses []string
 	// Others are the points of other mounts of these addresses. Mounts of one server share its transports.
 	Others []string
@@ -99,8 +100,8 @@ type rpcSwitch struct {
 	addresses []string
 }
 
-// rpcSwitches reads the sets of transports in sysfs: a folder for each, in it one for each transport, named "xprt-3-tcp", whose file dstaddr
-// has the address of the server:
+// rpcSwitches reads the sets of transports in sysfs: a folder for each, in it one for each transport, named
+// "xprt-3-tcp", whose file dstaddr has the address of the server:
 //
 //	/sys/kernel/sunrpc/xprt-switches/switch-2/xprt-3-tcp/dstaddr    10.0.1.1
 //	/sys/kernel/sunrpc/xprt-switches/switch-2/xprt-4-tcp/dstaddr    10.0.2.1
@@ -132,8 +133,9 @@ func rpcSwitches(r reader) []rpcSwitch {
 	return all
 }
 
-// addresses are those of the set of transports that is the mount's: nothing in sysfs names mounts, so it is the one of as many transports of the
-// same kinds that leads to the mount's own address. Nil where several sets could be it, which lead elsewhere.
+// addresses are those of the set of transports that is the mount's: nothing in sysfs names mounts, so it is the one of
+// as many transports of the same kinds that leads to the mount's own address. Nil where several sets could be it, which
+// lead elsewhere.
 func (p NFSPaths) addresses(switches []rpcSwitch) []string {
 	var kinds, found []string
 	for _, t := range p.Transports {
@@ -152,8 +154,8 @@ func (p NFSPaths) addresses(switches []rpcSwitch) []string {
 	return found
 }
 
-// Wires are what a machine's network cards and RDMA ports have moved since it started, both ways together: cards in bytes, by their names, and
-// ports in whatever they count, by device and number: "rxe0/1".
+// Wires are what a machine's network cards and RDMA ports have moved since it started, both ways together: cards in
+// bytes, by their names, and ports in whatever they count, by device and number: "rxe0/1".
 type Wires struct {
 	Cards, Ports map[string]int64
 }

@@ -63,8 +63,8 @@ func sunrpc(transports map[string]string) reader {
 	return reader{files}
 }
 
-// A mount's addresses are those of the transports that are as many, of the same kind, and lead to its own address; where several sets of them
-// could be it, nobody knows.
+// A mount's addresses are those of the transports that are as many, of the same kind, and lead to its own address;
+// where several sets of them could be it, nobody knows.
 func TestAddressesOfAMount(t *testing.T) {
 	tcp, rdma := NFSTransport{Kind: "tcp"}, NFSTransport{Kind: "rdma"}
 	for _, c := range []struct {

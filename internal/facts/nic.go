@@ -17,8 +17,8 @@ import (
 
 const netDir = "/sys/class/net"
 
-// The kinds of interfaces that are described. Anything else (lo, veth, tun, the bridges of containers) says nothing about
-// how fast the machine's hardware is.
+// The kinds of interfaces that are described. Anything else (lo, veth, tun, the bridges of containers) says nothing
+// about how fast the machine's hardware is.
 const (
 	nicPhysical = "physical"
 	nicVirtio   = "virtio"
@@ -39,8 +39,8 @@ type nic struct {
 	pci string
 }
 
-// up says that it has a link, as far as its carrier tells. It is asked for only where it counts: since Linux 6.7 the kernel
-// locks all of its network's settings for the answer, and whoever holds that lock makes the asker wait.
+// up says that it has a link, as far as its carrier tells. It is asked for only where it counts: since Linux 6.7 the
+// kernel locks all of its network's settings for the answer, and whoever holds that lock makes the asker wait.
 func (n nic) up(r reader) bool {
 	carrier, err := r.text(n.dir + "/carrier")
 	return err == nil && carrier == "1"
@@ -162,8 +162,8 @@ func describeNIC(r reader, name, stacked string) nic {
 	return n
 }
 
-// What ip, tc and bpftool print about all interfaces at once. Netlink libraries would say the same in less time, but only
-// about the machine that they run on; output can also come from a machine over SSH or be saved in a file.
+// What ip, tc and bpftool print about all interfaces at once. Netlink libraries would say the same in less time, but
+// only about the machine that they run on; output can also come from a machine over SSH or be saved in a file.
 func addressCommand() []string { return []string{"ip", "-json", "address", "show"} }
 func qdiscCommand() []string   { return []string{"tc", "-json", "qdisc", "show"} }
 func programCommand() []string { return []string{"bpftool", "-j", "net", "show"} }
@@ -284,8 +284,8 @@ func (n nic) device(r reader, t *thing) {
 // maxQueues is how many receive queues are looked at.
 const maxQueues = 1024
 
-// steering says whether any receive queue hands its packets to other CPUs. The masks are groups of eight hexadecimal digits;
-// only zeros stand for none: "00000000,0000ffff".
+// steering says whether any receive queue hands its packets to other CPUs. The masks are groups of eight hexadecimal
+// digits; only zeros stand for none: "00000000,0000ffff".
 func steering(r reader, n nic) lab.Fact {
 	const key = "nic.rps"
 	dir := n.dir + "/queues"
@@ -390,8 +390,8 @@ func (n nic) fromIP(t *thing, links map[string]link, err error) {
 }
 
 // filters counts what looks at the packets of each interface. A clsact or ingress discipline is there to carry filters
-// and BPF programs, and tc shows it. Since Linux 6.6 a BPF program can be attached without one (tcx), which only bpftool
-// shows.
+// and BPF programs, and tc shows it. Since Linux 6.6 a BPF program can be attached without one (tcx), which only
+// bpftool shows.
 type filters struct {
 	disciplines, programs       map[string]int
 	disciplinesErr, programsErr error

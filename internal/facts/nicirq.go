@@ -15,8 +15,8 @@ type nicInterrupts struct {
 	counts interrupts
 }
 
-// readNICInterrupts finds the adapters and what they took of all interrupts. Ports of one PCI function (mlx4 has two to a
-// function) share its interrupts, and so do the queues of a virtio adapter with its configuration interrupt.
+// readNICInterrupts finds the adapters and what they took of all interrupts. Ports of one PCI function (mlx4 has two to
+// a function) share its interrupts, and so do the queues of a virtio adapter with its configuration interrupt.
 func readNICInterrupts(r reader) nicInterrupts {
 	nics, _ := findNICs(r)
 	nics = slices.DeleteFunc(nics, func(n nic) bool { return !n.hardware() })
@@ -69,8 +69,8 @@ func collectNICInterrupts(fsys fs.FS, in Scope) []lab.Fact {
 	return all
 }
 
-// nicAffinity says which threads the interrupts may go to, and how many of the interrupts may only go to threads of a node
-// that is not the adapter's.
+// nicAffinity says which threads the interrupts may go to, and how many of the interrupts may only go to threads of a
+// node that is not the adapter's.
 func nicAffinity(r reader, n nic, irqs []int, online cpuSet) []lab.Fact {
 	const cpus, far = "nic.irq.cpus", "nic.irq.remote"
 	sets, err := affinities(r, irqs)

@@ -14,8 +14,8 @@ const nodeDir = "/sys/devices/system/node"
 // maxNodes is more than any kernel is built for (CONFIG_NODES_SHIFT is at most 10).
 const maxNodes = 1024
 
-// collectNUMA reads the nodes that the kernel shows. With numa=off, or interleaved by firmware, a machine of several sockets
-// shows one node; cpu.sockets and numa.pci_roots then still tell what is there.
+// collectNUMA reads the nodes that the kernel shows. With numa=off, or interleaved by firmware, a machine of several
+// sockets shows one node; cpu.sockets and numa.pci_roots then still tell what is there.
 func collectNUMA(fsys fs.FS, _ Scope) []lab.Fact {
 	r := reader{fsys}
 	names := nodeNames(r)

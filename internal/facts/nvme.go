@@ -16,8 +16,8 @@ import (
 // maxAsked is how many drives are asked themselves: each question is a command that the drive answers beside its work.
 const maxAsked = 64
 
-// nvmeDisks are the namespaces whose drives can be asked without danger: those behind a local controller that is alive. A
-// controller across a network may not answer, and one that is being reset makes the asker wait.
+// nvmeDisks are the namespaces whose drives can be asked without danger: those behind a local controller that is alive.
+// A controller across a network may not answer, and one that is being reset makes the asker wait.
 func nvmeDisks(s stack) (asked []blockDevice, refused map[string]string) {
 	refused = map[string]string{}
 	for _, d := range s.wholeDisks() {
@@ -45,8 +45,8 @@ func nvmeDisks(s stack) (asked []blockDevice, refused map[string]string) {
 	return asked, refused
 }
 
-// nvmeCommands asks each drive for its formats and its health. Both answers come from commands alone, which only root may
-// send.
+// nvmeCommands asks each drive for its formats and its health. Both answers come from commands alone, which only root
+// may send.
 func nvmeCommands(in Scope) [][]string {
 	r := reader{in.Files}
 	if r.cannotRun("nvme", "nvme-cli") != "" {
@@ -97,8 +97,8 @@ func collectNVMe(fsys fs.FS, in Scope) []lab.Fact {
 	})
 }
 
-// temperatures are the drive's own and the one at which it warns (WCTEMP, or the threshold that was set). The kernel asks the
-// drive for both. Sources: the kernel's drivers/nvme/host/hwmon.c and Documentation/hwmon/sysfs-interface.rst.
+// temperatures are the drive's own and the one at which it warns (WCTEMP, or the threshold that was set). The kernel
+// asks the drive for both. Sources: the kernel's drivers/nvme/host/hwmon.c and Documentation/hwmon/sysfs-interface.rst.
 //
 //	/sys/class/nvme/nvme0/hwmon1/temp1_input:  38850
 //	/sys/class/nvme/nvme0/hwmon1/temp1_max:    81850
@@ -162,8 +162,8 @@ func (s stack) formats(disk, reason string, in Scope) []lab.Fact {
 	return facts
 }
 
-// lbaFormat is a way to format a namespace, in bytes a block. Source: NVM Command Set Specification, Identify Namespace,
-// "LBA Format Data Structure"; performance 0 is the best of a drive's formats, 3 the worst.
+// lbaFormat is a way to format a namespace, in bytes a block. Source: NVM Command Set Specification, Identify
+// Namespace, "LBA Format Data Structure"; performance 0 is the best of a drive's formats, 3 the worst.
 type lbaFormat struct {
 	data, metadata int64
 	performance    int64
@@ -171,9 +171,9 @@ type lbaFormat struct {
 
 func (f lbaFormat) String() string { return fmt.Sprintf("%d+%d", f.data, f.metadata) }
 
-// parseFormats reads "nvme id-ns --output-format=json": the formats on offer and which of them is in use. "ds" is the power of
-// two of the block's size, 0 for a format that can't be had. "flbas" holds the number of the format in use, its low four bits
-// and, for drives with more than sixteen, two more in bits 5 and 6.
+// parseFormats reads "nvme id-ns --output-format=json": the formats on offer and which of them is in use. "ds" is the
+// power of two of the block's size, 0 for a format that can't be had. "flbas" holds the number of the format in use,
+// its low four bits and, for drives with more than sixteen, two more in bits 5 and 6.
 //
 //	"nlbaf" : 1,
 //	"flbas" : 0,
@@ -213,7 +213,8 @@ func parseFormats(data []byte) (formats []lbaFormat, current int, err error) {
 	return formats, current, nil
 }
 
-// betterFormat is the format that performs best among those with the metadata of the one in use, when it performs better.
+// betterFormat is the format that performs best among those with the metadata of the one in use, when it performs
+// better.
 func betterFormat(formats []lbaFormat, current int) (lbaFormat, bool) {
 	same := slices.DeleteFunc(slices.Clone(formats), func(f lbaFormat) bool { return f.metadata != formats[current].metadata })
 	best := slices.MinFunc(same, func(a, b lbaFormat) int { return int(a.performance - b.performance) })

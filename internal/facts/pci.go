@@ -24,8 +24,9 @@ type pciFunction struct {
 	path []string
 }
 
-// collectPCI describes every disk controller, NIC and HCA, and the bridges between each and the root. The link of a segment
-// belongs to both its ends: what it could be is the lesser of what both can do, so each end is described by itself.
+// collectPCI describes every disk controller, NIC and HCA, and the bridges between each and the root. The link of a
+// segment belongs to both its ends: what it could be is the lesser of what both can do, so each end is described by
+// itself.
 func collectPCI(fsys fs.FS, _ Scope) []lab.Fact {
 	r := reader{fsys}
 	functions := pciFunctions(r)
@@ -85,7 +86,8 @@ func pciFunctions(r reader) []pciFunction {
 	return functions
 }
 
-// idleFunction says whether a function is a virtual one that this system does not use itself: it waits, or a guest has it.
+// idleFunction says whether a function is a virtual one that this system does not use itself: it waits, or a guest has
+// it.
 func (r reader) idleFunction(address string) bool {
 	if !r.exists(pciDir + address + "/physfn") {
 		return false
@@ -94,8 +96,8 @@ func (r reader) idleFunction(address string) bool {
 	return err != nil || path.Base(driver) == "vfio-pci"
 }
 
-// pciClass names the classes that carry I/O; empty for others. The text is base class, subclass and interface. Source: the
-// kernel's include/linux/pci_ids.h.
+// pciClass names the classes that carry I/O; empty for others. The text is base class, subclass and interface. Source:
+// the kernel's include/linux/pci_ids.h.
 //
 //	0x010802    an NVMe drive
 //	0x060400    a bridge
@@ -249,12 +251,12 @@ func parseAER(text string) (int64, bool) {
 	return 0, false
 }
 
-// configSize is the part of the configuration space that holds the capabilities read here. Reading on into the extended part
-// would cost a thousand accesses to the device.
+// configSize is the part of the configuration space that holds the capabilities read here. Reading on into the extended
+// part would cost a thousand accesses to the device.
 const configSize = 256
 
-// pciConfig reads what the capability PCI Express says. Without root the kernel shows only the first 64 bytes, which hold no
-// capability.
+// pciConfig reads what the capability PCI Express says. Without root the kernel shows only the first 64 bytes, which
+// hold no capability.
 func (r reader) pciConfig(file string, root bool) []lab.Fact {
 	const payload, most, request, aspm = "pci.payload", "pci.payload.max", "pci.read_request", "pci.aspm"
 	var data []byte
@@ -292,9 +294,9 @@ func (r reader) pciConfig(file string, root bool) []lab.Fact {
 	return append(facts, known(aspm, e.aspm, file))
 }
 
-// asleep is why nothing is read of a function that is suspended: the kernel wakes it, and all bridges above it, for a look at
-// its configuration space, and newer kernels for one at its link, too. Source: pci_config_pm_runtime_get in the kernel's
-// drivers/pci/pci.c.
+// asleep is why nothing is read of a function that is suspended: the kernel wakes it, and all bridges above it, for a
+// look at its configuration space, and newer kernels for one at its link, too. Source: pci_config_pm_runtime_get in the
+// kernel's drivers/pci/pci.c.
 //
 //	/sys/bus/pci/devices/0000:02:00.0/power/runtime_status:  suspended
 const asleep = "the device is suspended, and reading this would wake it"
@@ -323,14 +325,16 @@ func (r reader) head(name string, size int) ([]byte, error) {
 type express struct {
 	// Bytes of a packet with data in use and at most, and of a request to read.
 	payload, maxPayload, readRequest int
-	// link says that the function ends a link of its own; aspm is what is enabled on it: "none", "L0s", "L1", "L0s, L1".
+	// link says that the function ends a link of its own; aspm is what is enabled on it: "none", "L0s", "L1", "L0s,
+	// L1".
 	link bool
 	aspm string
 }
 
-// parseExpress finds the capability PCI Express in a function's configuration space and reads it. The capabilities are a chained
-// list: byte 0x34 says where the first is, and each begins with its ID and the place of the next. Offsets and bits are those
-// of the kernel's include/uapi/linux/pci_regs.h (PCI_CAP_ID_EXP, PCI_EXP_FLAGS, _DEVCAP, _DEVCTL, _LNKCTL).
+// parseExpress finds the capability PCI Express in a function's configuration space and reads it. The capabilities are
+// a chained list: byte 0x34 says where the first is, and each begins with its ID and the place of the next. Offsets and
+// bits are those of the kernel's include/uapi/linux/pci_regs.h (PCI_CAP_ID_EXP, PCI_EXP_FLAGS, _DEVCAP, _DEVCTL,
+// _LNKCTL).
 //
 //	00000034: 40                          the first capability is at 0x40
 //	00000040: 01 70 …                     power management; the next is at 0x70

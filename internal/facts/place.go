@@ -14,9 +14,9 @@ import (
 )
 
 // ResolvePlace finds out what a user points at: a directory or a block device, through any links, and the whole disks
-// underneath, through partitions, device mapper, md, bcache, loop devices and a btrfs over several devices. There are no
-// disks under tmpfs, overlay, ZFS (it hides them from /sys) or a file system on a server. An empty path is a place of
-// kind lab.NoPlace.
+// underneath, through partitions, device mapper, md, bcache, loop devices and a btrfs over several devices. There are
+// no disks under tmpfs, overlay, ZFS (it hides them from /sys) or a file system on a server. An empty path is a place
+// of kind lab.NoPlace.
 //
 // A relative path counts from headroom's own working directory. Whatever can't be measured (a regular file, a character
 // device, nothing at all) is an error of kind lab.Usage that says what to give instead.

@@ -18,19 +18,21 @@ import (
 
 // Ports are those of one end of a network's tests.
 type Ports struct {
-	// Meant are the ports that the tests should take: one, or of a route with several next hops one for each; none where that can't be told. Address is the address of
-	// them or the one that they lead to.
+	// Meant are the ports that the tests should take: one, or of a route with several next hops one for each; none
+	// where that can't be told. Address is the address of them or the one that they lead to.
 	Meant   []string
 	Address string
 	// Over are ports by those that lie on them, directly or not.
 	Over map[string][]string
-	// Network names the machine's network: two ends with the same share all ports and counters. Containers have their own.
+	// Network names the machine's network: two ends with the same share all ports and counters. Containers have their
+	// own.
 	Network string
 }
 
-// FindPorts looks for the ports that tests between a client and an address of a server should take. At the client it is the port in whose subnet the address lies, and
-// where there is none or several, the one that the routes name; at the server the port that has the address. Where the client's route has several next hops (ECMP), it is
-// the ports of all of them, and at the server those that have the addresses of these hops. What a target does not tell is empty.
+// FindPorts looks for the ports that tests between a client and an address of a server should take. At the client it is
+// the port in whose subnet the address lies, and where there is none or several, the one that the routes name; at the
+// server the port that has the address. Where the client's route has several next hops (ECMP), it is the ports of all
+// of them, and at the server those that have the addresses of these hops. What a target does not tell is empty.
 func FindPorts(ctx context.Context, client, server target.Target, address string) (at, there Ports, err error) {
 	of, err := netip.ParseAddr(address)
 	if err != nil {
@@ -90,7 +92,8 @@ func only(ports []string, of netip.Addr) []string {
 	return nil
 }
 
-// overHops are the client's ports to several next hops, and the server's ports that have their addresses; none of the server's where a hop is another machine's.
+// overHops are the client's ports to several next hops, and the server's ports that have their addresses; none of the
+// server's where a hop is another machine's.
 func overHops(links, others map[string]link, hops []hop) (at, there []string) {
 	for _, h := range hops {
 		if _, known := links[h.Dev]; known && !slices.Contains(at, h.Dev) {
@@ -184,7 +187,8 @@ func portTo(ctx context.Context, t target.Target, address string) (string, error
 	return list[0].Dev, nil
 }
 
-// networkOf tells one network of a machine from another: the boot, and the namespace of what runs there ("net:[4026531840]").
+// networkOf tells one network of a machine from another: the boot, and the namespace of what runs there
+// ("net:[4026531840]").
 func networkOf(ctx context.Context, t target.Target) (string, error) {
 	files, err := t.ReadFiles(ctx, bootIDPath)
 	if err != nil {
@@ -199,7 +203,8 @@ func networkOf(ctx context.Context, t target.Target) (string, error) {
 
 const bootIDPath = "/proc/sys/kernel/random/boot_id"
 
-// portsOver are the ports that lie on each, by the links upper_NAME that the kernel keeps (Documentation/ABI/testing/sysfs-class-net).
+// portsOver are the ports that lie on each, by the links upper_NAME that the kernel keeps
+// (Documentation/ABI/testing/sysfs-class-net).
 func portsOver(t target.Target) map[string][]string {
 	over := map[string][]string{}
 	for _, full := range (reader{t.FS()}).glob(netDir + "/*/upper_*") {
@@ -274,8 +279,9 @@ func (g *Gauges) readPauses(ctx context.Context, port string, c *validity.Counte
 	return nil
 }
 
-// parseNetDev reads /proc/net/dev: for each port its bytes, packets, errors, drops, …, received and then sent. Source: proc_pid_net(5); dev_seq_printf_stats in the
-// kernel's net/core/net-procfs.c, which adds packets that were missed to those dropped.
+// parseNetDev reads /proc/net/dev: for each port its bytes, packets, errors, drops, …, received and then sent. Source:
+// proc_pid_net(5); dev_seq_printf_stats in the kernel's net/core/net-procfs.c, which adds packets that were missed to
+// those dropped.
 //
 //	Inter-|   Receive                                                |  Transmit
 //	 face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
@@ -306,8 +312,8 @@ func parseNetDev(data []byte) map[string]validity.PortCounters {
 	return ports
 }
 
-// parsePauses reads how many pause frames a port was sent and has sent, as ethtool prints them where the driver counts them. Source: the kernel's
-// Documentation/networking/statistics.rst, from which the example is.
+// parsePauses reads how many pause frames a port was sent and has sent, as ethtool prints them where the driver counts
+// them. Source: the kernel's Documentation/networking/statistics.rst, from which the example is.
 //
 //	Pause parameters for eth0:
 //	Autonegotiate:	on

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxProcesses bounds the processes that are looked at, at about 20 microseconds each. A machine with 1,024 CPUs has
-	// 15,000 threads of the kernel.
+	// maxProcesses bounds the processes that are looked at, at about 20 microseconds each. A machine with 1,024 CPUs
+	// has 15,000 threads of the kernel.
 	maxProcesses = 20000
 	// maxGuests bounds the virtual machines that are described.
 	maxGuests = 64
@@ -66,9 +66,9 @@ func (p processes) called(match func(comm string) bool) (process, bool) {
 	return p.running[i], true
 }
 
-// collectProcesses looks at every process once: which did most I/O, and which are virtual machines. A process that calls
-// itself something else than qemu or kvm is not taken for one, because the memory of a process that hangs, where its
-// command line lies, can't be read without hanging, too.
+// collectProcesses looks at every process once: which did most I/O, and which are virtual machines. A process that
+// calls itself something else than qemu or kvm is not taken for one, because the memory of a process that hangs, where
+// its command line lies, can't be read without hanging, too.
 func collectProcesses(fsys fs.FS, in Scope) []lab.Fact {
 	r := reader{fsys}
 	type work struct {

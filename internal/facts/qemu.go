@@ -40,8 +40,8 @@ const (
 	maxDepth      = 16
 )
 
-// parseGuest reads a command line of QEMU; false when it is none. Three starters of virtual machines, with the parts that
-// tell them apart:
+// parseGuest reads a command line of QEMU; false when it is none. Three starters of virtual machines, with the parts
+// that tell them apart:
 //
 //	libvirt    /usr/bin/qemu-system-x86_64 -name guest=db1,debug-threads=on -object {"qom-type":"secret","id":"masterKey0",…}
 //	Proxmox    /usr/bin/kvm -id 101 -name web1,debug-threads=on … -pidfile /var/run/qemu-server/101.pid
@@ -284,8 +284,8 @@ var (
 	machineVersion = regexp.MustCompile(`-((?:rhel)?[0-9]+\.[0-9]+(?:\.[0-9]+)?)(?:\+|$)`)
 )
 
-// emulator is QEMU's version, by a path such as /nix/store/…-qemu-9.1.0/bin or by the machine type, which is that of the
-// version itself or of an older one that it still offers.
+// emulator is QEMU's version, by a path such as /nix/store/…-qemu-9.1.0/bin or by the machine type, which is that of
+// the version itself or of an older one that it still offers.
 func (g *guest) emulator() string {
 	if found := emulatorPath.FindStringSubmatch(g.program); found != nil {
 		return found[1]

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/validity"
 )
 
-// quotaFiles are the files that say how a limit of CPU time held back this process's control group, or one above it: whatever is read on
-// a target runs where its loads run.
+// quotaFiles are the files that say how a limit of CPU time held back this process's control group, or one above it:
+// whatever is read on a target runs where its loads run.
 func quotaFiles(r reader) []string {
 	text, err := r.text(ownGroupsPath)
 	if err != nil {
@@ -33,8 +33,9 @@ func quotaFiles(r reader) []string {
 	}
 }
 
-// parseQuota reads a file cpu.stat of either version; false where its group can have no limit: that of the root has no such lines. Source: the
-// kernel's Documentation/admin-guide/cgroup-v2.rst, and Documentation/scheduler/sched-bwc.rst for version 1, whose time is in nanoseconds.
+// parseQuota reads a file cpu.stat of either version; false where its group can have no limit: that of the root has no
+// such lines. Source: the kernel's Documentation/admin-guide/cgroup-v2.rst, and Documentation/scheduler/sched-bwc.rst
+// for version 1, whose time is in nanoseconds.
 //
 //	nr_periods 1234
 //	nr_throttled 56

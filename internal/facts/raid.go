@@ -14,7 +14,8 @@ func raidDrivers() []string {
 	return []string{"megaraid_sas", "mpi3mr", "mpt3sas", "smartpqi", "hpsa", "aacraid"}
 }
 
-// storcli and its twin perccli print JSON; nolog keeps them from writing a log into the working folder. ssacli prints text.
+// storcli and its twin perccli print JSON; nolog keeps them from writing a log into the working folder. ssacli prints
+// text.
 func storcli(program string) []string { return []string{program, "/call/vall", "show", "J", "nolog"} }
 
 func ssacli() []string { return []string{"ssacli", "ctrl", "all", "show", "config", "detail"} }
@@ -137,7 +138,8 @@ func parseSsacli(text string) []string {
 	return found
 }
 
-// managementController names the driver of the machine's management controller with the address at which it is spoken to:
+// managementController names the driver of the machine's management controller with the address at which it is spoken
+// to:
 //
 //	/sys/class/ipmi/ipmi0/device/params:  kcs,i/o,0xca2,rsp=1,rsi=1,rsh=0,irq=0,ipmb=32
 //

@@ -27,8 +27,8 @@ func RDMALinks(ctx context.Context, t target.Target) ([]RDMALink, error) {
 	return links, fromRDMA(ctx, t, &links, "rdma", "-j", "link", "show")
 }
 
-// ListeningRDMA says whether anything on a target waits for connections of RDMA at a port, at any address. It has no TCP port, and the kernel tells of it only
-// to rdma(8). The command prints:
+// ListeningRDMA says whether anything on a target waits for connections of RDMA at a port, at any address. It has no
+// TCP port, and the kernel tells of it only to rdma(8). The command prints:
 //
 //	[{"ifindex":0,"ifname":"rxe0","cm-idn":0,"state":"LISTEN","ps":"TCP","pid":199,"comm":"ib_write_bw","src-addr":"0.0.0.0:5201"}]
 func ListeningRDMA(ctx context.Context, t target.Target, port int) (bool, error) {
@@ -72,7 +72,8 @@ func fromRDMA(ctx context.Context, t target.Target, into any, argv ...string) er
 	return nil
 }
 
-// InterfaceOf is the network interface that has an address; empty where none has. ip(8), which may be busybox's, prints a line for each:
+// InterfaceOf is the network interface that has an address; empty where none has. ip(8), which may be busybox's, prints
+// a line for each:
 //
 //	2: eth0    inet 10.0.2.15/24 brd 10.0.2.255 scope global eth0\       valid_lft forever preferred_lft forever
 //	3: eth1    inet 10.0.11.1/24 scope global eth1\       valid_lft forever preferred_lft forever

@@ -12,8 +12,9 @@ import (
 )
 
 // Redactor hides what names a host, a person's machine or a single drive: serial numbers, world-wide names, UUIDs, MAC
-// and IP addresses, host names. Each becomes a short hash of itself, the same in every report, so that a reader still sees
-// that two runs used the same drive. The hash hides; it does not withstand somebody who guesses names and tries them.
+// and IP addresses, host names. Each becomes a short hash of itself, the same in every report, so that a reader still
+// sees that two runs used the same drive. The hash hides; it does not withstand somebody who guesses names and tries
+// them.
 type Redactor struct {
 	// secrets are values to hide wherever they stand, the longest first.
 	secrets []string
@@ -22,7 +23,8 @@ type Redactor struct {
 	index  Index
 }
 
-// NewRedactor learns from facts what is to be hidden, in facts and in other text of the same run (paths, command lines).
+// NewRedactor learns from facts what is to be hidden, in facts and in other text of the same run (paths, command
+// lines).
 func NewRedactor(facts []lab.Fact) Redactor {
 	r := Redactor{guests: map[string]bool{}, index: NewIndex()}
 	learn := func(values ...string) {
@@ -68,7 +70,8 @@ func (x Index) secret(key string) bool {
 	return last == "serial" || last == "wwid" || last == "uuid" || last == "mac"
 }
 
-// bareAddress is the IP address in "192.0.2.1/24", "192.0.2.1:3260" and "[2001:db8::1]:3260"; other text stays as it is.
+// bareAddress is the IP address in "192.0.2.1/24", "192.0.2.1:3260" and "[2001:db8::1]:3260"; other text stays as it
+// is.
 func bareAddress(text string) string {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Addr().String()
@@ -79,9 +82,10 @@ func bareAddress(text string) string {
 	return text
 }
 
-// Patterns of names that can stand anywhere in a text. An InfiniBand adapter has a hardware address of 8 or 20 bytes. An IPv4
-// address must not follow a letter or a digit, and only values that hold addresses are searched for one, because version
-// numbers look alike. Some network interfaces are named after their MAC address: enx0123456789ab (systemd.net-naming-scheme(7)).
+// Patterns of names that can stand anywhere in a text. An InfiniBand adapter has a hardware address of 8 or 20 bytes.
+// An IPv4 address must not follow a letter or a digit, and only values that hold addresses are searched for one,
+// because version numbers look alike. Some network interfaces are named after their MAC address: enx0123456789ab
+// (systemd.net-naming-scheme(7)).
 var (
 	uuidPattern = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	macPattern  = regexp.MustCompile(`(?i)\b[0-9a-f]{2}(:[0-9a-f]{2}){5,19}\b`)
@@ -127,8 +131,8 @@ func (r Redactor) Text(s string) string {
 	return colonWord.ReplaceAllStringFunc(s, hiddenIPv6)
 }
 
-// hideWord hides a name where it stands by itself: a host called "client" is not hidden in "clientaddr=", a serial number is
-// in "nvme-MODEL_SERIAL-part1".
+// hideWord hides a name where it stands by itself: a host called "client" is not hidden in "clientaddr=", a serial
+// number is in "nvme-MODEL_SERIAL-part1".
 func hideWord(s, name string) string {
 	var b strings.Builder
 	for done := 0; ; {
@@ -237,8 +241,8 @@ func Redact(facts []lab.Fact) []lab.Fact {
 // hiddenPrefix begins what stands for a name.
 const hiddenPrefix = "hidden-"
 
-// hidden is eight hexadecimal digits that stand for a name. The prefix keeps them from being looked up in tables of plain
-// hashes.
+// hidden is eight hexadecimal digits that stand for a name. The prefix keeps them from being looked up in tables of
+// plain hashes.
 func hidden(name string) string {
 	sum := sha256.Sum256([]byte("headroom:" + name))
 	return hiddenPrefix + hex.EncodeToString(sum[:4])

@@ -52,8 +52,8 @@ func parseTries(text string) int64 {
 	return sum
 }
 
-// parseRoutes6 reads the number of IPv6 routes, the fourth of seven in hexadecimal: "0009 0006 000d 0007 0000 0000 0000".
-// Source: rt6_stats_seq_show in the kernel's net/ipv6/route.c.
+// parseRoutes6 reads the number of IPv6 routes, the fourth of seven in hexadecimal: "0009 0006 000d 0007 0000 0000
+// 0000". Source: rt6_stats_seq_show in the kernel's net/ipv6/route.c.
 func parseRoutes6(text string) int64 {
 	f := strings.Fields(text)
 	if len(f) < 4 {

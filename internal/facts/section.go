@@ -19,8 +19,8 @@ type Row struct {
 	Fact lab.Fact
 }
 
-// Sections groups facts: the machine's by the first part of their key, those about a thing by the thing, in the order in
-// which they come.
+// Sections groups facts: the machine's by the first part of their key, those about a thing by the thing, in the order
+// in which they come.
 func Sections(all []lab.Fact) []Section {
 	var list []Section
 	at := map[string]int{}

@@ -47,7 +47,8 @@ func (x Index) Show(f lab.Fact) string {
 // Show is Index.Show for one fact alone.
 func Show(f lab.Fact) string { return NewIndex().Show(f) }
 
-// exact is below what an amount of bytes is shown to the last: blocks, packets and sectors are of a size that has a meaning.
+// exact is below what an amount of bytes is shown to the last: blocks, packets and sectors are of a size that has a
+// meaning.
 const exact = 1 << 16
 
 // bytesOf shows a disk's size as it was sold and other amounts as memory is.

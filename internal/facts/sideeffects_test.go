@@ -151,8 +151,8 @@ func TestRAIDToolsNeedAController(t *testing.T) {
 	}
 }
 
-// Disks need the names of interrupts, which are read together with those of network adapters: they must not wait for the lock
-// that the kernel takes before it tells about a link.
+// Disks need the names of interrupts, which are read together with those of network adapters: they must not wait for
+// the lock that the kernel takes before it tells about a link.
 func TestDisksDoNotWaitForTheNetwork(t *testing.T) {
 	l := looked{MapFS: textFiles(map[string]string{"/sys/class/net/eth0/device/vendor": "0x8086", "/sys/class/net/eth0/carrier": "1",
 		"/sys/class/net/eth0/speed": "1000", "/proc/interrupts": "           CPU0\n"}), at: map[string]bool{}}

@@ -24,9 +24,9 @@ func softnet(r reader, t *thing) {
 	}
 }
 
-// parseSoftnet adds up the first three columns, in hexadecimal: packets processed, packets dropped because the backlog was
-// full, and times that a CPU stopped with packets left over because its budget or time was used up. There is one line for
-// each CPU online. Source: the kernel's net/core/net-procfs.c.
+// parseSoftnet adds up the first three columns, in hexadecimal: packets processed, packets dropped because the backlog
+// was full, and times that a CPU stopped with packets left over because its budget or time was used up. There is one
+// line for each CPU online. Source: the kernel's net/core/net-procfs.c.
 //
 //	000042b1 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000001
 //	0001c3f2 00000003 00000018 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000002

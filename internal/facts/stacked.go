@@ -8,8 +8,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Stacked says whether a place lies on another: known is false where the kernel does not say what is underneath, as for DRBD, network
-// and in-memory file systems.
+// Stacked says whether a place lies on another: known is false where the kernel does not say what is underneath, as for
+// DRBD, network and in-memory file systems.
 func Stacked(ctx context.Context, t target.Target, lower, upper lab.Place) (on, known bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, false, err
@@ -28,6 +28,7 @@ func Stacked(ctx context.Context, t target.Target, lower, upper lab.Place) (on, 
 			return false, true, nil
 		}
 	}
-	// Two devices of one name are one device; two directories can lie on each other (a mount of an image), or beside each other.
+	// Two devices of one name are one device; two directories can lie on each other (a mount of an image), or beside
+	// each other.
 	return lower.Kind != upper.Kind || lower.Kind == lab.Directory || !slices.Equal(below, above), true, nil
 }

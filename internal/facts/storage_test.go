@@ -80,7 +80,8 @@ func TestStorageWithoutTools(t *testing.T) {
 	}
 }
 
-// What is no disk is not described as one, and what is mounted over, mounted twice or made up by the kernel not as a mount.
+// What is no disk is not described as one, and what is mounted over, mounted twice or made up by the kernel not as a
+// mount.
 func TestWhatIsLeftOut(t *testing.T) {
 	facts := snapshot(t, saved(t, "storage"))
 	for _, c := range [][2]string{

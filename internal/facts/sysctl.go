@@ -39,8 +39,8 @@ func sysctlSkipped(name string) bool {
 	return last == "stable_secret"
 }
 
-// collectSysctl reads all of /proc/sys: "net/ipv4/tcp_rmem" is the fact sysctl.net.ipv4.tcp_rmem, its runs of white space
-// one space each.
+// collectSysctl reads all of /proc/sys: "net/ipv4/tcp_rmem" is the fact sysctl.net.ipv4.tcp_rmem, its runs of white
+// space one space each.
 func collectSysctl(fsys fs.FS, _ Scope) []lab.Fact {
 	const root = "proc/sys"
 	r := reader{fsys}

@@ -11,8 +11,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Tally is what a kernel has counted since it was started, all CPUs together, by names like "interrupts.TLB", "softirqs.RCU", "vmstat.pgfault",
-// "stat.ctxt". Each only ever grows. What can't be read is absent.
+// Tally is what a kernel has counted since it was started, all CPUs together, by names like "interrupts.TLB",
+// "softirqs.RCU", "vmstat.pgfault", "stat.ctxt". Each only ever grows. What can't be read is absent.
 type Tally map[string]float64
 
 const softIRQsPath = "/proc/softirqs"
@@ -38,7 +38,8 @@ func ReadTally(ctx context.Context, t target.Target) (Tally, error) {
 	return all, nil
 }
 
-// Since an earlier tally of the same boot: what has happened meanwhile, with the seconds that it took. What did not happen is absent.
+// Since an earlier tally of the same boot: what has happened meanwhile, with the seconds that it took. What did not
+// happen is absent.
 func (t Tally) Since(before Tally) map[string]float64 {
 	moved := map[string]float64{}
 	for name, now := range t {
@@ -49,8 +50,9 @@ func (t Tally) Since(before Tally) map[string]float64 {
 	return moved
 }
 
-// addInterrupts reads /proc/interrupts: a column for each CPU that is online, then what it is. Numbers are of the platform and differ between boots, so
-// that those interrupts go by the names of their drivers, all queues of a device as one. The others have names of their own.
+// addInterrupts reads /proc/interrupts: a column for each CPU that is online, then what it is. Numbers are of the
+// platform and differ between boots, so that those interrupts go by the names of their drivers, all queues of a device
+// as one. The others have names of their own.
 //
 //	           CPU0       CPU1
 //	 36:   11695392    1831544 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0
@@ -76,7 +78,8 @@ func (t Tally) addInterrupts(data []byte) {
 	}
 }
 
-// device of an interrupt, without the number of its queue: nvme0q12 is nvme0q, mlx5_comp3@pci:0000:17:00.0 is mlx5_comp.
+// device of an interrupt, without the number of its queue: nvme0q12 is nvme0q, mlx5_comp3@pci:0000:17:00.0 is
+// mlx5_comp.
 func device(name string) string {
 	name, _, _ = strings.Cut(name, "@")
 	return strings.TrimRight(strings.TrimRight(name, "0123456789"), "-._")
@@ -108,7 +111,8 @@ func (t Tally) addSoftIRQs(data []byte) {
 	}
 }
 
-// addVMStat reads /proc/vmstat, but for what says how much there is of something, which begins with nr_. Source: mm/vmstat.c of the kernel.
+// addVMStat reads /proc/vmstat, but for what says how much there is of something, which begins with nr_. Source:
+// mm/vmstat.c of the kernel.
 //
 //	nr_free_pages 1029431
 //	pgfault 93826421

@@ -43,8 +43,8 @@ func collectTCP(fsys fs.FS, in Scope) []lab.Fact {
 	return t.facts
 }
 
-// third is the largest of "4096 131072 6291456": the least, the first and the largest size of a buffer in bytes. Source:
-// the kernel's Documentation/networking/ip-sysctl.rst.
+// third is the largest of "4096 131072 6291456": the least, the first and the largest size of a buffer in bytes.
+// Source: the kernel's Documentation/networking/ip-sysctl.rst.
 func third(r reader, key, file string) lab.Fact {
 	text, err := r.text(file)
 	if err != nil {

@@ -18,8 +18,8 @@ func iperfVersion() []string { return []string{"iperf3", "--version"} }
 
 func toolCommands(Scope) [][]string { return [][]string{fioVersion(), iperfVersion()} }
 
-// collectTools names the load generators by their version and by a hash: distributions patch fio and build it with different
-// engines under the same version.
+// collectTools names the load generators by their version and by a hash: distributions patch fio and build it with
+// different engines under the same version.
 func collectTools(fsys fs.FS, in Scope) []lab.Fact {
 	r := reader{fsys}
 	return []lab.Fact{
@@ -49,8 +49,8 @@ func toolVersion(in Scope, key string, argv []string) lab.Fact {
 	return known(key, version, source)
 }
 
-// hashOf finds a program the way it is found when it is started, and hashes it. A folder of PATH that is closed to this user
-// is passed over then, too; it is the reason only where no other folder has the program.
+// hashOf finds a program the way it is found when it is started, and hashes it. A folder of PATH that is closed to this
+// user is passed over then, too; it is the reason only where no other folder has the program.
 func hashOf(r reader, program string) lab.Fact {
 	key := "tool." + program + ".sha256"
 	best := unknown(key, program, "no program of that name lies in the folders of PATH")

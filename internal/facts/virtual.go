@@ -82,8 +82,8 @@ func hypervisor(r reader) lab.Fact {
 	return known(key, none, dmi)
 }
 
-// emulated says whether the CPU is a program that imitates one (QEMU's TCG), so that no rate measured on it is that of hardware.
-// QEMU names such a CPU itself, unless it was told to imitate a certain model:
+// emulated says whether the CPU is a program that imitates one (QEMU's TCG), so that no rate measured on it is that of
+// hardware. QEMU names such a CPU itself, unless it was told to imitate a certain model:
 //
 //	model name	: QEMU TCG CPU version 2.5+
 func emulated(r reader) lab.Fact {

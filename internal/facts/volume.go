@@ -87,8 +87,8 @@ func (s stack) disksUnder(name string) []string {
 	return slices.DeleteFunc(s.disks(name), func(disk string) bool { return disk == name })
 }
 
-// volumeKind is what a volume does. Device mapper's come from the UUID, whose first part names the program that made it, and
-// for LVM from the layers underneath, which carry their part in the UUID's last part.
+// volumeKind is what a volume does. Device mapper's come from the UUID, whose first part names the program that made
+// it, and for LVM from the layers underneath, which carry their part in the UUID's last part.
 //
 //	CRYPT-LUKS2-0a1b2c3d4e5f60718293a4b5c6d7e8f9-md0_crypt
 //	LVM-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZab-tpool
@@ -156,8 +156,8 @@ func (s stack) lvmLayer(name string) string {
 	return layer
 }
 
-// md describes a software RAID. Attributes that a level does not have are left out: only RAID levels with redundancy can be
-// degraded, only RAID 4, 5 and 6 have stripes to cache. Source: the kernel's Documentation/admin-guide/md.rst.
+// md describes a software RAID. Attributes that a level does not have are left out: only RAID levels with redundancy
+// can be degraded, only RAID 4, 5 and 6 have stripes to cache. Source: the kernel's Documentation/admin-guide/md.rst.
 //
 //	/sys/class/block/md0/md/level:              raid10
 //	/sys/class/block/md0/md/sync_action:        idle

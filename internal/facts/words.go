@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// oneLine turns every run of white space and of control characters into one space, and bytes that are no text into question
-// marks: values stand on one line.
+// oneLine turns every run of white space and of control characters into one space, and bytes that are no text into
+// question marks: values stand on one line.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(c rune) bool { return c <= ' ' || c == 0x7f }), " ")
 }

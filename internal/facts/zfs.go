@@ -25,8 +25,8 @@ func collectZFS(fsys fs.FS, _ Scope) []lab.Fact {
 	}
 }
 
-// arcLimit is how large the cache may grow: the limit in force, and where that can't be read, the module's parameter, of
-// which 0 leaves the choice to ZFS.
+// arcLimit is how large the cache may grow: the limit in force, and where that can't be read, the module's parameter,
+// of which 0 leaves the choice to ZFS.
 func arcLimit(r reader) lab.Fact {
 	const key, parameter = "zfs.arc_max", "/sys/module/zfs/parameters/zfs_arc_max"
 	text, err := r.text(arcStatsPath)

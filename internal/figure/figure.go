@@ -1,5 +1,6 @@
-// Package figure keeps what tests measure of headroom and of the machine: rates, times, amounts of memory, shares of right and wrong
-// answers. For tests only. Ordinary tests record nothing; scripts/bench runs those with figures, and puts them into one file.
+// Package figure keeps what tests measure of headroom and of the machine: rates, times, amounts of memory, shares of
+// right and wrong answers. For tests only. Ordinary tests record nothing; scripts/bench runs those with figures, and
+// puts them into one file.
 package figure
 
 import (
@@ -27,12 +28,13 @@ const (
 	Lower  = "lower"
 )
 
-// Figure is one number that somebody may quote, with how sure it is. It is in base units: s, B, B/s, Hz; "share" for parts of one and
-// "ratio" for two alike held against each other; "" for counts.
+// Figure is one number that somebody may quote, with how sure it is. It is in base units: s, B, B/s, Hz; "share" for
+// parts of one and "ratio" for two alike held against each other; "" for counts.
 type Figure struct {
 	// Section is the part of scripts/bench that it is from; tests leave it empty.
 	Section string
-	// Name stays the same when the wording changes: words of letters and digits, joined by "-", in groups joined by "/".
+	// Name stays the same when the wording changes: words of letters and digits, joined by "-", in groups joined by
+	// "/".
 	Name, Unit string
 	Center     float64
 	// Lo and Hi hold the true value with this Confidence. A Confidence of 0 says that there is no interval.
@@ -45,7 +47,8 @@ type Figure struct {
 	Text string
 }
 
-// Record prints a figure and appends it to the file that Environment names. Without the variable it does nothing but check the name.
+// Record prints a figure and appends it to the file that Environment names. Without the variable it does nothing but
+// check the name.
 func Record(t testing.TB, f Figure) {
 	t.Helper()
 	if !named().MatchString(f.Name) {
@@ -62,7 +65,8 @@ func Record(t testing.TB, f Figure) {
 	t.Log("figure: " + f.String())
 }
 
-// Append adds a figure to a file; programs that are no test call it. It is written at once, because packages are tested side by side.
+// Append adds a figure to a file; programs that are no test call it. It is written at once, because packages are tested
+// side by side.
 func Append(file string, f Figure) error {
 	line, err := json.Marshal(f)
 	if err != nil {
@@ -94,8 +98,8 @@ func Name(parts ...any) string {
 	return strings.Join(groups, "/")
 }
 
-// Share is how many of all trials something was true of, with the exact interval of 95% (Clopper and Pearson, Biometrika 26, 1934): rates of
-// wrong answers are near zero, where a normal one would say "none at all".
+// Share is how many of all trials something was true of, with the exact interval of 95% (Clopper and Pearson,
+// Biometrika 26, 1934): rates of wrong answers are near zero, where a normal one would say "none at all".
 func Share(name string, hits, n int, better string) Figure {
 	f := Figure{Name: name, Unit: "share", Center: float64(hits) / float64(n), N: n, Better: better, Hi: 1, Confidence: 0.95}
 	k, of := float64(hits), float64(n)

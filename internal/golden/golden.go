@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// Update says whether tests are to write what they find: with UPDATE_GOLDEN=1 in the environment. A flag would be one of every program that imports this.
+// Update says whether tests are to write what they find: with UPDATE_GOLDEN=1 in the environment. A flag would be one
+// of every program that imports this.
 func Update() bool { return os.Getenv("UPDATE_GOLDEN") == "1" }
 
-// Equal fails the test where a file does not hold what was found, and names the first line that differs. To update is to write the file first.
+// Equal fails the test where a file does not hold what was found, and names the first line that differs. To update is
+// to write the file first.
 func Equal(t testing.TB, file, got string) {
 	t.Helper()
 	if Update() {

@@ -15,14 +15,14 @@ import (
 	"headroom/internal/lab"
 )
 
-// Claim holds a device open from before the first look at it, so that the one that was inspected is the one in use until
-// Close: while it is open, the kernel gives its number to no other.
+// Claim holds a device open from before the first look at it, so that the one that was inspected is the one in use
+// until Close: while it is open, the kernel gives its number to no other.
 //
-// When the device was free, the claim is exclusive: no file system can be mounted from it, no RAID, LVM or device-mapper
-// layer built on it, no swap turned on, and mkfs refuses it. Programs that open the device plainly can still read and
-// write; fio is one of them. blkdiscard asks for the device exclusively too: it needs --force meanwhile. (Measured with
-// Linux 6.18, fio 3.33 and util-linux 2.38.) The claim also holds the lock by which udev and systemd leave a device
-// alone, so that nobody looks for partitions in what a benchmark writes.
+// When the device was free, the claim is exclusive: no file system can be mounted from it, no RAID, LVM or
+// device-mapper layer built on it, no swap turned on, and mkfs refuses it. Programs that open the device plainly can
+// still read and write; fio is one of them. blkdiscard asks for the device exclusively too: it needs --force meanwhile.
+// (Measured with Linux 6.18, fio 3.33 and util-linux 2.38.) The claim also holds the lock by which udev and systemd
+// leave a device alone, so that nobody looks for partitions in what a benchmark writes.
 type Claim struct {
 	surroundings
 	file      *os.File
@@ -82,8 +82,8 @@ func (c *Claim) Close() error {
 }
 
 // claimOthers takes what stands for the same storage under another name: the kernel takes the names for different
-// devices, so the claim on one does not keep anybody from the other. What a layer of the kernel's own lies on (LVM, md) is
-// claimed by that layer already; a loop device claims nothing.
+// devices, so the claim on one does not keep anybody from the other. What a layer of the kernel's own lies on (LVM, md)
+// is claimed by that layer already; a loop device claims nothing.
 func (c *Claim) claimOthers(f *family) []Use {
 	var uses []Use
 	for _, m := range f.members {

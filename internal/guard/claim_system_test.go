@@ -159,8 +159,8 @@ func TestLeaveClean(t *testing.T) {
 	}
 }
 
-// TestLeaveCleanWithoutDiscard cleans devices that take no discards: small ones and those without platters are zeroed, a
-// large one with platters has its headers wiped.
+// TestLeaveCleanWithoutDiscard cleans devices that take no discards: small ones and those without platters are zeroed,
+// a large one with platters has its headers wiped.
 func TestLeaveCleanWithoutDiscard(t *testing.T) {
 	needRoot(t)
 	for name, c := range map[string]struct {

@@ -17,8 +17,8 @@ import (
 type Cleaned struct {
 	// How it was done: "discarded", "zeroed" or "headers wiped".
 	How string `json:"how"`
-	// Blank says that the guard would take the device for empty again. After "headers wiped" it would not: the data of the
-	// benchmark are still between the ends, so the next run must name the drive.
+	// Blank says that the guard would take the device for empty again. After "headers wiped" it would not: the data of
+	// the benchmark are still between the ends, so the next run must name the drive.
 	Blank bool `json:"blank"`
 }
 
@@ -45,16 +45,16 @@ func (c *Claim) Discard(ctx context.Context, v Verdict) error {
 	return errors.Join(c.rangewise(ctx, w, unix.BLKDISCARD, "discard", extent{0, c.identity.Size}), w.Close())
 }
 
-// LeaveClean leaves nothing on the device that could be taken for a file system, a partition table or a member of anything,
-// and proves it: the data that a benchmark leaves can look like a partition table by chance (fio issue 1942).
+// LeaveClean leaves nothing on the device that could be taken for a file system, a partition table or a member of
+// anything, and proves it: the data that a benchmark leaves can look like a partition table by chance (fio issue 1942).
 //
 // It discards the whole device when that is possible, which is also how a drive wants to be left. Not every drive reads
 // zeros after that, so it looks. Where data remain it has the drive zero itself, if it can do so without being sent the
-// zeros and has no platters, or if it is no larger than 1 GiB. Failing that it wipes the headers: the first and the last
-// MiB, and whatever still has a signature.
+// zeros and has no platters, or if it is no larger than 1 GiB. Failing that it wipes the headers: the first and the
+// last MiB, and whatever still has a signature.
 //
-// The verdict must be the one that allowed the run to write. After Ctrl-C, give it a context of its own: it does nothing
-// under one that is cancelled.
+// The verdict must be the one that allowed the run to write. After Ctrl-C, give it a context of its own: it does
+// nothing under one that is cancelled.
 func (c *Claim) LeaveClean(ctx context.Context, t target.Target, v Verdict) (Cleaned, error) {
 	if err := c.mayWrite(ctx, v); err != nil {
 		return Cleaned{}, err
@@ -153,8 +153,9 @@ func (c *Claim) signaturesNow(ctx context.Context, t target.Target) ([]Signature
 	return append(found, marks...), err
 }
 
-// forgetPartitions has the kernel look for partitions again, in case it saw some in the data of the benchmark. Not every
-// device can have partitions, and a plain user may not ask; then there is nothing to forget or nothing to be done.
+// forgetPartitions has the kernel look for partitions again, in case it saw some in the data of the benchmark. Not
+// every device can have partitions, and a plain user may not ask; then there is nothing to forget or nothing to be
+// done.
 func (c *Claim) forgetPartitions() {
 	_ = unix.IoctlSetInt(int(c.file.Fd()), unix.BLKRRPART, 0)
 }
@@ -164,8 +165,8 @@ func (c *Claim) writer() (*os.File, error) {
 	return os.OpenFile(descriptorPath(c.file), os.O_WRONLY, 0)
 }
 
-// rangewise does BLKDISCARD or BLKZEROOUT on a stretch, step by step. Both take the start and the length in bytes, as two
-// numbers of 64 bits. Source: include/uapi/linux/fs.h, block/ioctl.c.
+// rangewise does BLKDISCARD or BLKZEROOUT on a stretch, step by step. Both take the start and the length in bytes, as
+// two numbers of 64 bits. Source: include/uapi/linux/fs.h, block/ioctl.c.
 func (c *Claim) rangewise(ctx context.Context, w *os.File, request uintptr, doing string, e extent) error {
 	for done := int64(0); done < e.length; {
 		if err := ctx.Err(); err != nil {

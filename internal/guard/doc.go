@@ -1,8 +1,8 @@
 // Package guard keeps headroom from destroying data: it decides whether a job's steps may write to a block device.
 //
 // It works in two halves. Inspect gathers evidence: it takes the device for itself (O_EXCL), then looks at how it is
-// used, at every signature on it, and at a sample of its contents; where that leaves it open, ReadWhole reads all of it.
-// Judge weighs the evidence and touches nothing, so every decision can be tested from text.
+// used, at every signature on it, and at a sample of its contents; where that leaves it open, ReadWhole reads all of
+// it. Judge weighs the evidence and touches nothing, so every decision can be tested from text.
 //
 //	evidence, claim, err := guard.Inspect(ctx, target, "/dev/nvme1n1")
 //	defer claim.Close()
@@ -26,7 +26,8 @@
 //     run has ended.
 //
 // A device counts as empty when nothing uses it, nothing on it has a signature, and all of it was read and is one byte
-// value over and over: 00, or FF where the device itself says that erased blocks read so (NVMe's DLFEAT field). FF among
-// zeros is data: a bitmap of a file system looks like that. Only the holes of the file under a loop device need no reading.
-// That a drive was discarded proves nothing: what it returns then is up to the drive, so that it is read all the same.
+// value over and over: 00, or FF where the device itself says that erased blocks read so (NVMe's DLFEAT field). FF
+// among zeros is data: a bitmap of a file system looks like that. Only the holes of the file under a loop device need
+// no reading. That a drive was discarded proves nothing: what it returns then is up to the drive, so that it is read
+// all the same.
 package guard

@@ -29,15 +29,16 @@ type adminCommand struct {
 	timeoutMS, result          uint32
 }
 
-// Of the NVMe Base Specification 2.0: Identify is opcode 06h; CNS 00h in its command dword 10 asks for the 4096 bytes that describe a namespace.
+// Of the NVMe Base Specification 2.0: Identify is opcode 06h; CNS 00h in its command dword 10 asks for the 4096 bytes
+// that describe a namespace.
 const (
 	identifyOpcode    = 0x06
 	identifyNamespace = 0x00
 	identifyLength    = 4096
 )
 
-// erasedOnes says whether the device itself states that blocks which were erased read as FF. Only NVMe can say so; what can't be asked does
-// not say it.
+// erasedOnes says whether the device itself states that blocks which were erased read as FF. Only NVMe can say so; what
+// can't be asked does not say it.
 func (c *Claim) erasedOnes() bool {
 	if !strings.HasPrefix(c.identity.Name, "nvme") {
 		return false
@@ -69,8 +70,9 @@ func identify(device *os.File) ([]byte, error) {
 	return slices.Clone(data), nil
 }
 
-// readsOnes reads byte 33 of Identify Namespace, DLFEAT: its bits 2:0 are 001b for erased blocks that read as 00, 010b for FF, and 000b for
-// a device that does not say. The bits above are about other things. Source: NVM Command Set Specification 1.0, figure 97.
+// readsOnes reads byte 33 of Identify Namespace, DLFEAT: its bits 2:0 are 001b for erased blocks that read as 00, 010b
+// for FF, and 000b for a device that does not say. The bits above are about other things. Source: NVM Command Set
+// Specification 1.0, figure 97.
 //
 //	0000: 0000 0200 0000 0000 0000 0200 0000 0000
 //	0010: 0000 0200 0000 0000 1407 0003 1f00 0000

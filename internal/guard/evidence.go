@@ -3,7 +3,8 @@ package guard
 // Evidence is all that was found out about a path. It can be written down and judged again.
 type Evidence struct {
 	Path string `json:"path"` // as the user gave it
-	// NotADevice says what the path is when it is no block device: "a directory", "not there". Nothing else is set then.
+	// NotADevice says what the path is when it is no block device: "a directory", "not there". Nothing else is set
+	// then.
 	NotADevice string   `json:"not_a_device,omitempty"`
 	Identity   Identity `json:"identity,omitzero"`
 	ReadOnly   bool     `json:"read_only,omitempty"`
@@ -17,11 +18,12 @@ type Evidence struct {
 	Partitions []string    `json:"partitions,omitempty"`
 	Signatures []Signature `json:"signatures,omitempty"`
 	Sample     Sample      `json:"sample,omitzero"`
-	// ProgramsHidden says that the programs of the machine can't be seen, only those of this container: one of them may have the device
-	// open. (What the kernel itself has given away is Busy all the same.)
+	// ProgramsHidden says that the programs of the machine can't be seen, only those of this container: one of them may
+	// have the device open. (What the kernel itself has given away is Busy all the same.)
 	ProgramsHidden bool `json:"programs_hidden,omitempty"`
-	// ProgramsUnread is how many programs have files open that can't be read, because they are other users'. FilesUnseen is how many open
-	// files were not looked at, because they are on network file systems, which might not answer.
+	// ProgramsUnread is how many programs have files open that can't be read, because they are other users'.
+	// FilesUnseen is how many open files were not looked at, because they are on network file systems, which might not
+	// answer.
 	ProgramsUnread int `json:"programs_unread,omitempty"`
 	FilesUnseen    int `json:"files_unseen,omitempty"`
 	// UseUnknown says what could not be found out about the use of the device, ContentUnknown about its content.

@@ -16,8 +16,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// fixture is a machine as text: a txtar archive whose files are those of /proc, /sys and /dev. A name "a -> b" is a link;
-// a file that says "block device 8:0" is a node. The file "ask" lists the paths to inspect, "want" says what is found.
+// fixture is a machine as text: a txtar archive whose files are those of /proc, /sys and /dev. A name "a -> b" is a
+// link; a file that says "block device 8:0" is a node. The file "ask" lists the paths to inspect, "want" says what is
+// found.
 type fixture struct {
 	name    string
 	archive *txtar.Archive

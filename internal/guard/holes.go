@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holes are those of the regular file that a loop device lies over: nothing was ever written there, so that they read as zeros and need no
-// reading.
+// holes are those of the regular file that a loop device lies over: nothing was ever written there, so that they read
+// as zeros and need no reading.
 type holes struct {
 	file *os.File
 	name string
@@ -22,16 +22,16 @@ type holes struct {
 	allocated int64
 }
 
-// knowsHoles says whether a file system answers SEEK_DATA right: never with a hole where there are data that are not on the disk yet. Network
-// file systems can't know what another machine writes, FUSE says what somebody's program wants, and ZFS had holes where there were data
-// (openzfs/zfs issue 15526). Numbers: include/uapi/linux/magic.h.
+// knowsHoles says whether a file system answers SEEK_DATA right: never with a hole where there are data that are not on
+// the disk yet. Network file systems can't know what another machine writes, FUSE says what somebody's program wants,
+// and ZFS had holes where there were data (openzfs/zfs issue 15526). Numbers: include/uapi/linux/magic.h.
 func knowsHoles(kind int64) bool {
 	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC}, kind)
 }
 
-// holesBelow finds the file that the device lies over; nil when it lies over none, or when that file can't be opened and be known to be the one:
-// then all of the device must be read. What was written to the device and waits in memory is written to the file first, as it would be a
-// hole otherwise.
+// holesBelow finds the file that the device lies over; nil when it lies over none, or when that file can't be opened
+// and be known to be the one: then all of the device must be read. What was written to the device and waits in memory
+// is written to the file first, as it would be a hole otherwise.
 func (c *Claim) holesBelow(ctx context.Context) (*holes, error) {
 	name := c.optional(classDir(c.identity.Name) + "/loop/backing_file")
 	if name == "" || c.identity.Name != c.identity.Disk {
@@ -58,8 +58,9 @@ func (c *Claim) holesBelow(ctx context.Context) (*holes, error) {
 	return &holes{file: file, name: name, offset: int64(status.Offset), allocated: info.Blocks * 512}, nil
 }
 
-// openBacking opens the file that the kernel names for a loop device, if it is the one by its file system and inode. The path is that of
-// whoever set the device up: it may lead elsewhere here, so that nothing is opened before it is known.
+// openBacking opens the file that the kernel names for a loop device, if it is the one by its file system and inode.
+// The path is that of whoever set the device up: it may lead elsewhere here, so that nothing is opened before it is
+// known.
 func openBacking(name string, status *unix.LoopInfo64) (*os.File, error) {
 	place, err := os.OpenFile(name, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -84,7 +85,8 @@ func openBacking(name string, status *unix.LoopInfo64) (*os.File, error) {
 	return os.Open(descriptorPath(place))
 }
 
-// next is the first stretch of the device from a place on that is not a hole, in whole blocks; one of no length at the end.
+// next is the first stretch of the device from a place on that is not a hole, in whole blocks; one of no length at the
+// end.
 func (h *holes) next(at, size int64) (extent, error) {
 	if at >= size {
 		return extent{size, 0}, nil

@@ -31,8 +31,8 @@ func here(t target.Target) surroundings {
 	}
 }
 
-// loopTarget asks the kernel what a loop device lies over; the path in /sys can be another mount namespace's, or that of
-// a file which is gone. Source: loop(4), LOOP_GET_STATUS64.
+// loopTarget asks the kernel what a loop device lies over; the path in /sys can be another mount namespace's, or that
+// of a file which is gone. Source: loop(4), LOOP_GET_STATUS64.
 func loopTarget(node string) (backing, error) {
 	f, err := os.Open(node)
 	if err != nil {
@@ -49,12 +49,12 @@ func loopTarget(node string) (backing, error) {
 	return backing{file: fmt.Sprintf("%d:%d", info.Device, info.Inode)}, nil
 }
 
-// Inspect finds out how a path is used, which signatures are on it and what a sample of its content holds, and takes the device for this run.
-// It writes nothing. It reads for two seconds, or what a device up to 1 GiB needs to be read whole. That is enough to refuse most devices
-// that hold anything; ReadWhole proves that one holds nothing.
+// Inspect finds out how a path is used, which signatures are on it and what a sample of its content holds, and takes
+// the device for this run. It writes nothing. It reads for two seconds, or what a device up to 1 GiB needs to be read
+// whole. That is enough to refuse most devices that hold anything; ReadWhole proves that one holds nothing.
 //
-// The claim is nil when the path is no block device or can't be opened; the evidence says so, and Judge refuses it. It must
-// be closed when the run has ended. An error means that the inspection itself was cut off or could not begin.
+// The claim is nil when the path is no block device or can't be opened; the evidence says so, and Judge refuses it. It
+// must be closed when the run has ended. An error means that the inspection itself was cut off or could not begin.
 func Inspect(ctx context.Context, t target.Target, path string) (Evidence, *Claim, error) {
 	e := Evidence{Path: path}
 	if err := onlyHere(t); err != nil {

@@ -75,8 +75,8 @@ func destroys(steps []lab.Step, onlyReads bool) bool {
 	return !onlyReads || slices.ContainsFunc(steps, func(s lab.Step) bool { return s != lab.Load })
 }
 
-// MustRead says whether it depends on the rest of the content what Judge will say: nothing else speaks against writing to the device, and
-// nobody has named it to be written to all the same.
+// MustRead says whether it depends on the rest of the content what Judge will say: nothing else speaks against writing
+// to the device, and nobody has named it to be written to all the same.
 func MustRead(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) bool {
 	return destroys(steps, onlyReads) && e.NotADevice == "" && !e.Sample.Whole && consent.Destroy == "" && consent.Sampled == "" && !weigh(e).any()
 }

@@ -539,8 +539,8 @@ func pv(d *disk) string {
 	return ""
 }
 
-// md1 writes the superblock of a version 1 array as md(4) describes it: mdadm can't make an array on a kernel without md.
-// Fields and checksum are those of struct mdp_superblock_1 in the kernel's include/uapi/linux/raid/md_p.h.
+// md1 writes the superblock of a version 1 array as md(4) describes it: mdadm can't make an array on a kernel without
+// md. Fields and checksum are those of struct mdp_superblock_1 in the kernel's include/uapi/linux/raid/md_p.h.
 func md1(d *disk, at int64) string {
 	sb := make([]byte, 256+2*2)
 	le := binary.LittleEndian

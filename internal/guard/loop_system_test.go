@@ -221,8 +221,9 @@ func (d *disk) addPartition(number, start, length int64) string {
 	return fmt.Sprintf("%sp%d", d.node, number)
 }
 
-// deletePartition waits as long as the partition is in use: whoever makes a mount namespace meanwhile has a copy of each mount, and one that was unmounted here goes
-// on there until its last process has ended (mount_namespaces(7)). A partition that is left is one of whatever the loop device is given next.
+// deletePartition waits as long as the partition is in use: whoever makes a mount namespace meanwhile has a copy of
+// each mount, and one that was unmounted here goes on there until its last process has ended (mount_namespaces(7)). A
+// partition that is left is one of whatever the loop device is given next.
 func (d *disk) deletePartition(number int64) {
 	d.t.Helper()
 	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -238,8 +239,8 @@ func (d *disk) deletePartition(number int64) {
 }
 
 // fingerprint of the image: what it holds and where, when it was written, how much of it is allocated. Holes are passed
-// over, so that a device of terabytes costs no more than what was written to it; zeros are too, because a file system calls
-// blocks that it set aside data once they have been read.
+// over, so that a device of terabytes costs no more than what was written to it; zeros are too, because a file system
+// calls blocks that it set aside data once they have been read.
 func (d *disk) fingerprint() string {
 	d.t.Helper()
 	syscall.Sync()

@@ -16,9 +16,10 @@ type mount struct {
 	source string
 }
 
-// parseMountinfo reads the mounts of one process. The fields up to the mount options are fixed; then come optional ones,
-// ended by "-"; then type and source. A line that can't be understood is an error: it might be the one that counts, which
-// is why a parser that skips such lines won't do here. Source: proc(5), Documentation/filesystems/proc.rst, section 3.5.
+// parseMountinfo reads the mounts of one process. The fields up to the mount options are fixed; then come optional
+// ones, ended by "-"; then type and source. A line that can't be understood is an error: it might be the one that
+// counts, which is why a parser that skips such lines won't do here. Source: proc(5),
+// Documentation/filesystems/proc.rst, section 3.5.
 //
 //	27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 //	36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
@@ -121,9 +122,9 @@ func (f *family) matching(mounts []mount, pid string) []Use {
 	return uses
 }
 
-// sources are the devices of a mount whose number is made up (major 0). btrfs and bcachefs can span devices, so only the
-// source says where they lie: one path (btrfs), or all with colons between (bcachefs). Paths elsewhere than in /dev are
-// followed for these two alone: to follow a path on a server that is gone would hang.
+// sources are the devices of a mount whose number is made up (major 0). btrfs and bcachefs can span devices, so only
+// the source says where they lie: one path (btrfs), or all with colons between (bcachefs). Paths elsewhere than in /dev
+// are followed for these two alone: to follow a path on a server that is gone would hang.
 func (f *family) sources(m mount, pid string) []Number {
 	var numbers []Number
 	for source := range strings.SplitSeq(m.source, ":") {

@@ -21,8 +21,8 @@ const (
 	alignment  = 4096 // the largest logical block that drives have
 )
 
-// newDirectReader opens the device behind an open file once more, so that it is the same one whatever the path leads to by
-// now. Where the device refuses O_DIRECT, it reads through the cache.
+// newDirectReader opens the device behind an open file once more, so that it is the same one whatever the path leads to
+// by now. Where the device refuses O_DIRECT, it reads through the cache.
 func newDirectReader(held *os.File, size int) (*directReader, error) {
 	bounce, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
@@ -71,8 +71,9 @@ func (r *directReader) ReadAt(p []byte, at int64) (int, error) {
 	return done, nil
 }
 
-// chunk reads a stretch that begins at a multiple of the alignment into the reader's own memory, where it is good until the next read. The
-// stretch is no longer than that memory; what is left of it at the end of an odd device is read in the second piece.
+// chunk reads a stretch that begins at a multiple of the alignment into the reader's own memory, where it is good until
+// the next read. The stretch is no longer than that memory; what is left of it at the end of an odd device is read in
+// the second piece.
 func (r *directReader) chunk(e extent) (first, second []byte, err error) {
 	whole := int(e.length / alignment * alignment)
 	if r.direct == nil {

@@ -127,8 +127,8 @@ func (f *family) addAlone(name string, r relation, words string) bool {
 }
 
 // addTwins finds other names of the same storage. A drive with two paths (two controllers, a SAN without multipath)
-// appears as two disks of one worldwide name, and two loop devices can lie over one file. To the kernel they have nothing
-// to do with each other: an exclusive claim on one says nothing of the other.
+// appears as two disks of one worldwide name, and two loop devices can lie over one file. To the kernel they have
+// nothing to do with each other: an exclusive claim on one says nothing of the other.
 func (f *family) addTwins(d blockDevice) {
 	disk, err := f.device(d.disk)
 	if err != nil {

@@ -19,7 +19,8 @@ const (
 	pieceCount = 4096     // and pieces of what lies between, each of a random place in its own stratum
 	pieceSize  = 64 << 10
 	readSize   = 1 << 20
-	// timeForPieces ends the reading of pieces, but not before minPieces: a disk with platters reads a hundred a second.
+	// timeForPieces ends the reading of pieces, but not before minPieces: a disk with platters reads a hundred a
+	// second.
 	timeForPieces = 2 * time.Second
 	minPieces     = 128
 )
@@ -39,13 +40,15 @@ type Sample struct {
 	Misses []Miss `json:"misses,omitempty"`
 	// Fill is the one value that all bytes have which were read, 0x00 or 0xFF.
 	Fill byte `json:"fill"`
-	// Data says that other bytes were found, the first of them at DataAt. Ones says that they begin with a whole piece of FF.
+	// Data says that other bytes were found, the first of them at DataAt. Ones says that they begin with a whole piece
+	// of FF.
 	Data   bool  `json:"data"`
 	DataAt int64 `json:"data_at,omitempty"`
 	Ones   bool  `json:"ones,omitempty"`
 }
 
-// Miss is how likely it is that one stretch of data of a length, at a random place, lies between the pieces that were read.
+// Miss is how likely it is that one stretch of data of a length, at a random place, lies between the pieces that were
+// read.
 type Miss struct {
 	Length int64   `json:"length"` // bytes
 	Chance float64 `json:"chance"`
@@ -70,14 +73,15 @@ func (s Sample) String() string {
 // extent is a stretch of a device, in bytes.
 type extent struct{ at, length int64 }
 
-// Look samples a device of this size that is not on this machine, as Inspect does with one that is, until it finds data. It says nothing of
-// who uses the device. What it returns is Whole only for a device that is small enough to be read whole at once.
+// Look samples a device of this size that is not on this machine, as Inspect does with one that is, until it finds
+// data. It says nothing of who uses the device. What it returns is Whole only for a device that is small enough to be
+// read whole at once.
 func Look(ctx context.Context, device io.ReaderAt, size int64) (Sample, error) {
 	return sample(ctx, device, size, false, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 }
 
-// LookWhole reads such a device from a place to its end, until it finds data. What is before that place was found blank. tell hears of each
-// piece.
+// LookWhole reads such a device from a place to its end, until it finds data. What is before that place was found
+// blank. tell hears of each piece.
 func LookWhole(ctx context.Context, device io.ReaderAt, from, size int64, tell func(Progress)) (Sample, error) {
 	r := &sampler{device: device, buffer: make([]byte, readSize), size: size, seen: []extent{{0, from}}}
 	for at := from; at < size && !r.found.Data; at += readSize {
@@ -89,10 +93,10 @@ func LookWhole(ctx context.Context, device io.ReaderAt, from, size int64, tell f
 	return r.finish(), nil
 }
 
-// sample reads a device until it finds data or has seen enough. Up to 1 GiB it reads everything. Of a larger device it reads
-// both ends, where labels and tables are; then the landmarks, where a freshly made file system writes even when empty; then
-// one piece at random in each of 4096 equal strata, in an order that covers the device evenly wherever time cuts it off.
-// erasedOnes says that FF throughout is what the device returns for erased blocks.
+// sample reads a device until it finds data or has seen enough. Up to 1 GiB it reads everything. Of a larger device it
+// reads both ends, where labels and tables are; then the landmarks, where a freshly made file system writes even when
+// empty; then one piece at random in each of 4096 equal strata, in an order that covers the device evenly wherever time
+// cuts it off. erasedOnes says that FF throughout is what the device returns for erased blocks.
 //
 // It can miss data. What it can't miss is a stretch longer than Gap, a signature, or a quick format of the usual kinds
 // whose headers were wiped. So it is there to refuse a device with data at once; ReadWhole proves one empty.
@@ -138,8 +142,8 @@ func pieces(size int64, draw *rand.Rand) []extent {
 	return list
 }
 
-// reverse12 turns the bits of a number below 4096 around. Visiting places in the order 0, 2048, 1024, 3072, … (a van der
-// Corput sequence) leaves gaps of about equal size after any number of them.
+// reverse12 turns the bits of a number below 4096 around. Visiting places in the order 0, 2048, 1024, 3072, … (a van
+// der Corput sequence) leaves gaps of about equal size after any number of them.
 func reverse12(i int) int {
 	r := 0
 	for range 12 {
@@ -149,8 +153,8 @@ func reverse12(i int) int {
 	return r
 }
 
-// landmarks are places where file systems keep copies of their headers and their first structures, on the bare device and
-// in a partition that begins at 1 MiB, as all do today.
+// landmarks are places where file systems keep copies of their headers and their first structures, on the bare device
+// and in a partition that begins at 1 MiB, as all do today.
 //
 //   - ext4 (sparse_super): backups in block groups 1 and the powers of 3, 5 and 7, of 128 MiB with blocks of 4 KiB. Source:
 //     the kernel's Documentation/filesystems/ext4.
@@ -252,8 +256,9 @@ func (r *sampler) finish() Sample {
 	return r.found
 }
 
-// missing is the chance that a stretch of data lies wholly in one of the gaps between what was read, when each place on the device is as
-// likely as any other: a gap has room for it at gap-length+1 of the size-length+1 places where it can begin.
+// missing is the chance that a stretch of data lies wholly in one of the gaps between what was read, when each place on
+// the device is as likely as any other: a gap has room for it at gap-length+1 of the size-length+1 places where it can
+// begin.
 func missing(gaps []int64, length, size int64) float64 {
 	places := int64(0)
 	for _, gap := range gaps {

@@ -8,8 +8,9 @@ import (
 	"io"
 )
 
-// mark is a signature that headroom itself looks for: some that libblkid lacks, and those that survive at the end of a device
-// when its beginning was wiped. They would be refused as data as well; knowing them by name tells the user what it is.
+// mark is a signature that headroom itself looks for: some that libblkid lacks, and those that survive at the end of a
+// device when its beginning was wiped. They would be refused as data as well; knowing them by name tells the user what
+// it is.
 type mark struct {
 	what string
 	// at gives the places of the mark on a device of a size in bytes; those that are not on it are passed over.
@@ -20,16 +21,16 @@ type mark struct {
 // marks is the list. Sources are beside the groups.
 func marks() []mark {
 	return []mark{
-		// UEFI specification 5.3: the header is in the second block, its backup in the last. Both block sizes are tried,
-		// because a drive can change its block size on the way from one enclosure to another.
+		// UEFI specification 5.3: the header is in the second block, its backup in the last. Both block sizes are
+		// tried, because a drive can change its block size on the way from one enclosure to another.
 		{"a GPT partition table", places(512, 4096), []byte("EFI PART")},
 		{"the backup of a GPT partition table", lastBlocks(512, 4096), []byte("EFI PART")},
 		// Windows dynamic disks: linux-ntfs LDM documentation, and block/partitions/ldm.h of the kernel.
 		{"a Windows dynamic disk (LDM)", places(0xc00), []byte("PRIVHEAD")},
 		{"a Windows dynamic disk (LDM)", fromEnd(512, 512), []byte("PRIVHEAD")},
 		{"a Windows dynamic disk (LDM)", fromEnd(512, 1<<20-17*512), []byte("VMDB")},
-		// The kernel's block/partitions: bsd.c finds its label by the magic in the second sector, the BSDs also in the first;
-		// libblkid knows it only within an MBR. amiga.c looks at the first sixteen sectors.
+		// The kernel's block/partitions: bsd.c finds its label by the magic in the second sector, the BSDs also in the
+		// first; libblkid knows it only within an MBR. amiga.c looks at the first sixteen sectors.
 		{"a BSD disk label", places(64, 512), []byte{0x57, 0x45, 0x56, 0x82}},
 		{"an Amiga partition table", sectors(0, 16), []byte("RDSK")},
 		// lvm2, lib/format_text/layout.h: the label is in one of the first four sectors.
@@ -39,14 +40,15 @@ func marks() []mark {
 		{"a member of a Linux RAID array", fromEnd(4096, 8192), []byte{0xfc, 0x4e, 0x2b, 0xa9}},
 		{"a member of a Linux RAID array", fromEnd(65536, 65536), []byte{0xfc, 0x4e, 0x2b, 0xa9}},
 		{"a member of a Linux RAID array", fromEnd(65536, 65536), []byte{0xa9, 0x2b, 0x4e, 0xfc}},
-		// ZFS On-Disk Specification 1.2: four labels of 256 KiB, two at each end, each with a ring of uberblocks from 128 KiB
-		// on. A pool of drives with large sectors uses only every eighth place of the ring.
+		// ZFS On-Disk Specification 1.2: four labels of 256 KiB, two at each end, each with a ring of uberblocks from
+		// 128 KiB on. A pool of drives with large sectors uses only every eighth place of the ring.
 		{"a member of a ZFS pool", uberblocks, []byte{0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0}},
 		{"a member of a ZFS pool", uberblocks, []byte{0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c}},
 		// bcache and bcachefs share a magic UUID: include/uapi/linux/bcache.h; fs/bcachefs/bcachefs_format.h.
 		{"a bcache device", places(4096 + 24), []byte{0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca}},
 		{"a bcachefs file system", places(4096 + 24), []byte{0xc6, 0x85, 0x73, 0xf6, 0x66, 0xce, 0x90, 0xa9}},
-		// drbd-utils, user/shared/drbdmeta.c: internal metadata ends the device, its magic is 60 bytes into a 4 KiB block.
+		// drbd-utils, user/shared/drbdmeta.c: internal metadata ends the device, its magic is 60 bytes into a 4 KiB
+		// block.
 		{"a DRBD device", fromEnd(4096, 4096-60), []byte{0x83, 0x74, 0x02, 0x6b}},
 		{"a DRBD device", fromEnd(4096, 4096-60), []byte{0x83, 0x74, 0x02, 0x6c}},
 		{"a DRBD device", fromEnd(4096, 4096-60), []byte{0x83, 0x74, 0x02, 0x6d}},
@@ -60,7 +62,8 @@ func marks() []mark {
 		{"dm-thin metadata", places(32), []byte{0xba, 0x52, 0x9c, 0x01, 0, 0, 0, 0}},
 		{"dm-cache metadata", places(32), []byte{0x03, 0xc4, 0x18, 0, 0, 0, 0, 0}},
 		{"dm-integrity metadata", places(0), []byte("integrt\x00")},
-		// Disk images kept on a bare device, as oVirt does: QEMU docs/interop/qcow2.txt; Microsoft's VHD and VHDX formats.
+		// Disk images kept on a bare device, as oVirt does: QEMU docs/interop/qcow2.txt; Microsoft's VHD and VHDX
+		// formats.
 		{"a qcow2 disk image", places(0), []byte("QFI\xfb")},
 		{"a VHDX disk image", places(0), []byte("vhdxfile")},
 		{"a VHD disk image", places(0), []byte("conectix")},
@@ -171,10 +174,10 @@ func findBootSector(device io.ReaderAt, size int64) ([]Signature, error) {
 // atariEntries is where the four entries of an Atari table begin.
 const atariEntries = 0x1c6
 
-// atariTable says whether the kernel could take the sector for an Atari partition table. That format has no magic: an entry
-// that is marked active, has three letters or digits for a name and fits on the disk makes one. On a disk of 2 TB and more,
-// one random sector in forty does, which is how a benchmark leaves partitions behind (fio issue 1942). Source: the
-// kernel's block/partitions/atari.c.
+// atariTable says whether the kernel could take the sector for an Atari partition table. That format has no magic: an
+// entry that is marked active, has three letters or digits for a name and fits on the disk makes one. On a disk of 2 TB
+// and more, one random sector in forty does, which is how a benchmark leaves partitions behind (fio issue 1942).
+// Source: the kernel's block/partitions/atari.c.
 func atariTable(sector []byte, size int64) bool {
 	for at := atariEntries; at < atariEntries+4*12; at += 12 {
 		entry := sector[at : at+12]

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// parseSwaps reads the paths of /proc/swaps that are devices; a swap file lies on a mounted file system, which the mounts
-// show. The first line is a heading. Source: the kernel's mm/swapfile.c, swap_show; proc(5).
+// parseSwaps reads the paths of /proc/swaps that are devices; a swap file lies on a mounted file system, which the
+// mounts show. The first line is a heading. Source: the kernel's mm/swapfile.c, swap_show; proc(5).
 //
 //	Filename				Type		Size		Used		Priority
 //	/dev/nvme0n1p2                          partition	8388604		0		-2

@@ -133,8 +133,8 @@ func parseUevent(text string) map[string]string {
 	return fields
 }
 
-// describe says what a device is, for a person: "dm-1 (LVM volume vg0-root)". It only helps to understand a refusal, so what
-// can't be read is left out.
+// describe says what a device is, for a person: "dm-1 (LVM volume vg0-root)". It only helps to understand a refusal, so
+// what can't be read is left out.
 func (s surroundings) describe(name string) string {
 	dir := classDir(name)
 	switch {

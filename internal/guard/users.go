@@ -97,8 +97,8 @@ func (f *family) exported() []Use {
 	return uses
 }
 
-// programsHidden says whether this process sees no others than those of its own PID namespace. The first namespace has the same number
-// on every machine: PROC_PID_INIT_INO, include/linux/proc_ns.h.
+// programsHidden says whether this process sees no others than those of its own PID namespace. The first namespace has
+// the same number on every machine: PROC_PID_INIT_INO, include/linux/proc_ns.h.
 func (f *family) programsHidden() bool {
 	namespace := f.link("proc/self/ns/pid")
 	return namespace != "" && namespace != "pid:[4026531836]"

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// How a device is read whole. Eight reads of 2 MiB in flight keep an NVMe drive and the network of a SAN busy, and a disk with platters in order.
+// How a device is read whole. Eight reads of 2 MiB in flight keep an NVMe drive and the network of a SAN busy, and a
+// disk with platters in order.
 const (
 	inFlight  = 8
 	chunkSize = 2 << 20
@@ -24,9 +25,9 @@ type Progress struct {
 	Size int64
 }
 
-// ReadWhole reads everything on the device, until it finds data, and completes the evidence with that. Nothing else proves a device empty.
-// It may take as long as the drive takes to be read once: tell hears of it several times a second. Of a loop device over a file
-// only what is not a hole of the file is read, where that can be known.
+// ReadWhole reads everything on the device, until it finds data, and completes the evidence with that. Nothing else
+// proves a device empty. It may take as long as the drive takes to be read once: tell hears of it several times a
+// second. Of a loop device over a file only what is not a hole of the file is read, where that can be known.
 //
 // In that time others may have begun to use the device, so that it is looked at once more how it is used.
 func (c *Claim) ReadWhole(ctx context.Context, e *Evidence, tell func(Progress)) error {
@@ -128,8 +129,8 @@ type discovery struct {
 	ones bool
 }
 
-// run reads until all is read, data are found, a read fails, or ctx ends. Then it returns at once: a read that a drive does not answer goes
-// on by itself, and gives back what it holds when it ends.
+// run reads until all is read, data are found, a read fails, or ctx ends. Then it returns at once: a read that a drive
+// does not answer goes on by itself, and gives back what it holds when it ends.
 func (s *scan) run(ctx context.Context, open func() (*directReader, error), tell func()) error {
 	var workers sync.WaitGroup
 	for range inFlight {
@@ -175,7 +176,8 @@ func (s *scan) fail(err error) {
 	s.stop()
 }
 
-// next hands out what is to be read. What comes before it has been handed out already, so that the lowest discovery is the first of all.
+// next hands out what is to be read. What comes before it has been handed out already, so that the lowest discovery is
+// the first of all.
 func (s *scan) next(ctx context.Context) (extent, bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

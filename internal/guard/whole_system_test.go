@@ -36,8 +36,8 @@ func TestMapping(t *testing.T) {
 	time.Sleep(10 * time.Minute)
 }
 
-// TestAnyPlace writes 4 KiB at random places of large devices, one at a time: each time it is refused and left alone, and afterwards, blank
-// again, accepted.
+// TestAnyPlace writes 4 KiB at random places of large devices, one at a time: each time it is refused and left alone,
+// and afterwards, blank again, accepted.
 func TestAnyPlace(t *testing.T) {
 	needRoot(t)
 	seed := uint64(time.Now().UnixNano())

@@ -11,11 +11,12 @@ import (
 )
 
 // written finds programs that have a member open for writing: a virtual machine whose disk it is, a database on a raw
-// device, another benchmark. Most take no exclusive claim. Programs that only read (smartd, multipathd, udev) are let be.
+// device, another benchmark. Most take no exclusive claim. Programs that only read (smartd, multipathd, udev) are let
+// be.
 //
-// What a program has open is compared by device number, whatever the node is called and wherever it is: in a chroot, made by mknod, removed
-// since. Its mappings count too, which stay when the file is closed. What can't be seen is a device that the kernel keeps open on its own
-// for a program: on the way through a socket, or registered with io_uring.
+// What a program has open is compared by device number, whatever the node is called and wherever it is: in a chroot,
+// made by mknod, removed since. Its mappings count too, which stay when the file is closed. What can't be seen is a
+// device that the kernel keeps open on its own for a program: on the way through a socket, or registered with io_uring.
 func (f *family) written() []Use {
 	w := writers{family: f, remote: map[string]bool{}}
 	for _, pid := range f.processes() {
@@ -30,8 +31,8 @@ func (f *family) written() []Use {
 // writers looks at what programs have open.
 type writers struct {
 	*family
-	// remote says of the mounts of all programs, by "mount ID" and by "device number", whether their file system asks somebody else, which
-	// may not answer.
+	// remote says of the mounts of all programs, by "mount ID" and by "device number", whether their file system asks
+	// somebody else, which may not answer.
 	remote map[string]bool
 	uses   []Use
 	// hidden programs, and files that were skipped.
@@ -66,8 +67,8 @@ func (w *writers) look(pid string) {
 	w.lookAtMappings(pid, mountsRead)
 }
 
-// follow finds out whether a link of /proc leads to a member. A file on a server that is gone would hang, and so might one of a file system
-// that is mounted nowhere any more: of those, only what looks like a device is followed.
+// follow finds out whether a link of /proc leads to a member. A file on a server that is gone would hang, and so might
+// one of a file system that is mounted nowhere any more: of those, only what looks like a device is followed.
 func (w *writers) follow(pid, link, target string, remote, known bool) {
 	if remote || !known && !strings.HasPrefix(target, "/dev/") {
 		if known || !inMemory(target) {
@@ -87,15 +88,18 @@ func (w *writers) follow(pid, link, target string, remote, known bool) {
 	}
 }
 
-// leadsToFile says whether a link of /proc leads to something with a path: "socket:[4711]" and "anon_inode:[eventfd]" do not.
+// leadsToFile says whether a link of /proc leads to something with a path: "socket:[4711]" and "anon_inode:[eventfd]"
+// do not.
 func leadsToFile(target string) bool { return strings.HasPrefix(target, "/") }
 
-// inMemory says whether a path that lies on no mount is how the kernel writes memory down: memfd_create(2), shmget(2), DMA buffers.
+// inMemory says whether a path that lies on no mount is how the kernel writes memory down: memfd_create(2), shmget(2),
+// DMA buffers.
 func inMemory(target string) bool {
 	return slices.ContainsFunc([]string{"/memfd:", "/SYSV", "/dmabuf:", "/anon_hugepage", "/[aio]"}, func(p string) bool { return strings.HasPrefix(target, p) })
 }
 
-// readMounts takes in the mounts that a program sees. The IDs are those of the whole machine, so that one program's serve for all.
+// readMounts takes in the mounts that a program sees. The IDs are those of the whole machine, so that one program's
+// serve for all.
 func (w *writers) readMounts(pid string) {
 	text, err := w.text("proc/" + pid + "/mountinfo")
 	if err != nil {
@@ -118,8 +122,8 @@ func asksOthers(fstype string) bool {
 		"virtiofs", "autofs", "pvfs2", "beegfs", "vboxsf", "prl_fs", "ncpfs"}, kind)
 }
 
-// mapsWithin is how long the mappings of one program are waited for. The kernel gives them to nobody while a thread of the program waits for a
-// page, which may be on a server that is gone.
+// mapsWithin is how long the mappings of one program are waited for. The kernel gives them to nobody while a thread of
+// the program waits for a page, which may be on a server that is gone.
 const mapsWithin = time.Second
 
 // lookAtMappings finds devices that a program has mapped, which it may have closed since.
@@ -193,8 +197,8 @@ type descriptor struct {
 	mount    string
 }
 
-// parseDescriptor reads the access mode of an open file, whose lowest two bits are 0 for reading only, and the ID of the mount that it was
-// opened on. Source: proc_pid_fdinfo(5).
+// parseDescriptor reads the access mode of an open file, whose lowest two bits are 0 for reading only, and the ID of
+// the mount that it was opened on. Source: proc_pid_fdinfo(5).
 //
 //	pos:	0
 //	flags:	0100002

@@ -27,8 +27,8 @@ type Options struct {
 	Since        time.Time
 }
 
-// Analyze makes the history of a suite from its runs, in any order. Facts are read of those runs only between which something
-// changed.
+// Analyze makes the history of a suite from its runs, in any order. Facts are read of those runs only between which
+// something changed.
 func Analyze(suite string, runs []Run, facts FactsOf, knowledge *diff.Knowledge, o Options) (Document, error) {
 	if o.Margin == 0 {
 		o.Margin = DefaultMargin
@@ -49,7 +49,8 @@ func Analyze(suite string, runs []Run, facts FactsOf, knowledge *diff.Knowledge,
 	return doc, nil
 }
 
-// likeWithLike are the runs of one machine and place together, each in the order of time; the group with the newest run first.
+// likeWithLike are the runs of one machine and place together, each in the order of time; the group with the newest run
+// first.
 func likeWithLike(runs []Run, since time.Time) [][]Run {
 	var groups [][]Run
 	at := map[string]int{}
@@ -144,7 +145,8 @@ func estimate(c stat.Change) Estimate {
 // fewestForLag is how many runs it takes to say anything of neighbours: the estimate then strays by 0.3.
 const fewestForLag = 12
 
-// wander is the correlation of neighbouring runs around the levels between the changes that are proved: those that are not may be what it looks like.
+// wander is the correlation of neighbouring runs around the levels between the changes that are proved: those that are
+// not may be what it looks like.
 func wander(t *Track, points []stat.ChangePoint) *float64 {
 	if len(t.Points) < fewestForLag {
 		return nil

@@ -16,8 +16,8 @@ type Document struct {
 	Suite  string `json:"suite"`
 	// Since is the time of the oldest run that was asked for.
 	Since time.Time `json:"since,omitzero"`
-	// Alpha is the largest probability that a series without any change shows one; and, apart from that, that the newest run
-	// is called worse or better when nothing has changed. Margin is what counts as no change.
+	// Alpha is the largest probability that a series without any change shows one; and, apart from that, that the
+	// newest run is called worse or better when nothing has changed. Margin is what counts as no change.
 	Alpha  float64 `json:"alpha"`
 	Margin float64 `json:"margin"`
 	// Verdict is the gravest of the series: regression, undecided, none.
@@ -44,8 +44,8 @@ type Series struct {
 	Cells   []Track   `json:"cells"`
 	Events  []Event   `json:"events"`
 	Verdict Verdict   `json:"verdict"`
-	// FewestAfter is how many runs must follow a change before it can be found: 0 when no number would do yet. Until then the
-	// newest run alone is compared with those before it.
+	// FewestAfter is how many runs must follow a change before it can be found: 0 when no number would do yet. Until
+	// then the newest run alone is compared with those before it.
 	FewestAfter int `json:"fewest_after"`
 }
 
@@ -71,8 +71,8 @@ type Track struct {
 	Points []Point    `json:"points"`
 	// Changes of the level, in the order of time.
 	Changes []Change `json:"changes"`
-	// Lag1 is the correlation of neighbouring runs around the levels between proved changes, corrected for the number of levels. Well above zero, the level wanders,
-	// and changes come out by chance. Absent with too few runs.
+	// Lag1 is the correlation of neighbouring runs around the levels between proved changes, corrected for the number
+	// of levels. Well above zero, the level wanders, and changes come out by chance. Absent with too few runs.
 	Lag1 *float64 `json:"lag1,omitempty"`
 	// Newest is the newest run against those since the last change.
 	Newest Newest `json:"newest"`
@@ -108,7 +108,8 @@ type Change struct {
 	Estimate
 	// P is how often all the series of this machine without any change would show as much anywhere, at most.
 	P float64 `json:"p"`
-	// Likely is set where a level that wanders from run to run explains the runs nearly as well: the change is not proved, and P is too small.
+	// Likely is set where a level that wanders from run to run explains the runs nearly as well: the change is not
+	// proved, and P is too small.
 	Likely bool `json:"likely,omitempty"`
 	// Verdict is better, worse, or same when the interval lies within the margin.
 	Verdict string `json:"verdict"`
@@ -119,9 +120,9 @@ type Newest struct {
 	Run string `json:"run"`
 	// Against is how many runs it was compared with.
 	Against int `json:"against"`
-	// Alarm is the change with an interval wide enough for all cells together: it decides whether the run is worse or better.
-	// Cleared is the same with 90%: with 95% the level has not fallen below its lower end.
-	// Both are absent when there is nothing to compare with.
+	// Alarm is the change with an interval wide enough for all cells together: it decides whether the run is worse or
+	// better. Cleared is the same with 90%: with 95% the level has not fallen below its lower end. Both are absent when
+	// there is nothing to compare with.
 	Alarm   *Estimate `json:"alarm,omitempty"`
 	Cleared *Estimate `json:"cleared,omitempty"`
 	Verdict Verdict   `json:"verdict"`
@@ -138,8 +139,8 @@ type Event struct {
 	Created time.Time `json:"created"`
 	// Cells are the indices of the tracks.
 	Cells []int `json:"cells"`
-	// Differences of the two runs' machines, the likeliest to matter first. Near is set when the two runs differ in nothing, and
-	// these are of the runs two before and two after.
+	// Differences of the two runs' machines, the likeliest to matter first. Near is set when the two runs differ in
+	// nothing, and these are of the runs two before and two after.
 	Differences []diff.Difference `json:"differences"`
 	Near        bool              `json:"near,omitempty"`
 	// Unknown says why there are no differences to show: no facts of the machine are known.

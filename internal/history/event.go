@@ -7,16 +7,16 @@ import (
 	"headroom/internal/diff"
 )
 
-// near is how many runs apart the change points of cells may be that have the same reason: with 2% at 1% noise, one in ten is
-// found further away.
+// near is how many runs apart the change points of cells may be that have the same reason: with 2% at 1% noise, one in
+// ten is found further away.
 const near = 2
 
 // mostDifferences is how many are kept of an event: the rest are ranked below these, and compare lists them.
 const mostDifferences = 20
 
-// events are the times at which cells changed, and what else did. Changes of several cells within two runs are one event, at the
-// run at which most of them have it: the time of one change is an estimate, and the facts of a run too early or too late would
-// hide the reason.
+// events are the times at which cells changed, and what else did. Changes of several cells within two runs are one
+// event, at the run at which most of them have it: the time of one change is an estimate, and the facts of a run too
+// early or too late would hide the reason.
 func events(s Series, facts FactsOf, knowledge *diff.Knowledge) ([]Event, error) {
 	out := []Event{}
 	left := map[int]map[int]float64{} // by index of the run, the size of the change by track
@@ -68,8 +68,8 @@ func (s Series) indexOf(run string) int {
 	return slices.IndexFunc(s.Runs, func(r RunInfo) bool { return r.ID == run })
 }
 
-// explain compares the machine before and after; and, when these are alike, as it was some runs around, because the time of a change is
-// an estimate.
+// explain compares the machine before and after; and, when these are alike, as it was some runs around, because the
+// time of a change is an estimate.
 func (e *Event) explain(s Series, at int, facts FactsOf, knowledge *diff.Knowledge) error {
 	for _, around := range []int{0, near} {
 		before, after := max(0, at-1-around), min(len(s.Runs)-1, at+around)
@@ -94,7 +94,8 @@ func (e *Event) explain(s Series, at int, facts FactsOf, knowledge *diff.Knowled
 	return nil
 }
 
-// Updates are the differences that an update of the system goes by (kernel, distribution, firmware, microcode, fio), where there are any.
+// Updates are the differences that an update of the system goes by (kernel, distribution, firmware, microcode, fio),
+// where there are any.
 func (e Event) Updates() []diff.Difference {
 	var out []diff.Difference
 	for _, key := range updates() {

@@ -146,8 +146,8 @@ func TestEventNear(t *testing.T) {
 	}
 }
 
-// The newest run of eight cells is called worse in at most 5% of all histories without a change, with heavy tails too; and a loss
-// that is larger than the scatter is seen at once.
+// The newest run of eight cells is called worse in at most 5% of all histories without a change, with heavy tails too;
+// and a loss that is larger than the scatter is seen at once.
 func TestNewestRun(t *testing.T) {
 	for _, noise := range []struct {
 		name string

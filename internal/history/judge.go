@@ -10,16 +10,17 @@ import (
 	"headroom/internal/unit"
 )
 
-// fewestBefore is how many runs the newest is compared with at least: of fewer, heavy tails and two modes make the interval of the
-// next too narrow.
+// fewestBefore is how many runs the newest is compared with at least: of fewer, heavy tails and two modes make the
+// interval of the next too narrow.
 const fewestBefore = 6
 
 // cleared is the confidence of the interval whose lower end clears a run: with 95% the level is not below it.
 const cleared = 0.90
 
-// judge says whether a track has a regression: its newest run is worse than those since its last change, or that last change was for
-// the worse. The newest run is compared with runs before it, but for the last few: those are too few to have been found a
-// change themselves, and must not make a regression that began with them look like scatter. Alpha is that of one track.
+// judge says whether a track has a regression: its newest run is worse than those since its last change, or that last
+// change was for the worse. The newest run is compared with runs before it, but for the last few: those are too few to
+// have been found a change themselves, and must not make a regression that began with them look like scatter. Alpha is
+// that of one track.
 func (t *Track) judge(newest Run, fewestAfter int, alpha, margin float64) {
 	last := len(t.Points) - 1
 	segment := t.centers()[t.edges()[len(t.Changes)]:last]

@@ -108,8 +108,8 @@ func (t *Track) edges() []int {
 	return append(edges, len(t.Points))
 }
 
-// nameAll gives each track a name that no other has: the job, the sizes as engineers write them, what else differs between tracks
-// of the same job, and the metric where a cell has several.
+// nameAll gives each track a name that no other has: the job, the sizes as engineers write them, what else differs
+// between tracks of the same job, and the metric where a cell has several.
 func nameAll(all []Track) {
 	for i := range all {
 		t := &all[i]

@@ -48,8 +48,8 @@ func (c *compressing) Repetition(lab.Repetition) error {
 }
 
 // BenchmarkImport imports documents of fio of about 40 KB, raw bytes compressed as the store does it. What it takes to
-// make the documents is not counted: they are made before, as many as fit into 16 MB, and used in turn with other bytes at
-// their end.
+// make the documents is not counted: they are made before, as many as fit into 16 MB, and used in turn with other bytes
+// at their end.
 func BenchmarkImport(b *testing.B) {
 	docs := ingesttest.NewDocuments(1)
 	made := make([][]byte, 400)

@@ -303,8 +303,8 @@ func (r *cbReport) addSummary(f file, d *draft) error {
 	return nil
 }
 
-// cbSums reads the sums of one key. Each quantity q stands there with q_counter (how many were added), avg_q and max_q; max
-// is itself summed, so the largest is max_max.
+// cbSums reads the sums of one key. Each quantity q stands there with q_counter (how many were added), avg_q and max_q;
+// max is itself summed, so the largest is max_max.
 func cbSums(raw []byte) (map[string]float64, error) {
 	values := map[string]float64{}
 	err := object(jx.DecodeBytes(raw), func(d *jx.Decoder, direction string) error {

@@ -46,8 +46,8 @@ type draft struct {
 	staging staging
 	checks  []validity.Check
 	parser  fio.Parser
-	// raw names the file at hand in the bundle, name is the user's name of it, given are its bytes until the sink has them, and files
-	// counts those that it has.
+	// raw names the file at hand in the bundle, name is the user's name of it, given are its bytes until the sink has
+	// them, and files counts those that it has.
 	raw   string
 	name  string
 	given []byte
@@ -134,7 +134,8 @@ func (d *draft) where(m measurement) string {
 	return fmt.Sprintf("%s, line %d", d.name, m.line)
 }
 
-// leaveOutImpossible takes out what can't be a measurement, however well it parsed: a damaged digit makes a latency negative.
+// leaveOutImpossible takes out what can't be a measurement, however well it parsed: a damaged digit makes a latency
+// negative.
 func leaveOutImpossible(values map[string]float64) []lab.Warning {
 	var found []lab.Warning
 	for metric, v := range values {
@@ -180,8 +181,8 @@ func (d *draft) warn(w lab.Warning) {
 	}
 }
 
-// target finds the target of a measurement: one for each host and device. Directories do not tell targets apart, because
-// many tools make a new one each time.
+// target finds the target of a measurement: one for each host and device. Directories do not tell targets apart,
+// because many tools make a new one each time.
 func (d *draft) target(m measurement) int {
 	dev := ""
 	if m.place.Kind == lab.Device {
@@ -315,9 +316,9 @@ func untaken(name string, taken func(string) bool) string {
 	return free
 }
 
-// check asks the checks of package validity what they think of an imported repetition. Most of the evidence is missing, so
-// that many have nothing to say. The list is made once an import: made for every repetition it would cost a tenth of the
-// time.
+// check asks the checks of package validity what they think of an imported repetition. Most of the evidence is missing,
+// so that many have nothing to say. The list is made once an import: made for every repetition it would cost a tenth of
+// the time.
 func (d *draft) check(c lab.Cell, rep lab.Repetition, m measurement) []lab.Warning {
 	evidence := &validity.Evidence{
 		Cell: c, Repetition: rep, Place: m.place, Group: m.group, Document: m.document,

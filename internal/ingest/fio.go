@@ -25,7 +25,8 @@ func fioJSON() Importer {
 	}
 }
 
-// readFio adds every group of jobs in fio's documents. Amend completes a measurement with what the importer knows besides.
+// readFio adds every group of jobs in fio's documents. Amend completes a measurement with what the importer knows
+// besides.
 func readFio(f file, d *draft, amend func(*measurement)) error {
 	docs, err := d.parser.ParseBytes(f.data)
 	if err != nil {

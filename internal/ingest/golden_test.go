@@ -181,7 +181,8 @@ func dump(run lab.Run, sink *collected) string {
 	return b.String()
 }
 
-// warnings writes those that imports give. Those of package validity have tests of their own there, and TestWarnings here.
+// warnings writes those that imports give. Those of package validity have tests of their own there, and TestWarnings
+// here.
 func warnings(b *strings.Builder, indent string, all []lab.Warning) {
 	for _, w := range all {
 		if !strings.HasPrefix(w.Code, "import-") && w.Code != "workers-apart" {

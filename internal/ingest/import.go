@@ -14,11 +14,11 @@ import (
 // Import reads the named files, and all files of results below the named directories, as one run. Where a cell appears
 // again, in the same file or another, it is the next repetition.
 //
-// The run that it returns has what the files said: format, times, targets, arms, cells, warnings. Its ID, label and version
-// are the caller's to fill in, and Created where no file said when it was made.
+// The run that it returns has what the files said: format, times, targets, arms, cells, warnings. Its ID, label and
+// version are the caller's to fill in, and Created where no file said when it was made.
 //
-// A file that can't be read, of no known format, or damaged makes the import fail with one lab.Usage error that names all
-// bad files. Below a directory, files of no known format are left out with a warning.
+// A file that can't be read, of no known format, or damaged makes the import fail with one lab.Usage error that names
+// all bad files. Below a directory, files of no known format are left out with a warning.
 func Import(ctx context.Context, names []string, open Opener, sink Sink) (lab.Run, error) {
 	sources := make([]Source, len(names))
 	for i, name := range names {
@@ -27,9 +27,9 @@ func Import(ctx context.Context, names []string, open Opener, sink Sink) (lab.Ru
 	return ImportStages(ctx, sources, nil, open, sink)
 }
 
-// ImportStages is Import with stages: a level of the run's arms, so that a load in one stage is no repetition of the same load in
-// another. Sources name their stages, or order names those of one source, which then begin where a load comes again or where another
-// host's prompt stands. Both at once are no use.
+// ImportStages is Import with stages: a level of the run's arms, so that a load in one stage is no repetition of the
+// same load in another. Sources name their stages, or order names those of one source, which then begin where a load
+// comes again or where another host's prompt stands. Both at once are no use.
 func ImportStages(ctx context.Context, sources []Source, order []string, open Opener, sink Sink) (lab.Run, error) {
 	i := &importing{importers: Importers(), draft: newDraft(sink), seen: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
 	i.draft.staging.order = order

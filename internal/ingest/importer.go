@@ -14,8 +14,8 @@ type Importer struct {
 	Title string
 	// Units says in which units the tool prints, and whether its prefixes are of 1000 or of 1024.
 	Units string
-	// Sniff says whether a file is this tool's. Name is the file's path as the user gave it, or below the directory that
-	// the user gave; head is its beginning, in UTF-8, all of it where it is shorter than 64 KiB.
+	// Sniff says whether a file is this tool's. Name is the file's path as the user gave it, or below the directory
+	// that the user gave; head is its beginning, in UTF-8, all of it where it is shorter than 64 KiB.
 	Sniff func(name string, head []byte) bool
 
 	read func(f file, d *draft) error
@@ -38,8 +38,8 @@ func Importers() []Importer {
 	}
 }
 
-// topHas says whether all the words stand at the top of a file, where special tools name themselves. A file that begins as
-// fio's own JSON has none of them and is not searched: with ten thousand such files it would cost a twentieth of the
+// topHas says whether all the words stand at the top of a file, where special tools name themselves. A file that begins
+// as fio's own JSON has none of them and is not searched: with ten thousand such files it would cost a twentieth of the
 // import.
 func topHas(head []byte, words ...string) bool {
 	inside := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("{")), " \r\n\t")

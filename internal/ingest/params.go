@@ -31,8 +31,8 @@ func perRepetition() map[string]string {
 	}
 }
 
-// device is the block device among the values of filename; empty when there is none. Several devices (fio separates them
-// by colons) are kept as they were given.
+// device is the block device among the values of filename; empty when there is none. Several devices (fio separates
+// them by colons) are kept as they were given.
 func device(filename string) string {
 	if strings.HasPrefix(filename, "/dev/") && !strings.HasPrefix(filename, "/dev/shm/") {
 		return filename

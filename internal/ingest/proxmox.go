@@ -18,8 +18,9 @@ import (
 //	2024-12-08 04:38:21 migration active, transferred 656.7 MiB of 8.0 GiB VM-state, 813.8 MiB/s
 //	2024-12-08 04:38:27 average migration speed: 1.1 GiB/s - downtime 86 ms
 //
-// The first line is there only where the cluster's options name a network for it. The average counts pages of zeros, which nobody sends, so that it is
-// no speed of the network. Source: QemuMigrate.pm of qemu-server, and the log of a field report; the fixtures are made after it.
+// The first line is there only where the cluster's options name a network for it. The average counts pages of zeros,
+// which nobody sends, so that it is no speed of the network. Source: QemuMigrate.pm of qemu-server, and the log of a
+// field report; the fixtures are made after it.
 func proxmoxMigration() Importer {
 	return Importer{
 		Name:  "proxmox",
@@ -142,7 +143,8 @@ func (l *speedLog) add(at time.Time, bits float64) {
 	}
 }
 
-// series has a value each second. One that the log leaves out has the speed of the line after it, which is the mean since the line before.
+// series has a value each second. One that the log leaves out has the speed of the line after it, which is the mean
+// since the line before.
 func (l *speedLog) series() (s lab.Series, mean float64) {
 	if len(l.bits) == 0 {
 		return s, 0

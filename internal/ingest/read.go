@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// headSize is what an importer sees of a file to know it by. fio prints its notes before its JSON, and a pasted page
-	// may have much before the first command line.
+	// headSize is what an importer sees of a file to know it by. fio prints its notes before its JSON, and a pasted
+	// page may have much before the first command line.
 	headSize = 64 << 10
 	// maxFile bounds what is read into memory; the largest results known, ClusterBuster's with the cluster's objects in
 	// them, have some tens of megabytes.

@@ -49,10 +49,11 @@ func (s Source) cut(data []byte) ([]byte, error) {
 	return nil, fmt.Errorf("expected lines %d to %d, found %d lines", s.First, s.Last, n)
 }
 
-// staging gives measurements their stages: that of their source, or one after the other in the order of a page, where a new stage
-// begins with a load that the present one has already, or at the prompt of another host.
+// staging gives measurements their stages: that of their source, or one after the other in the order of a page, where a
+// new stage begins with a load that the present one has already, or at the prompt of another host.
 //
-// What headings say is not read. They are prose: "IPoIB multipath" may stand above a paragraph that quotes another measurement.
+// What headings say is not read. They are prose: "IPoIB multipath" may stand above a paragraph that quotes another
+// measurement.
 type staging struct {
 	// source is that of the file at hand.
 	source Source
@@ -74,7 +75,8 @@ type begunStage struct {
 
 func (s *staging) used() bool { return s.order != nil || s.source.Stage != "" }
 
-// levels are those of a measurement with its stage among them. Load is what tells loads apart, where says where it stands.
+// levels are those of a measurement with its stage among them. Load is what tells loads apart, where says where it
+// stands.
 func (s *staging) levels(m measurement, load, where string) map[string]string {
 	if !s.used() {
 		return m.levels
@@ -118,7 +120,8 @@ func (s *staging) named(where string) {
 	}
 }
 
-// check refuses what would have to be guessed: another number of stages than of names, and a stage of which nothing was read.
+// check refuses what would have to be guessed: another number of stages than of names, and a stage of which nothing was
+// read.
 func (s *staging) check(sources []Source) error {
 	if s.order != nil && len(s.begun) != len(s.order) {
 		var found []string

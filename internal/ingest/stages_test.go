@@ -42,7 +42,8 @@ func loads(run lab.Run) map[string][]string {
 	return all
 }
 
-// The stages of one page are told apart by loads that come again, and the same lines, named one by one, are the same stages.
+// The stages of one page are told apart by loads that come again, and the same lines, named one by one, are the same
+// stages.
 func TestStagesOfAPage(t *testing.T) {
 	inOrder, sink, err := importPage(t, names(), Source{Name: page})
 	if err != nil {
@@ -125,8 +126,8 @@ func TestStagesAreNotGuessed(t *testing.T) {
 	}
 }
 
-// Another host's prompt begins a stage, though its loads are new; another file of the same stage does not, and a load that a named
-// stage has already is its next repetition.
+// Another host's prompt begins a stage, though its loads are new; another file of the same stage does not, and a load
+// that a named stage has already is its next repetition.
 func TestWhatBeginsAStage(t *testing.T) {
 	one := func(host, bs string) string {
 		return "root@" + host + ":/srv# fio --name=a --rw=read --bs=" + bs + "\n  read: IOPS=5, BW=20.0KiB/s (20.5kB/s)(20.0KiB/1000msec)\n"

@@ -17,9 +17,9 @@ import (
 	"headroom/internal/unit"
 )
 
-// levelTable reads tables that people keep of results: a line for each load, its parameters in columns that are called as fio calls them, its
-// figures in columns that end in their unit. A level of a factor has a column of its own, or stands in the titles of the figures. Of each way three
-// lines:
+// levelTable reads tables that people keep of results: a line for each load, its parameters in columns that are called
+// as fio calls them, its figures in columns that end in their unit. A level of a factor has a column of its own, or
+// stands in the titles of the figures. Of each way three lines:
 //
 //	rw,bs,iodepth,guest:iothreads,IOPS,p99 us
 //	randread,4k,1,0,9120,230
@@ -55,7 +55,8 @@ type tableColumn struct {
 	kind  columnKind
 	// name is that of a parameter or of a factor.
 	name string
-	// direction, quantity and perUnit are a figure's: read, write or empty for that of the load; "iops", "bandwidth" or a statistic of latency.
+	// direction, quantity and perUnit are a figure's: read, write or empty for that of the load; "iops", "bandwidth" or
+	// a statistic of latency.
 	direction, quantity string
 	perUnit             float64
 	// levels stand in the title of a figure.
@@ -155,7 +156,8 @@ func columnOf(title string) (tableColumn, bool) {
 	return c, false
 }
 
-// figure reads "[DIRECTION] [STATISTIC] UNIT [FACTOR=LEVEL ...]": "IOPS", "read MiB/s", "write p99 ms", "MB/s guest:iothreads=4".
+// figure reads "[DIRECTION] [STATISTIC] UNIT [FACTOR=LEVEL ...]": "IOPS", "read MiB/s", "write p99 ms", "MB/s
+// guest:iothreads=4".
 func (c *tableColumn) figure(title string) bool {
 	words := strings.Fields(title)
 	for len(words) > 0 {

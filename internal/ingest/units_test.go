@@ -7,7 +7,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Each importer reads the prefixes as its tool means them: a number as it is printed in a fixture, and what it is in base units.
+// Each importer reads the prefixes as its tool means them: a number as it is printed in a fixture, and what it is in
+// base units.
 func TestUnitsOfImporters(t *testing.T) {
 	tested := map[string]bool{}
 	for _, c := range []struct {

@@ -10,9 +10,11 @@ type Document struct {
 	Schema string `json:"schema"`
 	// Groups are the loads, in the order in which they were named.
 	Groups []Group `json:"groups"`
-	// Together are the combinations that were measured, each alone left out, in the order in which they were measured: every two, then all.
+	// Together are the combinations that were measured, each alone left out, in the order in which they were measured:
+	// every two, then all.
 	Together []Together `json:"together"`
-	// Shared are the ceilings that several groups have in common; none where nobody loses, or where it can't be told who does.
+	// Shared are the ceilings that several groups have in common; none where nobody loses, or where it can't be told
+	// who does.
 	Shared []Shared `json:"shared"`
 	Answer Answer   `json:"answer"`
 	// Margin is how much less than alone counts as nothing, as a share of it.
@@ -39,7 +41,8 @@ type Group struct {
 	Alone Rate `json:"alone"`
 }
 
-// Rate is the geometric mean of N repetitions; Lo and Hi hold it with 95% by itself, and are absent where there are too few. Value is absent where no load ended well.
+// Rate is the geometric mean of N repetitions; Lo and Hi hold it with 95% by itself, and are absent where there are too
+// few. Value is absent where no load ended well.
 type Rate struct {
 	Value *float64 `json:"value,omitempty"`
 	Lo    *float64 `json:"lo,omitempty"`
@@ -60,7 +63,8 @@ type Together struct {
 	Whole Kept `json:"whole"`
 }
 
-// Kept is a rate as a share of another one in the same pass, with an interval that decides. Lo and Hi are absent where the spread is not known, Value where nothing was measured.
+// Kept is a rate as a share of another one in the same pass, with an interval that decides. Lo and Hi are absent where
+// the spread is not known, Value where nothing was measured.
 type Kept struct {
 	Value   *float64 `json:"value,omitempty"`
 	Lo      *float64 `json:"lo,omitempty"`
@@ -83,7 +87,8 @@ type Shared struct {
 	Groups []int `json:"groups"`
 	// Rate of them together.
 	Rate Rate `json:"rate"`
-	// One says whether that one ceiling accounts for all that these groups lose: whichever of them are loaded, what they do together is this, or less where they don't need as much.
+	// One says whether that one ceiling accounts for all that these groups lose: whichever of them are loaded, what
+	// they do together is this, or less where they don't need as much.
 	One Agreement `json:"one"`
 }
 

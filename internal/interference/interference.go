@@ -184,7 +184,8 @@ func kept(of, to map[int]float64, margin, surely float64) Kept {
 	return k
 }
 
-// shared are the ceilings that groups have in common: those that lose together by two are one; where only all of them do, all are.
+// shared are the ceilings that groups have in common: those that lose together by two are one; where only all of them
+// do, all are.
 func (r record) shared(d *Document, surely float64) []Shared {
 	sets := meeting(d)
 	var list []Shared
@@ -208,8 +209,8 @@ func (r record) shared(d *Document, surely float64) []Shared {
 	return list
 }
 
-// agrees says whether a combination does what one ceiling that was measured with the largest allows it: as much as that where it is short of each alone, and
-// else no more than that.
+// agrees says whether a combination does what one ceiling that was measured with the largest allows it: as much as that
+// where it is short of each alone, and else no more than that.
 func (r record) agrees(t Together, largest, set []int, ceiling, margin, surely float64) Agreement {
 	switch t.Whole.Verdict {
 	case Keeps:
@@ -237,7 +238,8 @@ func worse(a, b Agreement) Agreement {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// meeting are the sets of groups that take from each other, by pairs that lose together; all of them where no pair does and all together do.
+// meeting are the sets of groups that take from each other, by pairs that lose together; all of them where no pair does
+// and all together do.
 func meeting(d *Document) [][]int {
 	set := make([]int, len(d.Groups)) // which set a group is in, by its lowest member
 	for i := range set {

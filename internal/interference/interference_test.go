@@ -71,7 +71,8 @@ func (m machine) analyse(r *rand.Rand, passes int) Document {
 
 const gigabit = 1e9
 
-// The 200 Gbit/s report: 50, 100 and 50 alone, 100 in all together. Application and backup need no more than the ceiling.
+// The 200 Gbit/s report: 50, 100 and 50 alone, 100 in all together. Application and backup need no more than the
+// ceiling.
 func TestOneSharedCeilingIsFound(t *testing.T) {
 	m := machine{alone: []float64{50 * gigabit, 100 * gigabit, 50 * gigabit}, links: []link{{[]int{0, 1, 2}, 100 * gigabit}}}
 	told := 0

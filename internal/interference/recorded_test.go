@@ -9,7 +9,8 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// Three groups that take nothing from each other, measured alone and together on disks that were recorded: few of many studies say that any loses.
+// Three groups that take nothing from each other, measured alone and together on disks that were recorded: few of many
+// studies say that any loses.
 func TestFewLoseOnRecordedDisks(t *testing.T) {
 	models, err := noise.Recorded()
 	if err != nil {

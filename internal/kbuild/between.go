@@ -17,10 +17,11 @@ type Between struct {
 	tree *Tree
 	// Good and Bad are the two ends as the tree completes them.
 	Good, Bad kconfig.Config
-	// Groups of the options that can be chosen and differ. Each can be switched alone in either end; the first option is what a group is called by.
+	// Groups of the options that can be chosen and differ. Each can be switched alone in either end; the first option
+	// is what a group is called by.
 	Groups [][]string
-	// Follows are options that differ and can't be chosen: in every mixture the tree gives them the value that follows from the others. Several
-	// groups may move the same, and are not put together for it.
+	// Follows are options that differ and can't be chosen: in every mixture the tree gives them the value that follows
+	// from the others. Several groups may move the same, and are not put together for it.
 	Follows []string
 	// common are the lines that both ends share.
 	common []byte
@@ -33,9 +34,10 @@ type Mixed struct {
 	Refused []string
 }
 
-// Between settles two configurations and groups what differs. Options that are known to follow from others come as groups, each led by what
-// the rest follows from; whatever stands in none is a group by itself. Then the tree is asked what can't be switched alone, and that is put
-// together with what it needs or takes along. Options that are found out from the compiler and can't be chosen are left out.
+// Between settles two configurations and groups what differs. Options that are known to follow from others come as
+// groups, each led by what the rest follows from; whatever stands in none is a group by itself. Then the tree is asked
+// what can't be switched alone, and that is put together with what it needs or takes along. Options that are found out
+// from the compiler and can't be chosen are left out.
 //
 // It takes two questions of a second or so for each group; say is told how many are answered, and of how many.
 func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, say func(done, of int)) (*Between, error) {
@@ -82,8 +84,8 @@ func (t *Tree) ends(ctx context.Context, good, bad []byte) (*Between, error) {
 	return &Between{tree: t, Good: g.config, Bad: b.config}, err
 }
 
-// initial groups, each of one option: those that are known to lead or to follow in their order, then the rest. Of each that is known it says which
-// one leads it, by its place; of the rest that none does.
+// initial groups, each of one option: those that are known to lead or to follow in their order, then the rest. Of each
+// that is known it says which one leads it, by its place; of the rest that none does.
 func initial(left map[string]bool, known [][]string) (groups [][]string, leaders []int) {
 	left = maps.Clone(left)
 	for _, g := range known {
@@ -103,8 +105,9 @@ func initial(left map[string]bool, known [][]string) (groups [][]string, leaders
 	return groups, leaders
 }
 
-// found says that an option is found out from the compiler and its like. CC_OPTIMIZE_FOR_SIZE and LD_DEAD_CODE_DATA_ELIMINATION are not: they
-// can be chosen. Source: the kernel's init/Kconfig, arch/x86/Kconfig.assembler.
+// found says that an option is found out from the compiler and its like. CC_OPTIMIZE_FOR_SIZE and
+// LD_DEAD_CODE_DATA_ELIMINATION are not: they can be chosen. Source: the kernel's init/Kconfig,
+// arch/x86/Kconfig.assembler.
 func found(option string) bool {
 	for _, prefix := range []string{"CC_HAS_", "CC_IS_", "CC_CAN_", "AS_", "LD_IS_", "LD_CAN_"} {
 		if strings.HasPrefix(option, prefix) {

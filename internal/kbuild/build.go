@@ -81,8 +81,8 @@ func (t *Tree) find(hash string) (Kernel, bool, error) {
 	return k, err == nil, err
 }
 
-// Build a kernel, or find it where it was built before. An error that is an *Unbuilt says that this configuration can't be built; after any
-// other it can be tried again.
+// Build a kernel, or find it where it was built before. An error that is an *Unbuilt says that this configuration can't
+// be built; after any other it can be tried again.
 func (t *Tree) Build(ctx context.Context, config kconfig.Config) (Kernel, error) {
 	hash := t.Hash(config)
 	if k, ok, err := t.find(hash); ok || err != nil {
@@ -130,8 +130,8 @@ func (t *Tree) build(ctx context.Context, hash string, config kconfig.Config) (K
 	return k, err
 }
 
-// words of make for a kernel. Who built it where, when, and for the how many-th time is the same for all, so that they differ in their options
-// and names alone, and no more is made anew than that.
+// words of make for a kernel. Who built it where, when, and for the how many-th time is the same for all, so that they
+// differ in their options and names alone, and no more is made anew than that.
 func (t *Tree) words(hash string) []string {
 	return []string{"O=" + t.objects(), "LOCALVERSION=-headroom-" + hash[:8], "KBUILD_BUILD_USER=headroom", "KBUILD_BUILD_HOST=headroom", "KBUILD_BUILD_VERSION=1",
 		"KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 1970"}
@@ -155,9 +155,10 @@ func (t *Tree) configure(ctx context.Context, config kconfig.Config) error {
 	return os.WriteFile(filepath.Join(t.objects(), ".config"), s.text, 0o644)
 }
 
-// making runs make ("$@"), with its errors among its output, in the order in which both came. When it comes to its end in order, its objects can be
-// trusted ($1, with the mark $2 that says otherwise), also when nobody is there any more to see it. A make that is asked to end removes what
-// was half made in most cases only: sometimes it finds that its children are gone before it has asked why.
+// making runs make ("$@"), with its errors among its output, in the order in which both came. When it comes to its end
+// in order, its objects can be trusted ($1, with the mark $2 that says otherwise), also when nobody is there any more
+// to see it. A make that is asked to end removes what was half made in most cases only: sometimes it finds that its
+// children are gone before it has asked why.
 const making = `objects=$1 unclean=$2
 shift 2
 "$@" 2>&1

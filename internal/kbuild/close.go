@@ -21,16 +21,18 @@ type answer struct {
 // member of a group: one that was there before others joined it.
 type member struct {
 	options []string
-	// known counts down from the options that were known to lead or follow, so that they lead, the first before the second.
+	// known counts down from the options that were known to lead or follow, so that they lead, the first before the
+	// second.
 	known int
 	answer
 	moves int
 }
 
-// close puts groups together until the tree takes each when it alone is switched, in either end, and changes no other with it.
+// close puts groups together until the tree takes each when it alone is switched, in either end, and changes no other
+// with it.
 //
-// All groups are asked about once, and those that the answers tie together become one. Only what was put together is asked about again: what
-// the others said holds, whoever has joined whom.
+// All groups are asked about once, and those that the answers tie together become one. Only what was put together is
+// asked about again: what the others said holds, whoever has joined whom.
 //
 // Each option is asked about first. What can't be chosen at all follows from the others, and ties none together.
 func (b *Between) close(ctx context.Context, leaders []int, say func(done, of int)) error {
@@ -74,7 +76,8 @@ func (b *Between) close(ctx context.Context, leaders []int, say func(done, of in
 			tied = tied || len(ties[i]) > 0
 		}
 		for i := 0; !tied && i < len(members); i++ {
-			// It takes none along, but does not come alone either: it needs others, of which the tree does not say which.
+			// It takes none along, but does not come alone either: it needs others, of which the tree does not say
+			// which.
 			if members[i].refused && !members[i].follows {
 				needed, err := b.needed(ctx, i)
 				if err != nil {
@@ -171,8 +174,8 @@ func (b *Between) only(bad bool, but ...int) []bool {
 	return switched
 }
 
-// needed are groups with which a group is switched that the tree refuses alone. With all of them it is, for that is the other end; which
-// are needed is found by halving.
+// needed are groups with which a group is switched that the tree refuses alone. With all of them it is, for that is the
+// other end; which are needed is found by halving.
 func (b *Between) needed(ctx context.Context, group int) ([]int, error) {
 	var all []int
 	for _, bad := range []bool{false, true} {
@@ -249,8 +252,8 @@ func join(members []member, ties [][]int) ([]member, []int) {
 	return joined, open
 }
 
-// lead orders the parts of a group. What is known to be followed comes first, then what takes most along, then what comes alone: both are signs
-// that the others follow from it.
+// lead orders the parts of a group. What is known to be followed comes first, then what takes most along, then what
+// comes alone: both are signs that the others follow from it.
 func lead(x, y member) int {
 	alone := map[bool]int{false: 0, true: 1}
 	return cmp.Or(cmp.Compare(y.known, x.known), cmp.Compare(alone[x.refused], alone[y.refused]), cmp.Compare(y.moves, x.moves), cmp.Compare(x.options[0], y.options[0]))

@@ -256,8 +256,8 @@ func TestKernelGroups(t *testing.T) {
 // before a step, the test dies in its place.
 type died struct{ step string }
 
-// A kernel is built once, says its name, and shares what it can with the next; a build that is cut off goes on, and one that can't be leaves
-// the others as they are.
+// A kernel is built once, says its name, and shares what it can with the next; a build that is cut off goes on, and one
+// that can't be leaves the others as they are.
 func TestBuild(t *testing.T) {
 	dir := source(t)
 	before := listing(t, dir)
@@ -316,7 +316,8 @@ func TestBuild(t *testing.T) {
 		t.Errorf("%+v, %v", k, err)
 	}
 
-	// One option more: all that does not depend on it stays, but for the few objects that are made for each kernel's name and image.
+	// One option more: all that does not depend on it stays, but for the few objects that are made for each kernel's
+	// name and image.
 	other := maps.Clone(good)
 	other["INIT_ON_ALLOC_DEFAULT_ON"] = "y"
 	newest := stamps(tree)
@@ -419,7 +420,8 @@ func TestAKilledBuild(t *testing.T) {
 	}
 }
 
-// A compiler that fails says something about the configuration, a disk that is full does not, and neither does a make that another ended.
+// A compiler that fails says something about the configuration, a disk that is full does not, and neither does a make
+// that another ended.
 func TestUnbuilt(t *testing.T) {
 	of := terms(t, source(t))
 	compiler := filepath.Join(t.TempDir(), "compiler")
@@ -499,7 +501,8 @@ func stamps(t *Tree) map[string]time.Time {
 	return all
 }
 
-// dependsOn says whether an object is made anew when an option changes, by what the tree's own make noted of it (fixdep):
+// dependsOn says whether an object is made anew when an option changes, by what the tree's own make noted of it
+// (fixdep):
 //
 //	  $(wildcard include/config/PREEMPT) \
 //	  $(wildcard include/config/FAULT_INJECTION_DEBUG_FS) \

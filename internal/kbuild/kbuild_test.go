@@ -56,7 +56,8 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// A tree of objects and kernels that others can change is not used: a kernel of theirs would be booted, and their Makefiles carried out.
+// A tree of objects and kernels that others can change is not used: a kernel of theirs would be booted, and their
+// Makefiles carried out.
 func TestOpenAsksWhetherBuiltKernelsCanBeTrusted(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	for name, text := range map[string]string{"Kconfig": "", "Makefile": "kernelversion:\n\t@echo 6.1.192\n", "scripts/kconfig/Makefile": ""} {

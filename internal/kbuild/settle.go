@@ -25,9 +25,10 @@ const mostSettlers = 8
 // prepared in a settler's folder says that the tree's program for configurations was built there as a whole.
 const prepared = "prepared"
 
-// settle a configuration: what it does not mention gets the tree's default, and what can't be is changed (make olddefconfig). Nearly all of
-// its time goes into asking the compiler what it can do, so that starting the tree's program without make would save next to nothing.
-// Several may be settled at the same time, each in a folder of its own.
+// settle a configuration: what it does not mention gets the tree's default, and what can't be is changed (make
+// olddefconfig). Nearly all of its time goes into asking the compiler what it can do, so that starting the tree's
+// program without make would save next to nothing. Several may be settled at the same time, each in a folder of its
+// own.
 func (t *Tree) settle(ctx context.Context, text []byte) (settled, error) {
 	var n int
 	select {

@@ -38,7 +38,8 @@ type Terms struct {
 	End func(ctx context.Context, folder string) error
 	// Trust says whether what is in a folder may be used, or others can have put it there.
 	Trust func(name string) error
-	// AtStep is called before each step that leaves something behind, with its name. It exists so that a test can end the process there.
+	// AtStep is called before each step that leaves something behind, with its name. It exists so that a test can end
+	// the process there.
 	AtStep func(step string)
 	// Waiting is called when another process is at work in this folder, and has to be waited for.
 	Waiting func(folder string)
@@ -171,8 +172,9 @@ func digest(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// argv is a command of the tree's make. What it makes must follow from the source, the words and the configuration alone, for these are what
-// it is found by again: no variable of the environment that kbuild or make reads gets through.
+// argv is a command of the tree's make. What it makes must follow from the source, the words and the configuration
+// alone, for these are what it is found by again: no variable of the environment that kbuild or make reads gets
+// through.
 func (t *Tree) argv(words ...string) []string {
 	argv := []string{"env"}
 	for _, name := range []string{"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES", "GNUMAKEFLAGS", "MAKEOVERRIDES", "ARCH", "SUBARCH", "CROSS_COMPILE", "LLVM", "LLVM_IAS", "LOCALVERSION",
@@ -218,7 +220,8 @@ func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-// lockLinger is how long the lock of a process that was killed just now can be held by a child that it had begun to start.
+// lockLinger is how long the lock of a process that was killed just now can be held by a child that it had begun to
+// start.
 const (
 	lockLinger = 500 * time.Millisecond
 	lockPause  = 100 * time.Millisecond

@@ -30,9 +30,9 @@ func (c Change) Kind() string {
 	return "changed"
 }
 
-// Compare lists the options that differ, by name. An option that is not mentioned is "n", so "not set" on one side and not
-// mentioned on the other is no difference; "m" and "y" are one. Names are compared as they stand; use Pair before for
-// options that were renamed between the two kernels.
+// Compare lists the options that differ, by name. An option that is not mentioned is "n", so "not set" on one side and
+// not mentioned on the other is no difference; "m" and "y" are one. Names are compared as they stand; use Pair before
+// for options that were renamed between the two kernels.
 func Compare(a, b Config) []Change {
 	var found []Change
 	for name, value := range a {
@@ -56,15 +56,16 @@ func (c Config) value(name string) (value string, in bool) {
 	return "n", false
 }
 
-// Diffconfig writes the difference in the format of the kernel's scripts/diffconfig: what only a has, what changed, what
-// only b has, each by name. With merge it writes what turns a into b as lines of a configuration, as diffconfig -m does.
+// Diffconfig writes the difference in the format of the kernel's scripts/diffconfig: what only a has, what changed,
+// what only b has, each by name. With merge it writes what turns a into b as lines of a configuration, as diffconfig -m
+// does.
 //
 //	-SLUB_CPU_PARTIAL y
 //	 PREEMPT_NONE y -> n
 //	+MITIGATION_ITS y
 //
-// Unlike Compare, the script tells "not set" from not mentioned. A Config has no quotes; they are put back around whatever
-// is no number, hexadecimal number, y, m or n, so a string that is only a number loses its own.
+// Unlike Compare, the script tells "not set" from not mentioned. A Config has no quotes; they are put back around
+// whatever is no number, hexadecimal number, y, m or n, so a string that is only a number loses its own.
 //
 // Source: the kernel's scripts/diffconfig.
 func Diffconfig(w io.Writer, a, b Config, merge bool) error {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Config is a kernel's configuration: option name without CONFIG_, and its value as it stands in the file with the quotes
-// of strings removed: "y", "m", "n", "128", "0xffff", "some text". An option that the file calls "not set" is "n"; one
-// that it does not mention is absent: its kernel does not know it, or what it depends on is off.
+// Config is a kernel's configuration: option name without CONFIG_, and its value as it stands in the file with the
+// quotes of strings removed: "y", "m", "n", "128", "0xffff", "some text". An option that the file calls "not set" is
+// "n"; one that it does not mention is absent: its kernel does not know it, or what it depends on is off.
 type Config map[string]string
 
-// The largest kernels have some 20,000 options in about 600 KiB; whatever is beyond these bounds is no configuration, and
-// is refused before it fills the memory.
+// The largest kernels have some 20,000 options in about 600 KiB; whatever is beyond these bounds is no configuration,
+// and is refused before it fills the memory.
 const (
 	maxBytes = 16 << 20
 	maxLine  = 64 << 10

@@ -11,8 +11,9 @@ type Rename struct {
 	Commit string
 }
 
-// Renames is the list of renamed options, the newest first. Options whose meaning changed with the name are not in it, with
-// one exception: STACKLEAK became KSTACK_ERASE when it stopped being a plugin of one compiler; what it does is the same.
+// Renames is the list of renamed options, the newest first. Options whose meaning changed with the name are not in it,
+// with one exception: STACKLEAK became KSTACK_ERASE when it stopped being a plugin of one compiler; what it does is the
+// same.
 func Renames() []Rename {
 	// "x86/bugs: Rename CONFIG_… => CONFIG_MITIGATION_…", ten commits, merged for 6.9.
 	const mitigations = "685d98211273f60e38a6d361b62d7016c545297e"
@@ -49,9 +50,9 @@ func Renames() []Rename {
 	}
 }
 
-// Pair gives options that were renamed between the two kernels one name, the new one, so that Compare meets them as one.
-// It leaves alone what both sides call the same. The map says, for each name that was given, what it was called before;
-// a and b are not changed.
+// Pair gives options that were renamed between the two kernels one name, the new one, so that Compare meets them as
+// one. It leaves alone what both sides call the same. The map says, for each name that was given, what it was called
+// before; a and b are not changed.
 func Pair(a, b Config) (Config, Config, map[string]string) {
 	pairedA, pairedB := maps.Clone(a), maps.Clone(b)
 	before := map[string]string{}

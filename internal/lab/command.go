@@ -17,8 +17,8 @@ const (
 // ByFio says whether an engine is fio. Runs from before there were several name none.
 func ByFio(engine string) bool { return engine == EngineFio || engine == "" }
 
-// Command is what a cell of the engine "exec" runs. Its argument vectors have the cell's parameters filled in; what only the
-// target knows still stands for itself: {dir} (the job's own folder), {cpus} (how many there are) and {job}.
+// Command is what a cell of the engine "exec" runs. Its argument vectors have the cell's parameters filled in; what
+// only the target knows still stands for itself: {dir} (the job's own folder), {cpus} (how many there are) and {job}.
 type Command struct {
 	Argv []string `json:"argv"`
 	// Prepare and CleanUp are carried out before and after each repetition, one after the other, and are not measured.
@@ -32,8 +32,8 @@ type Command struct {
 	Takes float64 `json:"takes,omitempty"`
 	// Match finds the values of the cell's own metrics in what the command prints.
 	Match map[string]Match `json:"match,omitempty"`
-	// Needs are the tools that must be there, with the package that has each. Path are folders to look for tools in beside the
-	// user's own; a star stands for a version: /usr/lib/postgresql/*/bin.
+	// Needs are the tools that must be there, with the package that has each. Path are folders to look for tools in
+	// beside the user's own; a star stands for a version: /usr/lib/postgresql/*/bin.
 	Needs map[string]string `json:"needs,omitempty"`
 	Path  []string          `json:"path,omitempty"`
 	// User that everything is run as where headroom is root, for tools that refuse to be; empty for root.
@@ -57,7 +57,8 @@ func MetricOf(own map[string]MetricInfo, name string) MetricInfo {
 	return Metric(name)
 }
 
-// Deciding is Primary for a cell that may have metrics of its own: those that its suite marks as deciding, if there are any.
+// Deciding is Primary for a cell that may have metrics of its own: those that its suite marks as deciding, if there are
+// any.
 func Deciding[V any](own map[string]MetricInfo, params map[string]string, measured map[string]V) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(own)) {

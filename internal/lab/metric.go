@@ -17,16 +17,17 @@ const (
 	Count          Unit = "count"
 )
 
-// What an operation costs: CPU time of the load's own process, CPU time of the whole machine that it runs on (of a guest the one that
-// the guest runs on), and energy of that machine's processors.
+// What an operation costs: CPU time of the load's own process, CPU time of the whole machine that it runs on (of a
+// guest the one that the guest runs on), and energy of that machine's processors.
 const (
 	CPUPerIO     = "cpu.per_io"
 	HostCPUPerIO = "host_cpu.per_io"
 	EnergyPerIO  = "energy.per_io"
 )
 
-// How the loads of several targets that were started together kept together, in seconds: how far apart the first and the last of them
-// started and how far that may be wrong, when the first and the last was done after the first start, and how long all were running.
+// How the loads of several targets that were started together kept together, in seconds: how far apart the first and
+// the last of them started and how far that may be wrong, when the first and the last was done after the first start,
+// and how long all were running.
 const (
 	togetherPrefix    = "together."
 	TogetherApart     = togetherPrefix + "apart"
@@ -36,8 +37,8 @@ const (
 	TogetherSeconds   = togetherPrefix + "seconds"
 )
 
-// What an event did to the load that it came upon: the longest time without anything, the time until the rate was back, both in seconds, and by what
-// share the lowest step lay below what was usual.
+// What an event did to the load that it came upon: the longest time without anything, the time until the rate was back,
+// both in seconds, and by what share the lowest step lay below what was usual.
 const (
 	UpsetStall    = "event.stall"
 	UpsetRecovery = "event.recovery"
@@ -72,8 +73,9 @@ const (
 	Receive = "receive"
 )
 
-// Request is the direction of requests and their answers, which is none: their latency is the time from the one to the other, there and back. RequestRate
-// are the answers a second, RequestsLost the share of requests without one. SendRate and ReceiveRate are messages a second in one direction.
+// Request is the direction of requests and their answers, which is none: their latency is the time from the one to the
+// other, there and back. RequestRate are the answers a second, RequestsLost the share of requests without one. SendRate
+// and ReceiveRate are messages a second in one direction.
 const (
 	Request      = "request"
 	RequestRate  = "request.rate"

@@ -1,17 +1,20 @@
 package lab
 
-// PortTraffic is what went through a port of one end during a test of a network, or of the client of a file server during a load, as the kernel counted it there.
+// PortTraffic is what went through a port of one end during a test of a network, or of the client of a file server
+// during a load, as the kernel counted it there.
 type PortTraffic struct {
 	// End is the role of the machine, "client" or "server".
 	End  string `json:"end"`
 	Port string `json:"port"`
-	// Meant says that the address under test, or the way to it, is this port's, or one of the ways of a route with several next hops.
+	// Meant says that the address under test, or the way to it, is this port's, or one of the ways of a route with
+	// several next hops.
 	Meant    bool     `json:"meant,omitempty"`
 	Received PortFlow `json:"received"`
 	Sent     PortFlow `json:"sent"`
 }
 
-// TransportCalls is how many calls of a mount's client went over one of its connections to the server during a load, as the kernel counted them there.
+// TransportCalls is how many calls of a mount's client went over one of its connections to the server during a load, as
+// the kernel counted them there.
 type TransportCalls struct {
 	// End is the role of the machine that has the mount.
 	End string `json:"end"`

@@ -8,12 +8,13 @@ import (
 // Primary names the metrics of a cell that answer what it was run for: on these a comparison decides, and these must be
 // precise enough. Params are the load generator's, measured the metrics that there are.
 //
-// Of a network it is what arrives in each direction, and the requests answered a second; where the load sets their pace (mps) it is how long answers take.
+// Of a network it is what arrives in each direction, and the requests answered a second; where the load sets their pace
+// (mps) it is how long answers take.
 //
-// Of storage it is the IOPS of each direction. Where the load itself sets the pace (rate, rate_iops, thinktime) IOPS are a setting and
-// not a result, so it is the mean latency. Bandwidth is IOPS times the block size and says nothing more; it stands in
-// where a tool printed nothing else, as does the mean latency after it. Flushes follow the writes that they belong to: they
-// count where nothing else was measured.
+// Of storage it is the IOPS of each direction. Where the load itself sets the pace (rate, rate_iops, thinktime) IOPS
+// are a setting and not a result, so it is the mean latency. Bandwidth is IOPS times the block size and says nothing
+// more; it stands in where a tool printed nothing else, as does the mean latency after it. Flushes follow the writes
+// that they belong to: they count where nothing else was measured.
 func Primary[V any](params map[string]string, measured map[string]V) []string {
 	var names []string
 	for _, direction := range Directions() {
@@ -49,8 +50,8 @@ func firstMeasured[V any](measured map[string]V, candidates []string) []string {
 	return nil
 }
 
-// paced says whether the load limits itself in a direction. fio takes one value for all, or one for each of reads, writes and
-// trims, where an empty one is no limit.
+// paced says whether the load limits itself in a direction. fio takes one value for all, or one for each of reads,
+// writes and trims, where an empty one is no limit.
 func paced(params map[string]string, direction string) bool {
 	if limits(params["thinktime"]) {
 		return true

@@ -55,20 +55,20 @@ type Run struct {
 	SuiteText string `json:"suite_text,omitempty"`
 	Order     string `json:"order,omitempty"`
 	Seed      uint64 `json:"seed,omitempty"`
-	// Repetitions asked for of each cell, unless the cell says otherwise, or the least of them with a precision or a budget; a
-	// run that was cut off has fewer.
+	// Repetitions asked for of each cell, unless the cell says otherwise, or the least of them with a precision or a
+	// budget; a run that was cut off has fewer.
 	Repetitions int `json:"repetitions,omitempty"`
-	// Precision asked for: how far an interval may reach from its median, as a share of it (0.03). Budget of time for all
-	// repetitions, in seconds. 0 where none was asked for.
+	// Precision asked for: how far an interval may reach from its median, as a share of it (0.03). Budget of time for
+	// all repetitions, in seconds. 0 where none was asked for.
 	Precision float64 `json:"precision,omitempty"`
 	Budget    float64 `json:"budget,omitempty"`
-	// Anytime says that what was measured decided how often to repeat, so that only intervals that hold at all looks together
-	// cover what they say.
+	// Anytime says that what was measured decided how often to repeat, so that only intervals that hold at all looks
+	// together cover what they say.
 	Anytime bool `json:"anytime,omitempty"`
 	// Pause between two loads, in seconds.
 	Pause float64 `json:"pause,omitempty"`
-	// Pair is the same in the two runs of one live comparison, whose repetitions were measured in turns; their blocks number the
-	// pairs. It is the ID of the base. Terms are those of the comparison.
+	// Pair is the same in the two runs of one live comparison, whose repetitions were measured in turns; their blocks
+	// number the pairs. It is the ID of the base. Terms are those of the comparison.
 	Pair  string `json:"pair,omitempty"`
 	Terms *Terms `json:"terms,omitempty"`
 	// AsPublished is set when the run did what the suite's source did, faults included.
@@ -77,7 +77,8 @@ type Run struct {
 	// Experiment says what was varied; nil for a run that varies nothing.
 	Experiment *Experiment `json:"experiment,omitempty"`
 
-	// Stages that the loads belong to, in their order; none where a run has no stages. An arm names its own in Levels[StageLevel].
+	// Stages that the loads belong to, in their order; none where a run has no stages. An arm names its own in
+	// Levels[StageLevel].
 	Stages []Stage `json:"stages,omitempty"`
 
 	// Upsets are what is done on purpose while each load goes on: the events of the run.
@@ -126,14 +127,15 @@ func (t Terms) FirstPairs() int {
 	return t.Pairs
 }
 
-// Experiment is what a run with several arms varies, and on what terms it is decided, settled before anything was measured.
+// Experiment is what a run with several arms varies, and on what terms it is decided, settled before anything was
+// measured.
 type Experiment struct {
 	// Kind is the verb: "sweep", "ablate".
 	Kind string `json:"kind"`
 	// Factors in the order in which they are shown.
 	Factors []Varied `json:"factors"`
-	// Baseline is the arm that the others are held against; Reference is one that is no level of the factor (the same disk
-	// on the host), empty for none. Both are IDs of arms.
+	// Baseline is the arm that the others are held against; Reference is one that is no level of the factor (the same
+	// disk on the host), empty for none. Both are IDs of arms.
 	Baseline  string `json:"baseline"`
 	Reference string `json:"reference,omitempty"`
 	// Margin within which two levels are the same, Alpha bounds the probability that any claim is wrong.
@@ -142,32 +144,34 @@ type Experiment struct {
 	// Blocks is how many times all arms are visited at most, Fewest how many times at least.
 	Blocks int `json:"blocks"`
 	Fewest int `json:"fewest,omitempty"`
-	// Looks is how many times what was measured is looked at to decide which loads are worth more blocks: each statement shares its risk out among
-	// them. 0 where all loads have as many.
+	// Looks is how many times what was measured is looked at to decide which loads are worth more blocks: each
+	// statement shares its risk out among them. 0 where all loads have as many.
 	Looks int `json:"looks,omitempty"`
-	// MostPairs is how many pairs of settings are measured at most where effects do not add up. Pairs are those that were chosen, by the numbers
-	// of their settings from 1, and PairsFrom is the first block that visits them.
+	// MostPairs is how many pairs of settings are measured at most where effects do not add up. Pairs are those that
+	// were chosen, by the numbers of their settings from 1, and PairsFrom is the first block that visits them.
 	MostPairs int      `json:"most_pairs,omitempty"`
 	Pairs     [][2]int `json:"pairs,omitempty"`
 	PairsFrom int      `json:"pairs_from,omitempty"`
 	// Share of the best level's result that a level must reach to be enough: 0.9.
 	Share float64 `json:"share,omitempty"`
-	// Limit is a latency in seconds that the Quantile ("p99") of a load is to stay within, where the levels are more and more load; 0
-	// where none was asked for.
+	// Limit is a latency in seconds that the Quantile ("p99") of a load is to stay within, where the levels are more
+	// and more load; 0 where none was asked for.
 	Limit    float64 `json:"limit,omitempty"`
 	Quantile string  `json:"quantile,omitempty"`
 	// BootOn is the machine whose boot is varied, where that is not the one that loads run on.
 	BootOn string `json:"boot_on,omitempty"`
-	// Steps says that the levels of the one factor are a series, and that a search looks for the steps between neighbours that make a
-	// difference.
+	// Steps says that the levels of the one factor are a series, and that a search looks for the steps between
+	// neighbours that make a difference.
 	Steps bool `json:"steps,omitempty"`
 	// Commits says where the levels of such a series come from, where they are commits; nil for other series.
 	Commits *Commits `json:"commits,omitempty"`
 	// Kernels says how the kernels are built whose options are searched; nil where none are.
 	Kernels *Kernels `json:"kernels,omitempty"`
-	// Priors say of each factor how likely it was the culprit before anything was measured; they sum to 1. Nil where all were thought of alike.
+	// Priors say of each factor how likely it was the culprit before anything was measured; they sum to 1. Nil where
+	// all were thought of alike.
 	Priors []float64 `json:"priors,omitempty"`
-	// Unsearched is what differs between the two states and is not searched, since no setting stands for it: an option of the kernel's build, a device; nil for none.
+	// Unsearched is what differs between the two states and is not searched, since no setting stands for it: an option
+	// of the kernel's build, a device; nil for none.
 	Unsearched *Unsearched `json:"unsearched,omitempty"`
 	// Asked are the measurements of a search for culprits in their order, which what was measured before decides.
 	Asked []Asked `json:"asked,omitempty"`
@@ -187,7 +191,8 @@ type Unsearched struct {
 type Asked struct {
 	Arm     string `json:"arm"`
 	Purpose string `json:"purpose"`
-	// Failed is why the arm can't be measured at all: a commit doesn't build, or its program crashes. The search goes on without it.
+	// Failed is why the arm can't be measured at all: a commit doesn't build, or its program crashes. The search goes
+	// on without it.
 	Failed string `json:"failed,omitempty"`
 }
 
@@ -203,7 +208,8 @@ type Commits struct {
 	Kept int `json:"kept"`
 }
 
-// Kernels are those between two configurations of the build: each has some of the options as the one, and the rest as the other.
+// Kernels are those between two configurations of the build: each has some of the options as the one, and the rest as
+// the other.
 type Kernels struct {
 	// Tree is the folder of the source, Release what it says it is, and Make are variables for its make.
 	Tree    string   `json:"tree"`
@@ -213,7 +219,8 @@ type Kernels struct {
 	Good string    `json:"good"`
 	Bad  string    `json:"bad"`
 	Sums [2]string `json:"sums"`
-	// Groups are the options that can only be switched together, in the order of the factors, each of which is called by the first of its group.
+	// Groups are the options that can only be switched together, in the order of the factors, each of which is called
+	// by the first of its group.
 	Groups [][]string `json:"groups"`
 	// Follows are options that differ and that nobody can choose: they follow from others.
 	Follows []string `json:"follows,omitempty"`
@@ -244,15 +251,16 @@ func (e Experiment) Title() string {
 	return fmt.Sprintf("%s of %d settings", e.Noun(), len(names))
 }
 
-// SettingCommands are the user's own commands that change a setting. {level} stands for the level to set, {old} for the one to put back;
-// Verify prints the level in effect.
+// SettingCommands are the user's own commands that change a setting. {level} stands for the level to set, {old} for the
+// one to put back; Verify prints the level in effect.
 type SettingCommands struct {
 	Apply  []string `json:"apply"`
 	Verify []string `json:"verify"`
 	Undo   []string `json:"undo"`
 }
 
-// Stage is one state of what is measured, in which the same loads are carried out as in the others: the server's memory, one path to it, two.
+// Stage is one state of what is measured, in which the same loads are carried out as in the others: the server's
+// memory, one path to it, two.
 type Stage struct {
 	Name string `json:"name"`
 	// From is where an import took it from: "page.txt from line 14"; empty for what was measured.
@@ -262,8 +270,8 @@ type Stage struct {
 // StageLevel is the level of an arm that names its stage.
 const StageLevel = "stage"
 
-// NFS is what the storage of an NFS server is measured by, stage by stage, each a run of its own. It holds all that it takes to measure the stages
-// that are missing; what it leaves out is as the suite says.
+// NFS is what the storage of an NFS server is measured by, stage by stage, each a run of its own. It holds all that it
+// takes to measure the stages that are missing; what it leaves out is as the suite says.
 type NFS struct {
 	// Asked is what the stage was called before it was known what came of it.
 	Asked string `json:"asked,omitempty"`
@@ -273,7 +281,8 @@ type NFS struct {
 	// Export is the directory on the server, and Path what its clients call it.
 	Export string `json:"export,omitempty"`
 	Path   string `json:"path,omitempty"`
-	// Addresses of the server, the Version of the protocol, further Options of mounts, the Transports, all where none is named, and the port for RDMA.
+	// Addresses of the server, the Version of the protocol, further Options of mounts, the Transports, all where none
+	// is named, and the port for RDMA.
 	Addresses  []string `json:"addresses,omitempty"`
 	Version    string   `json:"version,omitempty"`
 	Options    []string `json:"options,omitempty"`
@@ -281,10 +290,12 @@ type NFS struct {
 	RDMAPort   int      `json:"rdma_port,omitempty"`
 	// Mounted is a mount of the client that was there before, measured in place of headroom's own.
 	Mounted string `json:"mounted,omitempty"`
-	// Guest is the target of a virtual machine whose disk lies on it, and GuestPlace the directory or device that is measured there.
+	// Guest is the target of a virtual machine whose disk lies on it, and GuestPlace the directory or device that is
+	// measured there.
 	Guest      string `json:"guest,omitempty"`
 	GuestPlace string `json:"guest_place,omitempty"`
-	// Set are parameters of every load, Size that of the scratch file, Repeat how often and Order in which order, as typed.
+	// Set are parameters of every load, Size that of the scratch file, Repeat how often and Order in which order, as
+	// typed.
 	Set    []string `json:"set,omitempty"`
 	Size   string   `json:"size,omitempty"`
 	Repeat int      `json:"repeat,omitempty"`
@@ -293,13 +304,15 @@ type NFS struct {
 	Events []Upset `json:"events,omitempty"`
 }
 
-// NetworkPair is a client and a server, by their roles. The server listens on a port of an address, which is one of its own.
+// NetworkPair is a client and a server, by their roles. The server listens on a port of an address, which is one of its
+// own.
 type NetworkPair struct {
 	Client  string `json:"client"`
 	Server  string `json:"server"`
 	Address string `json:"address"`
 	Port    int    `json:"port"`
-	// Assigned says that the address is the one that the server was given when it was made, as that of a pod is: another pod in its place has another.
+	// Assigned says that the address is the one that the server was given when it was made, as that of a pod is:
+	// another pod in its place has another.
 	Assigned bool `json:"assigned,omitempty"`
 }
 
@@ -327,7 +340,8 @@ type Occasion struct {
 	Title string `json:"title"`
 	// Groups that are loaded, of an interference.
 	Groups []string `json:"groups,omitempty"`
-	// Rung that is measured, of a ladder, with its Kind ("port"), what it goes Over (addresses, or the role of a machine), and in which direction: "send", "receive" or "both".
+	// Rung that is measured, of a ladder, with its Kind ("port"), what it goes Over (addresses, or the role of a
+	// machine), and in which direction: "send", "receive" or "both".
 	Rung      string   `json:"rung,omitempty"`
 	Kind      string   `json:"kind,omitempty"`
 	Over      []string `json:"over,omitempty"`
@@ -336,10 +350,11 @@ type Occasion struct {
 	Network string `json:"network,omitempty"`
 }
 
-// Upset is what is done on purpose while a load goes on: a link is cut, a server restarts. Either a command is carried out, or a factor is set.
+// Upset is what is done on purpose while a load goes on: a link is cut, a server restarts. Either a command is carried
+// out, or a factor is set.
 type Upset struct {
-	// At is how many seconds after the start of what counts of the load. For is how many seconds later it is undone, at the end of the load at the
-	// latest; 0 where it ends by itself.
+	// At is how many seconds after the start of what counts of the load. For is how many seconds later it is undone, at
+	// the end of the load at the latest; 0 where it ends by itself.
 	At  float64 `json:"at"`
 	For float64 `json:"for,omitempty"`
 	// Target that it is done on, by its name.
@@ -376,7 +391,8 @@ type Upsets struct {
 	Each []Happened `json:"each"`
 }
 
-// Happened is when an event was carried out, in seconds from the start of the rate, and for how long: Took and UndoTook are how long its commands ran.
+// Happened is when an event was carried out, in seconds from the start of the rate, and for how long: Took and UndoTook
+// are how long its commands ran.
 type Happened struct {
 	At       float64 `json:"at"`
 	Took     float64 `json:"took"`
@@ -408,7 +424,8 @@ type RunTarget struct {
 	Target string `json:"target"` // "local", "ssh://…", …; for an import the host's name where it is known
 	Place  Place  `json:"place"`
 	Facts  []Fact `json:"facts,omitempty"`
-	// FactsAs is the role of another target of the run whose facts are those of this one, too, but for the ones in Facts; empty where Facts has all.
+	// FactsAs is the role of another target of the run whose facts are those of this one, too, but for the ones in
+	// Facts; empty where Facts has all.
 	FactsAs string `json:"facts_as,omitempty"`
 	// NotVerified are arguments that the kernel of a guest is always started with, and whose effect nothing shows.
 	NotVerified []Unverified `json:"not_verified,omitempty"`
@@ -438,8 +455,8 @@ type Place struct {
 	Disks []string `json:"disks,omitempty"`
 	// Filesystem is the type of the file system that a directory is on ("ext4"); empty for a device.
 	Filesystem string `json:"filesystem,omitempty"`
-	// Members are the devices of a place that is several of them, which are loaded at the same time by a job each. Path has them
-	// with commas between, Resolved is empty, and Size is that of the smallest.
+	// Members are the devices of a place that is several of them, which are loaded at the same time by a job each. Path
+	// has them with commas between, Resolved is empty, and Size is that of the smallest.
 	Members []string `json:"members,omitempty"`
 }
 
@@ -467,7 +484,8 @@ type Cell struct {
 	Params map[string]string `json:"params"`
 	// Environment are variables that its arm sets for the load, "NAME=value", sorted.
 	Environment []string `json:"environment,omitempty"`
-	// Placement is the command that puts the load generator of each end of a network on its CPUs, by the end: "client": ["taskset", "-c", "0-3"].
+	// Placement is the command that puts the load generator of each end of a network on its CPUs, by the end: "client":
+	// ["taskset", "-c", "0-3"].
 	Placement map[string][]string `json:"placement,omitempty"`
 	// Steps in the order in which they are carried out before, as and after the load.
 	Steps []Step `json:"steps,omitempty"`
@@ -483,8 +501,8 @@ type Cell struct {
 // Step is one thing done for a repetition of a cell.
 type Step string
 
-// The steps a job can have. Discard and Fill write to a device; Layout writes the scratch file; Prepare is a command's own
-// preparation; Load is the measurement; CleanUp removes what Layout made, or is a command's own.
+// The steps a job can have. Discard and Fill write to a device; Layout writes the scratch file; Prepare is a command's
+// own preparation; Load is the measurement; CleanUp removes what Layout made, or is a command's own.
 const (
 	Prepare Step = "prepare"
 	Discard Step = "discard"
@@ -506,8 +524,8 @@ type Repetition struct {
 	// import does not say.
 	Block    int `json:"block,omitempty"`
 	Position int `json:"position,omitempty"`
-	// Confirms is set where the cell of a live comparison had its verdict already: what was measured did not steer when to
-	// stop.
+	// Confirms is set where the cell of a live comparison had its verdict already: what was measured did not steer when
+	// to stop.
 	Confirms bool `json:"confirms,omitempty"`
 	// Did is what was done before the load, step by step as a dry run lists it: settings, boots, layout, fill.
 	Did []string `json:"did,omitempty"`
@@ -519,20 +537,22 @@ type Repetition struct {
 	Start time.Time `json:"start,omitzero"`
 	// Seconds the load took, as the load generator reports it.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Took is how many seconds the repetition took with its pause and its preparation, but without a layout or fill that other
-	// repetitions share.
+	// Took is how many seconds the repetition took with its pause and its preparation, but without a layout or fill
+	// that other repetitions share.
 	Took float64 `json:"took,omitempty"`
 	// Command as executed, one element an argument.
 	Command []string `json:"command,omitempty"`
-	// Ports are what went through those of both ends of a network's test, or of the client of a file server, and Transports the connections of its mount, in their order.
+	// Ports are what went through those of both ends of a network's test, or of the client of a file server, and
+	// Transports the connections of its mount, in their order.
 	Ports      []PortTraffic    `json:"ports,omitempty"`
 	Transports []TransportCalls `json:"transports,omitempty"`
 	// Values by metric name, in base units. What was not measured is absent, never zero.
 	Values map[string]float64 `json:"values"`
 	// Samples are the extremes of what the load generator sampled, by metric, where it prints them and not the samples.
 	Samples map[string]Samples `json:"samples,omitempty"`
-	// Tally is how often the kernel did what it counts, meanwhile: "interrupts.TLB", "softirqs.RCU", "vmstat.pgfault", "stat.ctxt". "seconds" is how
-	// long that was, and "cpu.busy" the seconds that CPUs were busy. Only searches for culprits keep it.
+	// Tally is how often the kernel did what it counts, meanwhile: "interrupts.TLB", "softirqs.RCU", "vmstat.pgfault",
+	// "stat.ctxt". "seconds" is how long that was, and "cpu.busy" the seconds that CPUs were busy. Only searches for
+	// culprits keep it.
 	Tally map[string]float64 `json:"tally,omitempty"`
 	// Latency by direction: completion latency of every operation.
 	Latency map[string]Histogram `json:"latency,omitempty"`
@@ -544,7 +564,8 @@ type Repetition struct {
 	Raw []string `json:"raw,omitempty"`
 }
 
-// Failed says that a repetition measured nothing that counts: its load failed, or of what several targets did together there is no more than when they began and ended.
+// Failed says that a repetition measured nothing that counts: its load failed, or of what several targets did together
+// there is no more than when they began and ended.
 func (r Repetition) Failed() bool {
 	measured := slices.ContainsFunc(slices.Collect(maps.Keys(r.Values)), func(metric string) bool { return !strings.HasPrefix(metric, togetherPrefix) })
 	return !measured || slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == "errors" || w.Code == "no-result" })
@@ -631,7 +652,8 @@ type Warning struct {
 	Text string `json:"text"`
 	// Taints are the metrics that must not be trusted; a trailing ".*" stands for all that begin so, and "*" for all.
 	Taints []string `json:"taints"`
-	// MostError is how far what it warns of can have moved what it taints, as a share: 0.2 where others did a fifth of all that the disk did. 0 where that is not known.
+	// MostError is how far what it warns of can have moved what it taints, as a share: 0.2 where others did a fifth of
+	// all that the disk did. 0 where that is not known.
 	MostError float64 `json:"most_error,omitempty"`
 }
 
@@ -671,7 +693,8 @@ type Leftovers struct {
 	Others []Leftovers `json:"others,omitempty"`
 }
 
-// With is the leftovers with those of one more part of the run. A part that is known, by its target and its jobs, is replaced.
+// With is the leftovers with those of one more part of the run. A part that is known, by its target and its jobs, is
+// replaced.
 func (l Leftovers) With(part Leftovers) Leftovers {
 	same := func(o Leftovers) bool { return o.Target == part.Target && o.Jobs == part.Jobs }
 	if l.Jobs == "" || same(l) {

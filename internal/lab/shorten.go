@@ -30,7 +30,8 @@ const (
 	endOfOutput = 4 << 10
 )
 
-// Brief is a warning whose text is one line, no longer than a sentence can be. Whoever is quoted in it did not heed that.
+// Brief is a warning whose text is one line, no longer than a sentence can be. Whoever is quoted in it did not heed
+// that.
 func (w Warning) Brief() Warning {
 	w.Text = Shorten(strings.Join(strings.Fields(w.Text), " "), mostWarned/2, mostWarned/2)
 	return w

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Unverified is a setting that was made and whose effect nothing shows. That no difference was measured says nothing of it: it may not be in effect.
+// Unverified is a setting that was made and whose effect nothing shows. That no difference was measured says nothing of
+// it: it may not be in effect.
 type Unverified struct {
 	Factor string `json:"factor"`
 	// Level is "found" for what the machine had by itself.

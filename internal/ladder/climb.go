@@ -17,22 +17,24 @@ const (
 	DefaultAlpha  = 0.05
 	// confidence of the interval of a rate by itself.
 	confidence = 0.95
-	// near is the share of a ceiling from which it explains why a rung falls short: formulas of links leave out what hand-shakes take.
+	// near is the share of a ceiling from which it explains why a rung falls short: formulas of links leave out what
+	// hand-shakes take.
 	near = 0.90
 )
 
 // Step is a rung before it is judged.
 type Step struct {
 	Rung
-	// Below is the place, from 0, of the rung that a volume or a file system lies on, on as many drives and loaded by as many jobs;
-	// -1 for none. Of a rung between pods it is the same between their nodes.
+	// Below is the place, from 0, of the rung that a volume or a file system lies on, on as many drives and loaded by
+	// as many jobs; -1 for none. Of a rung between pods it is the same between their nodes.
 	Below int
-	// Like is the same for drives that should be as fast as each other: model and size; and for disks of a guest between which only
-	// what lies behind them differs; and for ports that carry as much. Empty for none.
+	// Like is the same for drives that should be as fast as each other: model and size; and for disks of a guest
+	// between which only what lies behind them differs; and for ports that carry as much. Empty for none.
 	Like string
 	// Ceilings from the facts of the machine, by cell.
 	Ceilings map[string][]ceiling.Ceiling
-	// Carries is what the ports of a machine can carry, where its facts say so, by cell: what its loopback should move, too.
+	// Carries is what the ports of a machine can carry, where its facts say so, by cell: what its loopback should move,
+	// too.
 	Carries map[string]ceiling.Ceiling
 }
 
@@ -136,7 +138,8 @@ func tainting(warnings []Warning, rung int, cell, metric string) []string {
 	return codes
 }
 
-// metricOf is the rate that people read for a load on storage: bandwidth of large blocks, operations of small ones. Only loads that read are climbed.
+// metricOf is the rate that people read for a load on storage: bandwidth of large blocks, operations of small ones.
+// Only loads that read are climbed.
 func metricOf(params map[string]string) string {
 	if n, err := unit.ParseBytes(params["bs"]); err == nil && n >= 64<<10 {
 		return lab.Bandwidth(lab.Read)
@@ -144,7 +147,8 @@ func metricOf(params map[string]string) string {
 	return lab.IOPS(lab.Read)
 }
 
-// judge fills in a cell, but for its verdict, and returns the logarithms of what was reached of what was expected, one for each block.
+// judge fills in a cell, but for its verdict, and returns the logarithms of what was reached of what was expected, one
+// for each block.
 func (c *climb) judge(rung int, l Load) (cell Cell, logs []float64) {
 	metric := l.metric()
 	cell = Cell{Cell: l.ID, Title: l.Title, Params: l.Params, Metric: metric, Unit: lab.Metric(metric).Unit, Verdict: Unexpected}
@@ -184,8 +188,8 @@ func (c *climb) judge(rung int, l Load) (cell Cell, logs []float64) {
 	return cell, logs
 }
 
-// ceilings of a rung: those of the hardware, and how many operations as many jobs do against nothing at all, which was measured. Bytes
-// that a null device does not move bound nothing.
+// ceilings of a rung: those of the hardware, and how many operations as many jobs do against nothing at all, which was
+// measured. Bytes that a null device does not move bound nothing.
 func (c *climb) ceilings(rung int, cell, metric string) []ceiling.Ceiling {
 	all := slices.Clone(c.steps[rung].Ceilings[cell])
 	if c.steps[rung].Kind == Guest {
@@ -206,7 +210,8 @@ func (c *climb) ceilings(rung int, cell, metric string) []ceiling.Ceiling {
 	return all
 }
 
-// explained says whether a rate is at a ceiling that accounts for what it lacks. What a guest's disk lacks is decided by intervals (blame).
+// explained says whether a rate is at a ceiling that accounts for what it lacks. What a guest's disk lacks is decided
+// by intervals (blame).
 func (s Step) explained(c *Cell) bool { return s.Kind != Guest && c.Share != nil && *c.Share >= near }
 
 // decide judges by an interval of the confidence that is left for one claim of all.
@@ -240,7 +245,8 @@ func (c *climb) series(rung int, cell, metric string) map[int]float64 {
 	return found
 }
 
-// average is the geometric mean of a rate with its interval: then what was reached is a rate over what was promised in the averages too.
+// average is the geometric mean of a rate with its interval: then what was reached is a rate over what was promised in
+// the averages too.
 func average(rates map[int]float64) stat.Change {
 	var logs []float64
 	for _, v := range inOrder(rates) {

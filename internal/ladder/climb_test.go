@@ -106,7 +106,8 @@ func TestACeilingExplainsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The null device bounds the operations of as many jobs as it was measured with. It moves no bytes, so that it bounds none.
+// The null device bounds the operations of as many jobs as it was measured with. It moves no bytes, so that it bounds
+// none.
 func TestTheNullDeviceBoundsOperations(t *testing.T) {
 	m := fourDrives(4e9, 4e9, 4e9)
 	load := read1m()

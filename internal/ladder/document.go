@@ -13,11 +13,14 @@ type Document struct {
 	// Rungs in the order in which they were climbed.
 	Rungs  []Rung `json:"rungs"`
 	Answer Answer `json:"answer"`
-	// Guests say of each disk of a guest whether the same storage does less through it, and what takes the rest; none without guests.
+	// Guests say of each disk of a guest whether the same storage does less through it, and what takes the rest; none
+	// without guests.
 	Guests []Through `json:"guests,omitempty"`
-	// PodNetwork says of each load between pods what the pod network costs of what the same pods reach in their nodes' own; none without pods.
+	// PodNetwork says of each load between pods what the pod network costs of what the same pods reach in their nodes'
+	// own; none without pods.
 	PodNetwork []PodLoss `json:"pod_network,omitempty"`
-	// Suspects are what doctor finds at the ends of a network that falls short; Trials are other ladders of the same ports. Absent for storage.
+	// Suspects are what doctor finds at the ends of a network that falls short; Trials are other ladders of the same
+	// ports. Absent for storage.
 	Suspects []Suspect `json:"suspects,omitempty"`
 	Trials   []Trial   `json:"trials,omitempty"`
 	// Margin is how much a rung may stay below what is expected of it, as a share of that.
@@ -35,9 +38,9 @@ type Document struct {
 // Kind is what a rung is.
 type Kind string
 
-// The kinds, from the bottom up. Memory and Null say what the machine does without any storage; a Drive is a whole disk; Together are
-// several devices at the same time; a Volume is a device made of others (md, LVM, dm-crypt, DRBD); Files are a file system; Guest is a
-// disk of a virtual machine, measured inside it.
+// The kinds, from the bottom up. Memory and Null say what the machine does without any storage; a Drive is a whole
+// disk; Together are several devices at the same time; a Volume is a device made of others (md, LVM, dm-crypt, DRBD);
+// Files are a file system; Guest is a disk of a virtual machine, measured inside it.
 const (
 	Memory   Kind = "memory"
 	Null     Kind = "null"
@@ -48,8 +51,9 @@ const (
 	Guest    Kind = "guest"
 )
 
-// The kinds of rungs of a network, from the bottom up. Loopback is what a machine moves from itself to itself; a Flow is one stream through a port; a Port is an
-// address of the server by itself; Ports are several at the same time; BothWays are all of them while as much goes the other way.
+// The kinds of rungs of a network, from the bottom up. Loopback is what a machine moves from itself to itself; a Flow
+// is one stream through a port; a Port is an address of the server by itself; Ports are several at the same time;
+// BothWays are all of them while as much goes the other way.
 const (
 	Loopback Kind = "loopback"
 	Flow     Kind = "flow"
@@ -64,7 +68,8 @@ func (k Kind) bare() bool { return k == Memory || k == Null }
 // Rung is one thing that was measured.
 type Rung struct {
 	Name string `json:"name"`
-	// Places are the devices or the directory, or the addresses of a network's ports; several for Together and Ports, none for a null engine.
+	// Places are the devices or the directory, or the addresses of a network's ports; several for Together and Ports,
+	// none for a null engine.
 	Places []string `json:"places"`
 	Kind   Kind     `json:"kind"`
 	// Network of a rung between pods; empty for all others. CNI is the plugin of the pod network, where it is known.
@@ -72,7 +77,8 @@ type Rung struct {
 	CNI     string  `json:"cni,omitempty"`
 	// Target that it was measured on; empty for this machine.
 	Target string `json:"target,omitempty"`
-	// Interface of a guest's disk (nvme, virtio-blk, virtio-scsi), and what QEMU keeps its data in (null, memory, image, file).
+	// Interface of a guest's disk (nvme, virtio-blk, virtio-scsi), and what QEMU keeps its data in (null, memory,
+	// image, file).
 	Interface string `json:"interface,omitempty"`
 	Backing   string `json:"backing,omitempty"`
 	// CPUs of a guest; 0 for the machine that the ladder stands on.
@@ -86,7 +92,8 @@ type Rung struct {
 	// Run is the ID of the run that holds what was measured here.
 	Run   string `json:"run"`
 	Cells []Cell `json:"cells"`
-	// twin is the rung of a guest's disk without storage that this one is held beside, by its place from 0; -1 for none.
+	// twin is the rung of a guest's disk without storage that this one is held beside, by its place from 0; -1 for
+	// none.
 	twin int
 }
 
@@ -97,8 +104,8 @@ type Cell struct {
 	Params map[string]string `json:"params"`
 	Metric string            `json:"metric"`
 	Unit   lab.Unit          `json:"unit"`
-	// Center is the geometric mean of N repetitions; Lo and Hi hold it with 95% by itself, and are absent where there are too few. All are
-	// absent where no load ended well.
+	// Center is the geometric mean of N repetitions; Lo and Hi hold it with 95% by itself, and are absent where there
+	// are too few. All are absent where no load ended well.
 	Center *float64 `json:"center,omitempty"`
 	Lo     *float64 `json:"lo,omitempty"`
 	Hi     *float64 `json:"hi,omitempty"`
@@ -113,7 +120,8 @@ type Cell struct {
 	Verdict Verdict   `json:"verdict"`
 	// Cause says what a guest's disk falls short by; empty for all others.
 	Cause Cause `json:"cause,omitempty"`
-	// CPU is how many processors the load's own processes took; what the kernel does in threads of its own is not in it.
+	// CPU is how many processors the load's own processes took; what the kernel does in threads of its own is not in
+	// it.
 	CPU *float64 `json:"cpu,omitempty"`
 	// Warnings are the codes of those that taint the rate.
 	Warnings []string `json:"warnings,omitempty"`
@@ -145,8 +153,8 @@ type Interval struct {
 // Verdict on a rate against what was expected of it.
 type Verdict string
 
-// The verdicts. Unexpected is the one where nothing is expected. AtCeiling is short of what the rungs below promise, and at a ceiling that
-// explains it.
+// The verdicts. Unexpected is the one where nothing is expected. AtCeiling is short of what the rungs below promise,
+// and at a ceiling that explains it.
 const (
 	Unexpected Verdict = "none"
 	Reaches    Verdict = "reaches"
@@ -175,7 +183,8 @@ type Warning struct {
 	// Cell that it is about; empty for all of them.
 	Cell string `json:"cell,omitempty"`
 	lab.Warning
-	// Repetitions that have it, of N that were measured, failed ones included; 0 for what was seen of all of them together.
+	// Repetitions that have it, of N that were measured, failed ones included; 0 for what was seen of all of them
+	// together.
 	Repetitions int `json:"repetitions,omitempty"`
 	N           int `json:"n,omitempty"`
 }

@@ -2,8 +2,9 @@ package ladder
 
 import "slices"
 
-// expected is what the rungs below promise for a cell, by block, with its origin in words and the rungs that it comes from. Nothing is
-// promised to a rung without storage, and to a drive only by drives like it. A loopback is promised what the facts say that the machine's ports carry.
+// expected is what the rungs below promise for a cell, by block, with its origin in words and the rungs that it comes
+// from. Nothing is promised to a rung without storage, and to a drive only by drives like it. A loopback is promised
+// what the facts say that the machine's ports carry.
 func (c *climb) expected(rung int, cell, metric string) (from string, rungs []int, values map[int]float64) {
 	s := c.steps[rung]
 	if s.Network == Pods && s.Below >= 0 {
@@ -101,8 +102,8 @@ func (c *climb) over(rungs []int, cell, metric string, together func([]float64) 
 	return values
 }
 
-// middle is the middle one, and of an even number the upper of the two: of two drives like a third, a slow one must not lower what
-// is expected of it.
+// middle is the middle one, and of an even number the upper of the two: of two drives like a third, a slow one must not
+// lower what is expected of it.
 func middle(values []float64) float64 {
 	slices.Sort(values)
 	return values[len(values)/2]

@@ -13,8 +13,8 @@ import (
 // Cause says what a disk of a guest loses of what the host's storage does.
 type Cause string
 
-// The causes. Emulation is what virtio or NVMe costs as QEMU carries it out, whatever lies behind the disk; Storage is the way from QEMU to
-// the data, and what holds it. Unclear is the one where it can't be told.
+// The causes. Emulation is what virtio or NVMe costs as QEMU carries it out, whatever lies behind the disk; Storage is
+// the way from QEMU to the data, and what holds it. Unclear is the one where it can't be told.
 const (
 	Emulation Cause = "emulation"
 	Storage   Cause = "storage"
@@ -38,8 +38,8 @@ func (r *Rung) withoutStorage() bool {
 	return r.Kind == Guest && (r.Backing == "null" || r.Backing == "memory")
 }
 
-// twin is the rung of a disk of the same guest that differs from one in nothing but that no storage lies behind it; -1 for none. Of several
-// the first, which is one that is backed by nothing at all if there is one.
+// twin is the rung of a disk of the same guest that differs from one in nothing but that no storage lies behind it; -1
+// for none. Of several the first, which is one that is backed by nothing at all if there is one.
 func twin(steps []Step, rung int) int {
 	s := steps[rung]
 	if s.Kind != Guest || s.withoutStorage() {
@@ -103,7 +103,8 @@ func causeOf(disk, bare *Cell, margin float64) Cause {
 	return Unclear
 }
 
-// bareOf is the rung of a disk without storage that a cell of a guest's disk was decided by, and its cell; nil for none.
+// bareOf is the rung of a disk without storage that a cell of a guest's disk was decided by, and its cell; nil for
+// none.
 func bareOf(d *Document, r *Rung, c *Cell) (*Rung, *Cell) {
 	if r.twin < 0 {
 		return nil, nil
@@ -141,8 +142,8 @@ func causeText(d *Document, r *Rung, c *Cell) string {
 	return text + openText(d, bare, other)
 }
 
-// through has an entry for each load that is not as fast through a guest, and one for a disk that all loads are as fast on. A disk without
-// storage is told of where no other is that it explains.
+// through has an entry for each load that is not as fast through a guest, and one for a disk that all loads are as fast
+// on. A disk without storage is told of where no other is that it explains.
 func (c *climb) through(d *Document) []Through {
 	var list []Through
 	explains := map[int]bool{}

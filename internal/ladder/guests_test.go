@@ -83,8 +83,8 @@ func TestAnUndecidedDiskWithoutStorageExplainsNothing(t *testing.T) {
 	}
 }
 
-// What a guest is told to be is never that of the host: its disks have the names of others, its processors are its own, and its ceiling is the
-// disk without storage beside it.
+// What a guest is told to be is never that of the host: its disks have the names of others, its processors are its own,
+// and its ceiling is the disk without storage beside it.
 func TestAGuestIsAnotherMachine(t *testing.T) {
 	m := fourDrives(4e9, 4e9, 4e9).disk("g", "none", "null", "blk", top, 2e9).disk("g", "data", "image", "blk", top, 1e9)
 	m.steps[3].Places = []string{"/dev/else"} // no rung is the drive b alone any more, but that of the guest is called so
@@ -112,7 +112,8 @@ func TestAGuestIsAnotherMachine(t *testing.T) {
 	}
 }
 
-// Of guests whose virtio carries all that the host's storage does, few are said to lack by virtio what the storage lacks, and the other way round.
+// Of guests whose virtio carries all that the host's storage does, few are said to lack by virtio what the storage
+// lacks, and the other way round.
 func TestFewCausesAreWrong(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	const ladders = 200

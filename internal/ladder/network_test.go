@@ -55,7 +55,8 @@ func (p ports) climb(r *rand.Rand, warnings ...Warning) Document {
 	return Climb(steps, []Load{load}, measured, warnings, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
 }
 
-// Each rung that lacks something is the answer, and none above it; where the machine itself does less than its ports carry, that is.
+// Each rung that lacks something is the answer, and none above it; where the machine itself does less than its ports
+// carry, that is.
 func TestTheFirstRungOfANetworkThatFallsShort(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*ports)
@@ -88,7 +89,8 @@ func TestTheFirstRungOfANetworkThatFallsShort(t *testing.T) {
 	}
 }
 
-// A full core is named as the reason of a port that falls short where its equals have none; where they have, and reach what they should, it is not what sets it apart.
+// A full core is named as the reason of a port that falls short where its equals have none; where they have, and reach
+// what they should, it is not what sets it apart.
 func TestAFullCoreIsNamedWhereItSetsThePortApart(t *testing.T) {
 	p := healthyPorts()
 	p.loopback, p.alone[2], p.all, p.either = 150e9, 10e9, 82e9, 82e9

@@ -9,7 +9,8 @@ import (
 // Network is what carries the loads of a rung between pods.
 type Network string
 
-// The networks. Pods is the one that the cluster's plugin (CNI) makes; Nodes is that of the nodes themselves, in which the same pods are measured without it.
+// The networks. Pods is the one that the cluster's plugin (CNI) makes; Nodes is that of the nodes themselves, in which
+// the same pods are measured without it.
 const (
 	Nodes Network = "nodes"
 	Pods  Network = "pods"
@@ -21,7 +22,8 @@ type PodLoss struct {
 	Rung    int     `json:"rung"`
 	Cell    string  `json:"cell"`
 	Verdict Verdict `json:"verdict"`
-	// Cost is the share that is lost; below 0 where pods do more. Its bounds hold together with all others of the ladder.
+	// Cost is the share that is lost; below 0 where pods do more. Its bounds hold together with all others of the
+	// ladder.
 	Cost Interval `json:"cost"`
 	Text string   `json:"text"`
 }
@@ -55,7 +57,8 @@ func (c *Cell) costText(r *Rung) string {
 	return text
 }
 
-// podLosses has an entry for each load between pods that takes all streams one way. One flow, and both ways at once, are in the rungs.
+// podLosses has an entry for each load between pods that takes all streams one way. One flow, and both ways at once,
+// are in the rungs.
 func podLosses(d *Document) []PodLoss {
 	var list []PodLoss
 	for i := range d.Rungs {

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// betweenPods is a simulated ladder between two pods: what their nodes do in one flow, in all, and both ways, and what share of it the pods do.
+// betweenPods is a simulated ladder between two pods: what their nodes do in one flow, in all, and both ways, and what
+// share of it the pods do.
 func betweenPods(r *rand.Rand, share float64) Document {
 	var steps []Step
 	var rates []float64
@@ -40,7 +41,8 @@ func betweenPods(r *rand.Rand, share float64) Document {
 	return Climb(steps, []Load{load}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6})
 }
 
-// What the pod network takes is told with an interval that holds it, and charged to the pod network; what it does not take is not.
+// What the pod network takes is told with an interval that holds it, and charged to the pod network; what it does not
+// take is not.
 func TestThePodNetworkIsCharged(t *testing.T) {
 	const ladders = 200
 	for share, named := range map[float64]bool{0.4: true, 0.9: true, 1: false} {

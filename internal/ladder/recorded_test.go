@@ -9,8 +9,9 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// A ladder without a fault, whose rungs are measured one after the other on disks that were recorded: no rung is accused but in few of many. Each pass has the rungs in another
-// order, which the next one turns round, as they are measured.
+// A ladder without a fault, whose rungs are measured one after the other on disks that were recorded: no rung is
+// accused but in few of many. Each pass has the rungs in another order, which the next one turns round, as they are
+// measured.
 func TestFewAreAccusedOnRecordedDisks(t *testing.T) {
 	models, err := noise.Recorded()
 	if err != nil {

@@ -43,7 +43,8 @@ type Warning struct {
 	// Cell that it is about; empty for all of them.
 	Cell string `json:"cell,omitempty"`
 	lab.Warning
-	// Repetitions that have it, of N that were measured, failed ones included; 0 for what was seen of all of them together.
+	// Repetitions that have it, of N that were measured, failed ones included; 0 for what was seen of all of them
+	// together.
 	Repetitions int `json:"repetitions,omitempty"`
 	N           int `json:"n,omitempty"`
 }
@@ -86,8 +87,8 @@ type Interval struct {
 	Hi    *float64 `json:"hi,omitempty"`
 }
 
-// Sum holds what the layers add, one by one, against the whole of them. The parts come from the odd blocks and the whole from the
-// even ones: out of the same blocks they would agree by arithmetic, whatever was measured.
+// Sum holds what the layers add, one by one, against the whole of them. The parts come from the odd blocks and the
+// whole from the even ones: out of the same blocks they would agree by arithmetic, whatever was measured.
 type Sum struct {
 	Cell   string            `json:"cell"`
 	Title  string            `json:"title"`

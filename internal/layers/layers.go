@@ -61,8 +61,8 @@ func tainting(warnings []Warning, layer int, cell, metric string) []string {
 	return codes
 }
 
-// metricsOf are the metrics that tell what a layer adds to a load: the latency of one operation at a time, the rate of many, and what
-// either costs in CPU time.
+// metricsOf are the metrics that tell what a layer adds to a load: the latency of one operation at a time, the rate of
+// many, and what either costs in CPU time.
 func metricsOf(c Cell) []string {
 	direction := lab.Read
 	if strings.HasSuffix(c.Params["rw"], "write") {
@@ -117,7 +117,8 @@ func (v values) has(metric string) bool {
 	})
 }
 
-// pairs are the values of a metric in the blocks that both layers have, in the order of the blocks; only odd or even ones where asked.
+// pairs are the values of a metric in the blocks that both layers have, in the order of the blocks; only odd or even
+// ones where asked.
 func (v values) pairs(lower, upper int, metric string, which func(block int) bool) (below, above []float64) {
 	var blocks []int
 	for b := range v[upper] {

@@ -17,7 +17,8 @@ func oneAtATime() Cell {
 	return Cell{Title: "randread 4k q1", Cell: lab.Cell{ID: "randread", Job: "randread", Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"}}}
 }
 
-// measure simulates blocks over the layers: each adds something to the one below, and blocks differ by far more than layers do.
+// measure simulates blocks over the layers: each adds something to the one below, and blocks differ by far more than
+// layers do.
 func measure(r *rand.Rand, added []float64, blocks int) []Measured {
 	var all []Measured
 	for b := 1; b <= blocks; b++ {

@@ -9,8 +9,9 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// Layers that add nothing, measured one after the other on disks that were recorded, each two blocks in mirrored order: what a layer adds has an interval, and few of many leave nothing
-// out. There are three for each survey, each 95% sure by itself.
+// Layers that add nothing, measured one after the other on disks that were recorded, each two blocks in mirrored order:
+// what a layer adds has an interval, and few of many leave nothing out. There are three for each survey, each 95% sure
+// by itself.
 func TestLayersThatAddNothingOnRecordedDisks(t *testing.T) {
 	models, err := noise.Recorded()
 	if err != nil {

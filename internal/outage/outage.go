@@ -1,5 +1,6 @@
-// Package outage says what something that was done on purpose, while a load went on, did to the load's rate: how deep it fell, for how long
-// nothing came through, when it was back, and what was left of it meanwhile. Floats in, findings out; it knows nothing of who did what.
+// Package outage says what something that was done on purpose, while a load went on, did to the load's rate: how deep
+// it fell, for how long nothing came through, when it was back, and what was left of it meanwhile. Floats in, findings
+// out; it knows nothing of who did what.
 package outage
 
 import (
@@ -42,18 +43,19 @@ type Finding struct {
 	Unknown string `json:"unknown,omitempty"`
 	// Before is the rate before the event, in the unit of the rate.
 	Before Level `json:"before"`
-	// LowestBefore is the lowest step before the event, and StallBefore the longest time without anything: what the load does by itself.
+	// LowestBefore is the lowest step before the event, and StallBefore the longest time without anything: what the
+	// load does by itself.
 	LowestBefore float64 `json:"lowest_before"`
 	StallBefore  float64 `json:"stall_before"`
-	// Limit is the share that half a second must fall below to be called a dip; the noise before the event decides it. LongLimit is that of three seconds,
-	// which are less noisy; 0 where too little came before to know it.
+	// Limit is the share that half a second must fall below to be called a dip; the noise before the event decides it.
+	// LongLimit is that of three seconds, which are less noisy; 0 where too little came before to know it.
 	Limit     float64 `json:"limit"`
 	LongLimit float64 `json:"long_limit,omitempty"`
 	// Event is the time until it was undone, or the end; Undo is the time from then on, nil where nothing was undone.
 	Event Phase  `json:"event"`
 	Undo  *Phase `json:"undo,omitempty"`
-	// Recovery is the time from the event until the rate was back to Enough of what it was, and stayed there until the event was undone, or for good.
-	// Nil says that it was not back within the load, and 0 that it never fell.
+	// Recovery is the time from the event until the rate was back to Enough of what it was, and stayed there until the
+	// event was undone, or for good. Nil says that it was not back within the load, and 0 that it never fell.
 	Recovery *float64 `json:"recovery"`
 	// Stall is the longest time without anything from the event on.
 	Stall float64 `json:"stall"`
@@ -67,13 +69,15 @@ type Finding struct {
 type Phase struct {
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
-	// Dip says that the rate lay lower than it does by itself. Fell is how long after From it fell; nil where it did not, or lay low already.
+	// Dip says that the rate lay lower than it does by itself. Fell is how long after From it fell; nil where it did
+	// not, or lay low already.
 	Dip  bool     `json:"dip"`
 	Fell *float64 `json:"fell,omitempty"`
 	// Lowest step; Stall is the longest time without anything that began here.
 	Lowest float64 `json:"lowest"`
 	Stall  float64 `json:"stall"`
-	// Back is how long after From the rate was back to Enough of what it was, for the rest of the phase; nil where it was not, or never fell.
+	// Back is how long after From the rate was back to Enough of what it was, for the rest of the phase; nil where it
+	// was not, or never fell.
 	Back *float64 `json:"back,omitempty"`
 	// Level that the rate settled on; nil where the phase is too short to tell.
 	Level *Level `json:"level,omitempty"`
@@ -88,11 +92,12 @@ const (
 	Shortest = 5.0
 	// holdSeconds are those for which a rate must be back to be called so.
 	holdSeconds = 1.0
-	// fewestDip is the least that a dip must be deep, and moreThanNoise how many times as deep as the deepest of before.
+	// fewestDip is the least that a dip must be deep, and moreThanNoise how many times as deep as the deepest of
+	// before.
 	fewestDip     = 0.1
 	moreThanNoise = 3.0
-	// soon is how many seconds after the event a dip begins that is called its own. One that comes later must be deep: late is the share that it must
-	// fall below.
+	// soon is how many seconds after the event a dip begins that is called its own. One that comes later must be deep:
+	// late is the share that it must fall below.
 	soon = 3.0
 	late = 0.5
 	// settledIn is the part of the first steps that is left out of what is usual: a load that has just begun.
@@ -252,7 +257,8 @@ func (u usually) phase(r Rate, from, to, took float64, after *Phase) Phase {
 	return p
 }
 
-// quiet is what a step must reach at least to be one of a rate that is back: nine of ten before the event do, and what is Enough is enough.
+// quiet is what a step must reach at least to be one of a rate that is back: nine of ten before the event do, and what
+// is Enough is enough.
 func quiet(before []float64) float64 { return min(Enough, stat.Quantile(before, 0.1)) }
 
 // after is the step of a stretch in which the fall began: before it nothing can have come back.
@@ -266,7 +272,8 @@ func (p Phase) after(s stretch) int {
 // window is how many steps are looked at together.
 func (s stretch) window(seconds float64) int { return max(1, int(math.Round(seconds/s.step))) }
 
-// The windows that a dip is looked for in, in seconds: a step alone is too noisy, and a lasting loss of little shows in a long one first.
+// The windows that a dip is looked for in, in seconds: a step alone is too noisy, and a lasting loss of little shows in
+// a long one first.
 const (
 	shortWindow = 0.5
 	longWindow  = 3.0
@@ -299,7 +306,8 @@ func (s stretch) means(seconds float64) []float64 {
 	return all
 }
 
-// fall is when the rate first fell by more than it does by itself: until a moment by what the noise allows, later by a lot.
+// fall is when the rate first fell by more than it does by itself: until a moment by what the noise allows, later by a
+// lot.
 func (u usually) fall(s stretch, until float64) (float64, bool) {
 	first, found := math.Inf(1), false
 	for _, w := range []struct{ seconds, limit float64 }{{shortWindow, u.Limit}, {longWindow, u.LongLimit}} {
@@ -317,7 +325,8 @@ func (u usually) fall(s stretch, until float64) (float64, bool) {
 	return first, found
 }
 
-// onset is when the rate fell below a limit for a window that begins at k. Where the step in which it fell was in part a good one, the part says when.
+// onset is when the rate fell below a limit for a window that begins at k. Where the step in which it fell was in part
+// a good one, the part says when.
 func (s stretch) onset(k int, limit float64) float64 {
 	for i := k; i < len(s.values); i++ {
 		if s.values[i] >= limit {
@@ -332,8 +341,9 @@ func (s stretch) onset(k int, limit float64) float64 {
 	return s.at(k)
 }
 
-// backTo is the first moment, no earlier than a step, from which the rate is at a share again: the step itself is a usual one, so is the second
-// that it begins, and so is all the rest. The rest decides because a rate that was lost for good swings up now and then, too.
+// backTo is the first moment, no earlier than a step, from which the rate is at a share again: the step itself is a
+// usual one, so is the second that it begins, and so is all the rest. The rest decides because a rate that was lost for
+// good swings up now and then, too.
 func (s stretch) backTo(share, quiet float64, from int) (float64, bool) {
 	hold := s.window(holdSeconds)
 	for i := from; i+hold <= len(s.values); i++ {
@@ -344,7 +354,8 @@ func (s stretch) backTo(share, quiet float64, from int) (float64, bool) {
 	return 0, false
 }
 
-// settled is the level that the rate came to rest at, after a fall and what followed it: from where it first reaches what it has in the second half.
+// settled is the level that the rate came to rest at, after a fall and what followed it: from where it first reaches
+// what it has in the second half.
 func (s stretch) settled(from int) *Level {
 	rest := s.values[from:]
 	if float64(len(rest))*s.step < Shortest/2 {
@@ -366,8 +377,8 @@ func (s stretch) settled(from int) *Level {
 	return &l
 }
 
-// levelOf is the median of a stretch. Neighbouring steps resemble each other, so the interval is that of means over as many as it takes until they
-// do not.
+// levelOf is the median of a stretch. Neighbouring steps resemble each other, so the interval is that of means over as
+// many as it takes until they do not.
 func levelOf(s stretch) Level {
 	batches, _ := stat.BatchMeans(s.values)
 	i := stat.MedianInterval(batches, confidence)
@@ -382,9 +393,10 @@ func levelOf(s stretch) Level {
 // stall is a time without anything.
 type stall struct{ from, length float64 }
 
-// stallsOf are the runs of steps in which nothing came through, among the last of a stretch, as many as there are of them. The steps at both ends count
-// for the part of them that is missing. A load that makes up for what it missed, as one with a rate to keep does, has more than usual in the last of
-// them, which says nothing of when it went on: it counts for half.
+// stallsOf are the runs of steps in which nothing came through, among the last of a stretch, as many as there are of
+// them. The steps at both ends count for the part of them that is missing. A load that makes up for what it missed, as
+// one with a rate to keep does, has more than usual in the last of them, which says nothing of when it went on: it
+// counts for half.
 func stallsOf(s stretch, last []float64) []stall {
 	missing := func(i int) float64 {
 		if i < 0 || i >= len(s.values) {

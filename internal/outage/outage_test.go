@@ -42,7 +42,8 @@ func cut(at, stall, share, undone, after float64) func(float64) float64 {
 	}
 }
 
-// noises are those that a rate by the tenth of a second can have. The sticky ones stay at a level for 1 s and for 5 s in the mean.
+// noises are those that a rate by the tenth of a second can have. The sticky ones stay at a level for 1 s and for 5 s
+// in the mean.
 func noises() []noise.Model {
 	return []noise.Model{
 		noise.Gaussian(0.02), noise.Gaussian(0.1), noise.StudentT3(0.1), noise.Wandering(0.9, 0.05), noise.Wandering(0.98, 0.05),

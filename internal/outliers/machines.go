@@ -19,7 +19,8 @@ type Unlike struct {
 	// On are the machines, About what it is about on each of them, in their order; empty for the machine as a whole.
 	On    []string `json:"on"`
 	About []string `json:"about,omitempty"`
-	// Here is the value on these, There that on the Alike others that agree, of all Machines of which it is known. Each is empty where there is nothing.
+	// Here is the value on these, There that on the Alike others that agree, of all Machines of which it is known. Each
+	// is empty where there is nothing.
 	Here     string `json:"here"`
 	There    string `json:"there"`
 	Alike    int    `json:"alike"`
@@ -30,8 +31,9 @@ type Unlike struct {
 	Slower bool    `json:"slower,omitempty"`
 }
 
-// Machines finds by what a few of some machines are not like the others, the likeliest to matter first: values that more than half of them have, and others
-// have otherwise. What nothing is known of is left out, and of two machines nobody can say which is the odd one. Facts may be made when they are asked for.
+// Machines finds by what a few of some machines are not like the others, the likeliest to matter first: values that
+// more than half of them have, and others have otherwise. What nothing is known of is left out, and of two machines
+// nobody can say which is the odd one. Facts may be made when they are asked for.
 func Machines(knowledge *diff.Knowledge, names []string, of func(i int) []lab.Fact) []Unlike {
 	found := []Unlike{}
 	if len(names) < Fewest {

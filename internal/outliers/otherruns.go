@@ -7,8 +7,8 @@ import (
 	"headroom/internal/stat"
 )
 
-// OtherRuns is what other saved runs of the same suite say of an outlier. A target that is slow for as long as a run takes can't be told from one that is always
-// slow by that run alone: on shared storage a level can last an hour.
+// OtherRuns is what other saved runs of the same suite say of an outlier. A target that is slow for as long as a run
+// takes can't be told from one that is always slow by that run alone: on shared storage a level can last an hour.
 type OtherRuns struct {
 	// Runs are those in which the target was measured beside others of this table.
 	Runs int `json:"runs"`
@@ -18,14 +18,16 @@ type OtherRuns struct {
 	Lasting bool `json:"lasting"`
 }
 
-// A lasting difference was seen in two other runs at least, and in three quarters of all. Where a target has a level of its own in each run, slow in one of five,
-// two others agree by chance in one of 25 at most, and three of four in one of 37.
+// A lasting difference was seen in two other runs at least, and in three quarters of all. Where a target has a level of
+// its own in each run, slow in one of five, two others agree by chance in one of 25 at most, and three of four in one
+// of 37.
 const (
 	fewestAlike = 2
 	alikeShare  = 0.75
 )
 
-// Recall asks other saved runs of the suite, each with its samples of the same targets in the same places, about the outliers that were found.
+// Recall asks other saved runs of the suite, each with its samples of the same targets in the same places, about the
+// outliers that were found.
 func (d *Document) Recall(others [][]Sample) {
 	tables := make([]map[[2]string]map[string]stat.Change, len(others)) // of each run, by cell and metric: the changes by role
 	for k := range tables {

@@ -1,9 +1,9 @@
-// Package outliers says which of many targets alike are not like the others: how far they are from the median of the others, how surely, and by what their
-// machines differ. It is pure.
+// Package outliers says which of many targets alike are not like the others: how far they are from the median of the
+// others, how surely, and by what their machines differ. It is pure.
 //
-// A decision holds with a confidence that is shared out over the whole table, every target and every deciding metric of every cell (alpha / n), as in
-// comparisons. What slows all targets in one repetition is removed first; then the level of a target is compared with the median of the levels of the others
-// (stat.FromOthers).
+// A decision holds with a confidence that is shared out over the whole table, every target and every deciding metric of
+// every cell (alpha / n), as in comparisons. What slows all targets in one repetition is removed first; then the level
+// of a target is compared with the median of the levels of the others (stat.FromOthers).
 package outliers
 
 import (
@@ -19,8 +19,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// Alpha bounds the probability that any target is named wrongly, in the whole table. A target is named whose whole interval lies beyond Margin: what machines
-// of one kind differ by as a rule is no news.
+// Alpha bounds the probability that any target is named wrongly, in the whole table. A target is named whose whole
+// interval lies beyond Margin: what machines of one kind differ by as a rule is no news.
 const (
 	Alpha  = 0.05
 	Margin = 0.03
@@ -51,8 +51,9 @@ type Document struct {
 	// Fewest is how many repetitions of each it takes for any target to be named; Lacking says that there are fewer.
 	Fewest  int  `json:"fewest,omitempty"`
 	Lacking bool `json:"lacking,omitempty"`
-	// Correlation is what the intervals allow for at most: how alike neighbouring repetitions are, by the upper limit of its estimate. Widened is how
-	// many times wider than for independent repetitions they are for it. Assumed is set where a target has two repetitions, which can't show it.
+	// Correlation is what the intervals allow for at most: how alike neighbouring repetitions are, by the upper limit
+	// of its estimate. Widened is how many times wider than for independent repetitions they are for it. Assumed is set
+	// where a target has two repetitions, which can't show it.
 	Correlation float64 `json:"correlation,omitempty"`
 	Widened     float64 `json:"widened,omitempty"`
 	Assumed     bool    `json:"assumed,omitempty"`
@@ -74,7 +75,8 @@ type Outlier struct {
 	Worse      bool    `json:"worse"`
 	// OtherRuns say whether it is so at other times, too.
 	OtherRuns OtherRuns `json:"other_runs"`
-	// Typical is the target that is nearest to the median of all, and Differences are by what its machine differs, the likeliest to matter first.
+	// Typical is the target that is nearest to the median of all, and Differences are by what its machine differs, the
+	// likeliest to matter first.
 	Typical     string       `json:"typical"`
 	Differences []Difference `json:"differences,omitempty"`
 	// Text is all of it in words.
@@ -85,8 +87,8 @@ type Outlier struct {
 type Difference struct {
 	Fact  string `json:"fact"`
 	About string `json:"about,omitempty"`
-	// Here and There are the values, of the outlier and of the typical target. Alike is how many of the others have it as the typical one; nil where
-	// that is not known.
+	// Here and There are the values, of the outlier and of the typical target. Alike is how many of the others have it
+	// as the typical one; nil where that is not known.
 	Here  string `json:"here"`
 	There string `json:"there"`
 	Alike *int   `json:"alike,omitempty"`
@@ -155,7 +157,8 @@ func beyond(c stat.Change) int {
 	return 0
 }
 
-// aligned are the values of the targets by repetition, in the order in which they were measured; NaN where one has none. Repetitions that too few targets have are left out.
+// aligned are the values of the targets by repetition, in the order in which they were measured; NaN where one has
+// none. Repetitions that too few targets have are left out.
 func aligned(table []Sample) [][]float64 {
 	have := map[int]int{}
 	for _, s := range table {

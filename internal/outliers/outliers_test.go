@@ -10,7 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// samples are of so many targets, with so many repetitions each, of which the second has a share of what the others have. All are slower in the second repetition.
+// samples are of so many targets, with so many repetitions each, of which the second has a share of what the others
+// have. All are slower in the second repetition.
 func samples(targets, repetitions int, share float64) []Sample {
 	r := rand.New(rand.NewPCG(1, 2))
 	var all []Sample

@@ -1,5 +1,5 @@
-// Package paths says what share of a load went over each of several ways to a server: over its ports, and over the connections of a mount. It is pure: repetitions in,
-// shares and sentences out.
+// Package paths says what share of a load went over each of several ways to a server: over its ports, and over the
+// connections of a mount. It is pure: repetitions in, shares and sentences out.
 package paths
 
 import (
@@ -12,7 +12,8 @@ import (
 	"headroom/internal/stat"
 )
 
-// Share is what one of several ways carried, of all that they carried together: the median over the repetitions, and the least and the most.
+// Share is what one of several ways carried, of all that they carried together: the median over the repetitions, and
+// the least and the most.
 type Share struct {
 	// End is the role of the machine that counted, and Way what it calls the way: "eth1", "transport 2 (tcp)".
 	End string `json:"end"`
@@ -37,7 +38,8 @@ type Counted struct {
 	values map[Share][]float64
 }
 
-// Add takes up what a repetition counted. Ways are the ports that were meant, where the load says which were, else all that counted anything.
+// Add takes up what a repetition counted. Ways are the ports that were meant, where the load says which were, else all
+// that counted anything.
 func (c *Counted) Add(rep lab.Repetition) {
 	ends := map[string][]lab.PortTraffic{}
 	var roles []string

@@ -10,7 +10,8 @@ func port(end, name string, meant bool, bytes int64) lab.PortTraffic {
 	return lab.PortTraffic{End: end, Port: name, Meant: meant, Sent: lab.PortFlow{Bytes: bytes}, Received: lab.PortFlow{Bytes: bytes / 100}}
 }
 
-// Ninety against ten is seen, of bytes and of calls; one way alone shares nothing, and what others sent over ports that nobody meant is no way.
+// Ninety against ten is seen, of bytes and of calls; one way alone shares nothing, and what others sent over ports that
+// nobody meant is no way.
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
 		name string

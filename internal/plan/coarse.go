@@ -2,8 +2,9 @@ package plan
 
 import "slices"
 
-// Coarse chooses at most so many of n things in a row, as far apart as they can lie: those to keep, the first and the last, and then always the middle of the widest gap.
-// They are in their order; those to keep are among them even where they are more.
+// Coarse chooses at most so many of n things in a row, as far apart as they can lie: those to keep, the first and the
+// last, and then always the middle of the widest gap. They are in their order; those to keep are among them even where
+// they are more.
 func Coarse(n, most int, keep ...int) []int {
 	var chosen []int
 	add := func(i int) {

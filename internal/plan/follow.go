@@ -2,11 +2,11 @@ package plan
 
 import "slices"
 
-// Plan says what comes next. It is asked after every repetition, so that it can act on what was measured; the same results
-// give the same answer, so that an interrupted run goes on as if nothing had happened.
+// Plan says what comes next. It is asked after every repetition, so that it can act on what was measured; the same
+// results give the same answer, so that an interrupted run goes on as if nothing had happened.
 type Plan interface {
-	// Next is the repetition to carry out now; false when the plan has come to its end. Done are those that ended, in that
-	// order.
+	// Next is the repetition to carry out now; false when the plan has come to its end. Done are those that ended, in
+	// that order.
 	Next(done []Done) (Repetition, bool)
 }
 

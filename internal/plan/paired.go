@@ -13,17 +13,17 @@ const (
 	New  = "new"
 )
 
-// Pairs compares two arms, cell by cell. A pair is the same cell in one arm and right afterwards in the other, so that whatever
-// drifts (heat, caches, neighbours) meets both alike. Two pairs are a block, in the order ABBA or BAAB: what is owed to
-// coming second cancels. Of four blocks two have either order, as drawn: a rhythm of as many runs as a block has meets both sides.
-// A pass carries out one pair of each cell that still needs one, in an order drawn anew.
+// Pairs compares two arms, cell by cell. A pair is the same cell in one arm and right afterwards in the other, so that
+// whatever drifts (heat, caches, neighbours) meets both alike. Two pairs are a block, in the order ABBA or BAAB: what
+// is owed to coming second cancels. Of four blocks two have either order, as drawn: a rhythm of as many runs as a block
+// has meets both sides. A pass carries out one pair of each cell that still needs one, in an order drawn anew.
 //
 // Cells are looked at after whole blocks only, where both orders count alike. They may be looked at after each of them
 // (stat.GroupSequential), and the claims about all metrics of all cells share one probability of error.
 //
-// A cell that has its verdict is given a few more pairs, whose outcome decides nothing: an estimate taken at the moment when it
-// is clear enough is too large on average, and these are not. A cell that would hardly get one within the pairs that the terms
-// allow is given up (stat.GroupSequential.Hopeless).
+// A cell that has its verdict is given a few more pairs, whose outcome decides nothing: an estimate taken at the moment
+// when it is clear enough is too large on average, and these are not. A cell that would hardly get one within the pairs
+// that the terms allow is given up (stat.GroupSequential.Hopeless).
 type Pairs struct {
 	cells  []Cell
 	terms  lab.Terms
@@ -32,8 +32,9 @@ type Pairs struct {
 	seed   uint64
 }
 
-// Paired is the plan that compares cells on terms. Budget is in seconds, 0 for none; the plan ends before a pair that would go
-// beyond it. Cells of one stage come before those of the next; how often a cell is to be repeated is for the terms to say.
+// Paired is the plan that compares cells on terms. Budget is in seconds, 0 for none; the plan ends before a pair that
+// would go beyond it. Cells of one stage come before those of the next; how often a cell is to be repeated is for the
+// terms to say.
 func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
 	return &Pairs{cells: cells, terms: terms, looks: stat.NewGroupSequential(1-stat.FamilyWise(terms.Alpha, terms.Claims), terms.FirstPairs()), budget: budget, seed: seed}
 }
@@ -62,8 +63,8 @@ func (p *Pairs) Next(done []Done) (Repetition, bool) {
 	return Repetition{}, false
 }
 
-// inPass is the first repetition of a pass that is still to be carried out, and its cell; or, where all have been, any cell of
-// the pass.
+// inPass is the first repetition of a pass that is still to be carried out, and its cell; or, where all have been, any
+// cell of the pass.
 func (p *Pairs) inPass(cells []*cellPairs, pass int) (next Repetition, of *cellPairs, found bool) {
 	position := 0
 	for _, i := range random(p.seed, "pass", pass).Perm(len(cells)) {

@@ -177,7 +177,8 @@ func TestAnInterruptedComparisonGoesOnTheSame(t *testing.T) {
 	}
 }
 
-// A comparison that ended can be given more pairs: a cell with its verdict keeps it, wherever the terms ended then, and the others go on.
+// A comparison that ended can be given more pairs: a cell with its verdict keeps it, wherever the terms ended then, and
+// the others go on.
 func TestMorePairsLeaveVerdictsAlone(t *testing.T) {
 	decidedAtTheEnd, reopened := 0, 0
 	for seed := range uint64(300) {
@@ -312,8 +313,8 @@ func TestTheBudgetEndsBetweenPairs(t *testing.T) {
 	}
 }
 
-// What drifts, and what comes from coming second, must not be taken for a change. Always A before B is the negative control:
-// it takes a lasting effect of coming second for one.
+// What drifts, and what comes from coming second, must not be taken for a change. Always A before B is the negative
+// control: it takes a lasting effect of coming second for one.
 func TestDriftAndOrderAreNoChange(t *testing.T) {
 	const trials = 300
 	wrong, wrongFixed := 0, 0

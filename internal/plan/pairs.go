@@ -15,8 +15,8 @@ type PairedMetric struct {
 	// Change by the pairs that steered the plan.
 	Change   stat.Change
 	Decision stat.Decision
-	// Confirmed is the change by the pairs that came after the verdict, whose number was fixed before them; N is 0 until there
-	// are any.
+	// Confirmed is the change by the pairs that came after the verdict, whose number was fixed before them; N is 0
+	// until there are any.
 	Confirmed stat.Change
 	// Zeros says that a value was 0, which has no ratio: no number of pairs decides then.
 	Zeros bool
@@ -81,7 +81,8 @@ func (p *Pairs) sort(list []Cell, done []Done) []*cellPairs {
 	return cells
 }
 
-// ending looks at the pairs. Looks before this one need not be repeated: had they ended anything, no pairs would have followed.
+// ending looks at the pairs. Looks before this one need not be repeated: had they ended anything, no pairs would have
+// followed.
 func (c *cellPairs) ending() Ending {
 	if c.confirming {
 		return Decided

@@ -11,32 +11,36 @@ import (
 	"headroom/internal/stat"
 )
 
-// PerVisit says what the visits of an experiment differ by, and how many repetitions of every cell in a visit give the narrowest
-// intervals for the time.
+// PerVisit says what the visits of an experiment differ by, and how many repetitions of every cell in a visit give the
+// narrowest intervals for the time.
 type PerVisit struct {
 	// Boots says that every visit is a boot.
 	Boots bool `json:"boots"`
 	// Visits that were made of levels, and how many Repetitions of a cell one of them has at most.
 	Visits      int `json:"visits"`
 	Repetitions int `json:"repetitions"`
-	// VisitSeconds is what a visit takes besides its repetitions: the boot or change, and all else until the first load begins.
-	// RepetitionSeconds is what one repetition of all cells takes. Absent where starts and lengths of loads are not on record.
+	// VisitSeconds is what a visit takes besides its repetitions: the boot or change, and all else until the first load
+	// begins. RepetitionSeconds is what one repetition of all cells takes. Absent where starts and lengths of loads are
+	// not on record.
 	VisitSeconds      *float64 `json:"visit_seconds,omitempty"`
 	RepetitionSeconds *float64 `json:"repetition_seconds,omitempty"`
-	// Numbers are the deciding metrics of all cells, the one with the widest interval first: that one decides when an experiment can end.
+	// Numbers are the deciding metrics of all cells, the one with the widest interval first: that one decides when an
+	// experiment can end.
 	Numbers []VisitNumber `json:"numbers"`
 	// Repeat is the best number of repetitions, for the first of Numbers; absent where it can't be told.
 	Repeat int `json:"repeat,omitempty"`
 }
 
-// VisitNumber is what visits and repetitions of one metric of one cell differ by, as standard deviations of logarithms: 0.06 is 6%.
+// VisitNumber is what visits and repetitions of one metric of one cell differ by, as standard deviations of logarithms:
+// 0.06 is 6%.
 type VisitNumber struct {
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`
 	// Between visits, beyond what repetitions explain, and Within a visit; absent where too few visits tell.
 	Between *float64 `json:"between,omitempty"`
 	Within  *float64 `json:"within,omitempty"`
-	// Repeat is the best number of repetitions, absent where it can't be told. It may be From to To, each absent where there is no bound.
+	// Repeat is the best number of repetitions, absent where it can't be told. It may be From to To, each absent where
+	// there is no bound.
 	Repeat int `json:"repeat,omitempty"`
 	From   int `json:"from,omitempty"`
 	To     int `json:"to,omitempty"`
@@ -69,8 +73,8 @@ func (v *VisitRecord) Add(r lab.Repetition, failed bool) {
 	v.reps = append(v.reps, r)
 }
 
-// PerVisit is nil for visits that have one repetition of each cell, and where nothing varies. Deciding are the metrics that a cell is decided by,
-// whose ID is the one that it has in the suite, without the arm.
+// PerVisit is nil for visits that have one repetition of each cell, and where nothing varies. Deciding are the metrics
+// that a cell is decided by, whose ID is the one that it has in the suite, without the arm.
 func (v *VisitRecord) PerVisit(deciding func(cell string) []string) *PerVisit {
 	out := &PerVisit{Numbers: []VisitNumber{}}
 	if e := v.run.Experiment; e != nil {
@@ -142,7 +146,8 @@ func (v *VisitRecord) loads() []string {
 	return list
 }
 
-// visit of an arm. Boot tells the two halves of a visit that an interruption has cut in two and that was booted for again.
+// visit of an arm. Boot tells the two halves of a visit that an interruption has cut in two and that was booted for
+// again.
 type visit struct {
 	arm   string
 	block int
@@ -172,7 +177,8 @@ func (v *VisitRecord) counts() (visits, repetitions int) {
 	return len(seen), repetitions
 }
 
-// boots are the visits with the logarithms of a metric. Arms with the same levels are one arm: the baseline of an ablation, visited twice.
+// boots are the visits with the logarithms of a metric. Arms with the same levels are one arm: the baseline of an
+// ablation, visited twice.
 func (v *VisitRecord) boots(cell, metric string) []stat.Boot {
 	levels := map[string]string{}
 	for _, a := range v.run.Arms {
@@ -202,10 +208,10 @@ func (v *VisitRecord) boots(cell, metric string) []stat.Boot {
 	return boots
 }
 
-// costs are the seconds that a visit takes besides its repetitions, and those of one repetition of all cells. They are read off the gaps
-// between the end of a load and the start of the next one: all that happens there is in them, a scratch file that is written anew after a
-// boot too, which the record of a repetition leaves out of what it took. Medians, because a run that was interrupted has a gap that
-// is none of either.
+// costs are the seconds that a visit takes besides its repetitions, and those of one repetition of all cells. They are
+// read off the gaps between the end of a load and the start of the next one: all that happens there is in them, a
+// scratch file that is written anew after a boot too, which the record of a repetition leaves out of what it took.
+// Medians, because a run that was interrupted has a gap that is none of either.
 func (v *VisitRecord) costs() (visit, repetition float64, known bool) {
 	reps := slices.DeleteFunc(slices.Clone(v.reps), func(r lab.Repetition) bool { return r.Start.IsZero() })
 	slices.SortStableFunc(reps, func(a, b lab.Repetition) int { return a.Start.Compare(b.Start) })

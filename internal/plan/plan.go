@@ -1,6 +1,6 @@
-// Package plan decides which repetition comes next. It is pure: cells and a seed in, an order out; it measures
-// nothing and knows no machine, so that it runs unchanged on a simulated one. Of visits it says afterwards how many repetitions they
-// were worth.
+// Package plan decides which repetition comes next. It is pure: cells and a seed in, an order out; it measures nothing
+// and knows no machine, so that it runs unchanged on a simulated one. Of visits it says afterwards how many repetitions
+// they were worth.
 package plan
 
 import (
@@ -15,8 +15,8 @@ type Cell struct {
 	Repetitions int
 	// Seconds that a repetition is expected to take, with its pause and its preparation; 0 when unknown.
 	Seconds float64
-	// Stage that the cell belongs to: all cells of one stage come before all of the next, because a stage leaves the place in a
-	// state that is dear to make again (a filled device).
+	// Stage that the cell belongs to: all cells of one stage come before all of the next, because a stage leaves the
+	// place in a state that is dear to make again (a filled device).
 	Stage int
 }
 

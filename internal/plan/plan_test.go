@@ -100,7 +100,8 @@ func TestNothingToPlan(t *testing.T) {
 	}
 }
 
-// A device is filled once: all cells that need it come after all that do not, however they are interleaved among themselves.
+// A device is filled once: all cells that need it come after all that do not, however they are interleaved among
+// themselves.
 func TestStagesComeOneAfterTheOther(t *testing.T) {
 	list := []Cell{{ID: "read", Repetitions: 3, Stage: 1}, {ID: "write", Repetitions: 3}, {ID: "randread", Repetitions: 2, Stage: 1}, {ID: "null", Repetitions: 3}}
 	for name, order := range map[string]Order{"sequential": Sequential, "shuffled": Shuffled, "interleaved": Interleaved} {

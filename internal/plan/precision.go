@@ -19,12 +19,13 @@ type Goal struct {
 // confidence of the intervals that are to be narrow.
 const confidence = 0.95
 
-// Precision is a plan that repeats what is not known well enough. The first pass is over all cells. Each further one is over
-// those whose intervals are widest, and every few passes over all that are not precise yet, so that none is starved. Passes
-// follow the order of the suite: a cell's repetitions are spread over the time of the run and what drifts is charged to all.
+// Precision is a plan that repeats what is not known well enough. The first pass is over all cells. Each further one is
+// over those whose intervals are widest, and every few passes over all that are not precise yet, so that none is
+// starved. Passes follow the order of the suite: a cell's repetitions are spread over the time of the run and what
+// drifts is charged to all.
 //
-// Intervals are such as hold at all looks together (stat.MedianSequence): with others, stopping when one happens to be narrow
-// would make it cover less than it says.
+// Intervals are such as hold at all looks together (stat.MedianSequence): with others, stopping when one happens to be
+// narrow would make it cover less than it says.
 type Precision struct {
 	cells []Cell
 	order Order
@@ -108,8 +109,8 @@ func (p *Precision) inStage(stage []Cell, first, block int, h history, allowance
 }
 
 const (
-	// wideAs is how wide an interval must be, as a share of the widest, for a cell to be in every pass: less than 1, so that
-	// passes have more than one cell and its repetitions do not follow each other.
+	// wideAs is how wide an interval must be, as a share of the widest, for a cell to be in every pass: less than 1, so
+	// that passes have more than one cell and its repetitions do not follow each other.
 	wideAs = 0.5
 	// everyPass is how often all unfinished cells have a turn.
 	everyPass = 4
@@ -177,7 +178,8 @@ func sum(done []Done) float64 {
 	return s
 }
 
-// seconds that a repetition is expected to take: as those did that were measured. What fails ends early and says nothing.
+// seconds that a repetition is expected to take: as those did that were measured. What fails ends early and says
+// nothing.
 func seconds(c Cell, done []Done) float64 {
 	ended := slices.DeleteFunc(slices.Clone(done), func(d Done) bool { return len(d.Values) == 0 || d.Seconds == 0 })
 	if len(ended) == 0 {

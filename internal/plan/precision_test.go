@@ -112,8 +112,8 @@ func TestIntervalsCoverWhenStoppedByPrecision(t *testing.T) {
 	figure.Record(t, figure.Share("precision/missed-fixed", fixed, all, "").Saying("the same with intervals for fixed numbers"))
 }
 
-// fixedMisses is how many intervals for a fixed number of values miss the median when they are looked at after every one and
-// measuring stops at ±3%: what the plan would do if it took the intervals of other runs.
+// fixedMisses is how many intervals for a fixed number of values miss the median when they are looked at after every
+// one and measuring stops at ±3%: what the plan would do if it took the intervals of other runs.
 func fixedMisses(model func(*rand.Rand) float64, runs int) int {
 	missed := 0
 	for seed := range uint64(runs) {

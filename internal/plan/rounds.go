@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Rounds compares several arms with a number of blocks that is fixed beforehand. In a block every cell is carried out in all arms,
-// one after the other, so that what drifts meets them alike; the order of the arms is drawn for each two blocks and turned
-// round in the second of them, and cells come in an order drawn anew.
+// Rounds compares several arms with a number of blocks that is fixed beforehand. In a block every cell is carried out
+// in all arms, one after the other, so that what drifts meets them alike; the order of the arms is drawn for each two
+// blocks and turned round in the second of them, and cells come in an order drawn anew.
 type Rounds struct {
 	cells  []Cell
 	arms   []string
@@ -17,7 +17,8 @@ type Rounds struct {
 	seed   uint64
 }
 
-// InRounds is the plan of so many blocks. Budget is in seconds, 0 for none; the plan ends before a block that would go beyond it.
+// InRounds is the plan of so many blocks. Budget is in seconds, 0 for none; the plan ends before a block that would go
+// beyond it.
 func InRounds(cells []Cell, arms []string, blocks int, budget float64, seed uint64) *Rounds {
 	return &Rounds{cells: cells, arms: arms, blocks: blocks, budget: budget, seed: seed}
 }

@@ -84,8 +84,8 @@ func (p *Precision) standing(c Cell, mine []Done) Standing {
 	return s
 }
 
-// Width is how far an interval reaches from its centre, as a share of it, on the side where it reaches further; +Inf without an
-// interval.
+// Width is how far an interval reaches from its centre, as a share of it, on the side where it reaches further; +Inf
+// without an interval.
 func Width(i stat.Interval) float64 {
 	if !i.Known() {
 		return math.Inf(1)
@@ -100,8 +100,9 @@ func Width(i stat.Interval) float64 {
 // Fewest values that have an interval.
 const Fewest = 8
 
-// More is about how many repetitions it takes, beyond n, until a width is within what was asked for: it shrinks with the root of
-// their number. Below the fewest that have an interval at all it is what these take; 0 when nothing was asked for.
+// More is about how many repetitions it takes, beyond n, until a width is within what was asked for: it shrinks with
+// the root of their number. Below the fewest that have an interval at all it is what these take; 0 when nothing was
+// asked for.
 func More(width, within float64, n int) int {
 	switch {
 	case within == 0 || width <= within:

@@ -2,9 +2,10 @@ package plan
 
 import "slices"
 
-// Visits takes turns between arms that are dear to get to: a machine is started anew for each, or a setting is changed. In a block
-// every arm is visited once and all of its cells are carried out there, so that the visit is the unit. The order of the arms is
-// drawn for each two blocks and turned round in the second of them, so that what drifts meets them alike.
+// Visits takes turns between arms that are dear to get to: a machine is started anew for each, or a setting is changed.
+// In a block every arm is visited once and all of its cells are carried out there, so that the visit is the unit. The
+// order of the arms is drawn for each two blocks and turned round in the second of them, so that what drifts meets them
+// alike.
 type Visits struct {
 	arms    []VisitedArm
 	terms   VisitTerms
@@ -24,13 +25,13 @@ type VisitTerms struct {
 	First int
 	// Blocks at most, and Fewest before an arm may be left out.
 	Blocks, Fewest int
-	// Budget in seconds, 0 for none; the plan ends before a block that would go beyond it, but not before the first has ended. A block in which less
-	// is left to measure is taken to need as much less time.
+	// Budget in seconds, 0 for none; the plan ends before a block that would go beyond it, but not before the first has
+	// ended. A block in which less is left to measure is taken to need as much less time.
 	Budget float64
 }
 
-// InVisits is the plan of a number of blocks at most. Settled names, after each whole block, the arms and the cells that need no further visit, and
-// they get none; nil visits all of them in every block.
+// InVisits is the plan of a number of blocks at most. Settled names, after each whole block, the arms and the cells
+// that need no further visit, and they get none; nil visits all of them in every block.
 func InVisits(arms []VisitedArm, terms VisitTerms, settled func(done []Done) []string, seed uint64) *Visits {
 	return &Visits{arms: arms, terms: terms, settled: settled, seed: seed}
 }
@@ -76,8 +77,8 @@ func (p *Visits) Block(block int, done []Done) []Repetition {
 	return p.order(block, p.inBlock(block, done))
 }
 
-// inBlock are the arms that are visited in a block; none when all of them are settled. Whole blocks are looked at only: an arm is not
-// left out in the midst of one.
+// inBlock are the arms that are visited in a block; none when all of them are settled. Whole blocks are looked at only:
+// an arm is not left out in the midst of one.
 func (p *Visits) inBlock(block int, done []Done) []VisitedArm {
 	open := p.arms
 	if p.settled == nil {

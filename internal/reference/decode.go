@@ -89,7 +89,8 @@ type (
 	}
 )
 
-// Decode reads a file of references; name is the file's, for messages. The error holds yamlfile.Problems: all of them at once.
+// Decode reads a file of references; name is the file's, for messages. The error holds yamlfile.Problems: all of them
+// at once.
 //
 // A file looks like this:
 //

@@ -27,8 +27,8 @@ func builtIns(t *testing.T) []Reference {
 	return references
 }
 
-// Every figure has a source and a place in it, plausible units, and facts that the catalogue knows; every reference says what it
-// does not know.
+// Every figure has a source and a place in it, plausible units, and facts that the catalogue knows; every reference
+// says what it does not know.
 func TestBuiltIn(t *testing.T) {
 	var known []string
 	for _, d := range facts.Catalogue() {

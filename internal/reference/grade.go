@@ -19,11 +19,13 @@ const (
 	SameConditions Grade = "same conditions"
 	// Close: the same load on the same model of drive; what else differs or is not known is listed.
 	Close Grade = "close"
-	// OrderOfMagnitude: the same kind of load (what is done, in which pieces, how many at once); a factor of two says nothing.
+	// OrderOfMagnitude: the same kind of load (what is done, in which pieces, how many at once); a factor of two says
+	// nothing.
 	OrderOfMagnitude Grade = "only the order of magnitude"
 )
 
-// Difference is a condition in which a measurement and a publication differ, or may: an empty value is one that is not known.
+// Difference is a condition in which a measurement and a publication differ, or may: an empty value is one that is not
+// known.
 type Difference struct {
 	Condition string `json:"condition"`
 	Published string `json:"published,omitempty"`
@@ -54,9 +56,9 @@ type Measurement struct {
 	Facts []lab.Fact
 }
 
-// Compare grades a result of the reference against a measurement. ok is false where they are not the same kind of load, so that
-// not even the order of magnitude would say anything: another load generator, something else done, other pieces, flushed or not,
-// through the page cache or not, or many more operations in flight.
+// Compare grades a result of the reference against a measurement. ok is false where they are not the same kind of load,
+// so that not even the order of magnitude would say anything: another load generator, something else done, other
+// pieces, flushed or not, through the page cache or not, or many more operations in flight.
 func (r Reference) Compare(result Result, m Measurement) (c Comparability, ok bool) {
 	if result.Engine != m.Cell.Engine || !sameKind(result.Params, m.Cell.Params) {
 		return Comparability{}, false
@@ -81,8 +83,8 @@ func (r Reference) Compare(result Result, m Measurement) (c Comparability, ok bo
 	return c, true
 }
 
-// sameKind says whether two loads are alike enough for their figures to be of one order. What a source does not state can't tell
-// them apart; but one that states neither what is done nor in which pieces is of no kind.
+// sameKind says whether two loads are alike enough for their figures to be of one order. What a source does not state
+// can't tell them apart; but one that states neither what is done nor in which pieces is of no kind.
 func sameKind(published, measured map[string]string) bool {
 	if published["rw"] == "" && published["bs"] == "" {
 		return false
@@ -150,8 +152,8 @@ func Plain(value string) string {
 	return strings.ToLower(value)
 }
 
-// cached says whether a page cache makes two buffered loads different ones: data that fits into memory here and there, or an
-// extent that nobody knows.
+// cached says whether a page cache makes two buffered loads different ones: data that fits into memory here and there,
+// or an extent that nobody knows.
 func (r Reference) cached(result Result, m Measurement) []Difference {
 	if result.Params["direct"] == "1" || Parameter(m.Cell.Params, "direct") == "1" {
 		return nil

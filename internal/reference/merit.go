@@ -28,7 +28,8 @@ type Merits struct {
 type Merit struct {
 	// Params by fio's names; rw is TotalOf for a row over all operations.
 	Params map[string]string
-	// Gain of the best level over the baseline as a share: 0.18 is 18%. Smallest is the smallest level that is enough; empty where it is not printed.
+	// Gain of the best level over the baseline as a share: 0.18 is 18%. Smallest is the smallest level that is enough;
+	// empty where it is not printed.
 	Gain     float64
 	Smallest string
 }
@@ -52,8 +53,8 @@ func BuiltInMerits(source string) (Merits, error) {
 	return ParseMerits(Prefix+strings.TrimPrefix(source, Prefix), bytes.NewReader(data))
 }
 
-// ParseMerits reads figures of merit that somebody typed as comma-separated values. The first line names the columns: parameters as fio calls them,
-// "gain %", and "smallest FACTOR for SHARE". A line that begins with # is a remark.
+// ParseMerits reads figures of merit that somebody typed as comma-separated values. The first line names the columns:
+// parameters as fio calls them, "gain %", and "smallest FACTOR for SHARE". A line that begins with # is a remark.
 //
 //	bs,rw,numjobs,iodepth,gain %,smallest guest:iothreads for 90%
 //	2048,randread,16,16,494,12

@@ -1,9 +1,9 @@
-// Package reference holds published results, so that "is my number good?" has a first answer. A reference is what one source
-// says of one machine under one set of conditions; the figures are data (files/*.yaml), re-typed as they were published, each
-// with the place in the source where it stands.
+// Package reference holds published results, so that "is my number good?" has a first answer. A reference is what one
+// source says of one machine under one set of conditions; the figures are data (files/*.yaml), re-typed as they were
+// published, each with the place in the source where it stands.
 //
-// A published figure is one number without a spread, from a machine that nobody here has seen. It is therefore never more than a
-// hint, and Grade says how much of one.
+// A published figure is one number without a spread, from a machine that nobody here has seen. It is therefore never
+// more than a hint, and Grade says how much of one.
 package reference
 
 import (
@@ -26,8 +26,8 @@ type Reference struct {
 	Suite string
 	// Facts that the source states, by the names of the catalogue of facts.
 	Facts []lab.Fact
-	// Hardware is what was under the load, in words; Model recognises it among the models that the kernel names; nil where it
-	// can't be recognised.
+	// Hardware is what was under the load, in words; Model recognises it among the models that the kernel names; nil
+	// where it can't be recognised.
 	Hardware string
 	Model    *regexp.Regexp
 	// Place is what the load went to.
@@ -77,8 +77,8 @@ type Result struct {
 // doubtful is the code of the warnings that the files give.
 const doubtful = "source-doubtful"
 
-// Run is the reference as a run with one repetition of each cell, for whatever reads runs. What the source does not state is
-// absent, as in an import.
+// Run is the reference as a run with one repetition of each cell, for whatever reads runs. What the source does not
+// state is absent, as in an import.
 func (r Reference) Run() (lab.Run, iter.Seq2[lab.Repetition, error]) {
 	const arm = "published"
 	run := lab.Run{

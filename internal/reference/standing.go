@@ -24,8 +24,8 @@ type Standing struct {
 	Where  string   `json:"where"`
 }
 
-// Standings holds the figures of a measurement (by metric, in base units) against all references that have a load of its kind, the
-// most comparable first.
+// Standings holds the figures of a measurement (by metric, in base units) against all references that have a load of
+// its kind, the most comparable first.
 func Standings(references []Reference, m Measurement, values map[string]float64) []Standing {
 	var out []Standing
 	for _, r := range references {
@@ -61,8 +61,8 @@ func Standings(references []Reference, m Measurement, values map[string]float64)
 	return out
 }
 
-// counterpart is the metric that a published one is held against: itself, or, where the source does not say whether it read or
-// wrote, the only direction that was measured. Empty where there is none.
+// counterpart is the metric that a published one is held against: itself, or, where the source does not say whether it
+// read or wrote, the only direction that was measured. Empty where there is none.
 func counterpart(metric string, values map[string]float64) string {
 	quantity, undirected := strings.CutPrefix(metric, lab.Mixed+".")
 	if _, ok := values[metric]; ok || !undirected {

@@ -26,7 +26,8 @@ type Table struct {
 // Column is what the figures of a column are in.
 type Column struct {
 	Title string
-	// Quantity is "iops", "bandwidth" or "efficiency"; PerUnit turns a figure into base units: B/s for both bytes and bits.
+	// Quantity is "iops", "bandwidth" or "efficiency"; PerUnit turns a figure into base units: B/s for both bytes and
+	// bits.
 	Quantity string
 	PerUnit  float64
 	// Bits says that the unit is one of bits.
@@ -80,9 +81,9 @@ func columnOf(title string) (Column, bool) {
 	return c, ok
 }
 
-// ParseTables reads published tables that somebody typed as comma-separated values. The first line names the columns: label, and the
-// unit of each other one (IOPS, MiB/s, Gbit/s, %, with words before it if need be); a column "table" keeps several tables apart. What
-// is not there is left empty, and a line that begins with # is a remark.
+// ParseTables reads published tables that somebody typed as comma-separated values. The first line names the columns:
+// label, and the unit of each other one (IOPS, MiB/s, Gbit/s, %, with words before it if need be); a column "table"
+// keeps several tables apart. What is not there is left empty, and a line that begins with # is a remark.
 //
 //	table,label,IOPS,MiB/s,Gbit/s,efficiency %
 //	multipath,IPoIB single randread Q1T1 8k,10558,80.5,0.675283105,
@@ -150,7 +151,8 @@ func ParseTables(name string, r io.Reader) ([]Table, error) {
 	return tables, nil
 }
 
-// plainDecimal says whether a number is written with digits and one point alone: how many decimals it has is what it is checked to.
+// plainDecimal says whether a number is written with digits and one point alone: how many decimals it has is what it is
+// checked to.
 func plainDecimal(text string) bool {
 	return len(text) <= 30 && strings.Trim(text, "0123456789.") == ""
 }

@@ -7,7 +7,8 @@ import (
 	"headroom/internal/ablation"
 )
 
-// writeAblationCSV writes one line a ratio: settings alone and removed, interactions, what is unexplained, the controls.
+// writeAblationCSV writes one line a ratio: settings alone and removed, interactions, what is unexplained, the
+// controls.
 func writeAblationCSV(w io.Writer, d ablation.Document, o Options) error {
 	out := newTable(w, o)
 	rows := [][]string{{"what", "settings", "cell", "metric", "unit", "better", "ratio", "lo", "hi", "confidence", "blocks", "verdict", "detectable", "cost"}}

@@ -95,7 +95,8 @@ func newAblationPage(t ablationText) (ablationPage, error) {
 	return page, nil
 }
 
-// forestRows are the ratios of a number as a picture of a comparison has them: of each setting the one alone, and below it the one in the set.
+// forestRows are the ratios of a number as a picture of a comparison has them: of each setting the one alone, and below
+// it the one in the set.
 func (t ablationText) forestRows(n ablationNumber) []*compare.Compared {
 	var rows []*compare.Compared
 	names := t.names()

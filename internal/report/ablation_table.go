@@ -7,8 +7,8 @@ import (
 	"headroom/internal/ablation"
 )
 
-// WriteAblation writes what each setting costs or gains: the answer, the loads side by side where there are several, a table for each, what the
-// settings cost besides speed, whether effects add up, the control, and what weakens it.
+// WriteAblation writes what each setting costs or gains: the answer, the loads side by side where there are several, a
+// table for each, what the settings cost besides speed, whether effects add up, the control, and what weakens it.
 func WriteAblation(w io.Writer, d ablation.Document, o Options) error {
 	t := newAblationText(d)
 	p := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}

@@ -110,7 +110,8 @@ func (t ablationText) price(s ablation.Priced, n ablationNumber) *ablation.Price
 	return nil
 }
 
-// headline is the answer: what each setting that was seen to do something does, and what would have been seen of the others.
+// headline is the answer: what each setting that was seen to do something does, and what would have been seen of the
+// others.
 func (t ablationText) headline() string {
 	var parts []string
 	undecided, same := 0, 0
@@ -261,8 +262,8 @@ func estimateTexts(e *ablation.Estimate) (change, bounds string) {
 
 func joined(e *ablation.Estimate) string { return joinNonEmpty(estimateTexts(e)) }
 
-// detectable is the smallest difference, as a share, that would have been seen of a setting about which nothing is decided: alone or in the set,
-// whichever shows it first. 0 where something is decided or nothing can be said.
+// detectable is the smallest difference, as a share, that would have been seen of a setting about which nothing is
+// decided: alone or in the set, whichever shows it first. 0 where something is decided or nothing can be said.
 func detectable(p *ablation.Price) float64 {
 	least := 0.0
 	for _, e := range []*ablation.Estimate{p.Alone, p.Removed} {

@@ -7,8 +7,8 @@ import (
 	"headroom/internal/bisection"
 )
 
-// writeBisectionCSV writes one line a measurement, with a column for each setting: 1 where it was as in the slow state, 0 where it was as in
-// the fast one.
+// writeBisectionCSV writes one line a measurement, with a column for each setting: 1 where it was as in the slow state,
+// 0 where it was as in the fast one.
 func writeBisectionCSV(w io.Writer, d bisection.Document, o Options) error {
 	out := newTable(w, o)
 	head := []string{"number", "arm", "purpose", "metric", "unit", "value"}

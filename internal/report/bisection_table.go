@@ -8,8 +8,8 @@ import (
 	"headroom/internal/bisection"
 )
 
-// WriteBisection writes which settings make the slow state slow: the answer, the ends, every measurement with what was likely after it, and
-// how the answer was proved.
+// WriteBisection writes which settings make the slow state slow: the answer, the ends, every measurement with what was
+// likely after it, and how the answer was proved.
 func WriteBisection(w io.Writer, d bisection.Document, o Options) error {
 	t := newBisectionText(d)
 	p := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}

@@ -144,7 +144,8 @@ func titled(level, title string) string {
 	return level + " (" + title + ")"
 }
 
-// mostNamed is how many of those that nothing tells apart are named in the answer; the others are among what can't be measured.
+// mostNamed is how many of those that nothing tells apart are named in the answer; the others are among what can't be
+// measured.
 const mostNamed = 3
 
 // oneOf is a culprit that is one of several.

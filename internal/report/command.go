@@ -7,7 +7,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// namesMetrics says whether the metrics of the cell go by their own names, as those of a command or of a network do: they are no reads and writes.
+// namesMetrics says whether the metrics of the cell go by their own names, as those of a command or of a network do:
+// they are no reads and writes.
 func (c Cell) namesMetrics() bool { return !lab.ByFio(c.Engine) }
 
 // primary are the metrics that the cell is decided by.
@@ -19,8 +20,8 @@ func (c Cell) primary() []string {
 	return lab.Deciding(own, c.Params, c.Metrics)
 }
 
-// shownOfCommand are the metrics of a command that tables show, what decides first and its time last. How many CPUs it kept busy is
-// in the other reports.
+// shownOfCommand are the metrics of a command that tables show, what decides first and its time last. How many CPUs it
+// kept busy is in the other reports.
 func (c Cell) shownOfCommand() []string {
 	if !c.namesMetrics() {
 		return nil
@@ -42,8 +43,8 @@ func (c Cell) shownOfCommand() []string {
 	return names
 }
 
-// commandNumbers are the columns for the metrics of commands, in the order in which the rows have them. What decides a row stays
-// when the terminal is narrow.
+// commandNumbers are the columns for the metrics of commands, in the order in which the rows have them. What decides a
+// row stays when the terminal is narrow.
 func commandNumbers(lines []row) []tableNumber {
 	const first = 30 // beyond the ranks of all other columns
 	var all []tableNumber
@@ -68,7 +69,8 @@ func commandNumbers(lines []row) []tableNumber {
 	return all
 }
 
-// ownTitle is a metric in words: send.bitrate is "send bitrate", request.latency.p99 "p99 latency". Those that a suite names have no dots to part words.
+// ownTitle is a metric in words: send.bitrate is "send bitrate", request.latency.p99 "p99 latency". Those that a suite
+// names have no dots to part words.
 func ownTitle(metric string) string {
 	if part, latency := strings.CutPrefix(metric, lab.Latency(lab.Request, "")); latency {
 		return part + " latency"

@@ -9,7 +9,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// commandRun has a command of two cells that decides by a metric of its own, one that decides by its time, and a fio job.
+// commandRun has a command of two cells that decides by a metric of its own, one that decides by its time, and a fio
+// job.
 func commandRun(t *testing.T, withFio bool) Summary {
 	t.Helper()
 	own := map[string]lab.MetricInfo{"transactions": {Unit: lab.PerSecond, Better: lab.Higher, Decides: true}, "used": {Unit: "joules", Better: lab.Lower}}

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Comparable is a summary as one side of a comparison. Name is what the user called the run; all are the facts of its machine. Hide takes
-// out what names one piece of hardware or one host.
+// Comparable is a summary as one side of a comparison. Name is what the user called the run; all are the facts of its
+// machine. Hide takes out what names one piece of hardware or one host.
 func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) compare.Run {
 	if hide {
 		s = redact(s, false)
@@ -51,7 +51,8 @@ func Comparable(s Summary, run lab.Run, name string, all []lab.Fact, hide bool) 
 	return out
 }
 
-// levelsBesideParams are the levels of a cell that its parameters do not say: a load at job:iodepth=4 is any load with that depth.
+// levelsBesideParams are the levels of a cell that its parameters do not say: a load at job:iodepth=4 is any load with
+// that depth.
 func levelsBesideParams(c Cell) map[string]string {
 	levels := map[string]string{}
 	for factor, level := range c.Levels {
@@ -62,7 +63,8 @@ func levelsBesideParams(c Cell) map[string]string {
 	return levels
 }
 
-// addCell adds a cell, or what was measured in it to that of another arm at the same levels: an ablation visits its baseline twice.
+// addCell adds a cell, or what was measured in it to that of another arm at the same levels: an ablation visits its
+// baseline twice.
 func addCell(cells []compare.Cell, c compare.Cell) []compare.Cell {
 	i := slices.IndexFunc(cells, func(o compare.Cell) bool {
 		return o.Job == c.Job && o.Role == c.Role && maps.Equal(o.Params, c.Params) && maps.Equal(o.Levels, c.Levels)

@@ -6,8 +6,8 @@ import (
 	"headroom/internal/compare"
 )
 
-// overview of several new runs: the answer about each in a sentence, then their changes side by side, where there is room for a
-// column each. The tables follow.
+// overview of several new runs: the answer about each in a sentence, then their changes side by side, where there is
+// room for a column each. The tables follow.
 func (p *paragraphs) overview(d *compare.Document) {
 	for i := range d.New {
 		p.wrapped(strong, compareHeadline(d, &d.New[i]), 2)

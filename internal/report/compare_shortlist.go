@@ -14,7 +14,8 @@ type compareShortlist struct {
 	// reasons have those of the most rows first; signed is how many of them have a sign and a line.
 	reasons []grouped
 	signed  int
-	// whole are the warnings about all of it, but for the one that stands by the answer; listed is how many have a line.
+	// whole are the warnings about all of it, but for the one that stands by the answer; listed is how many have a
+	// line.
 	whole  []compare.RunWarning
 	listed int
 	notes  []string

@@ -15,8 +15,8 @@ import (
 // shownResidue is how many differences a table lists: what fits on a screen beside the answer.
 const shownResidue = 5
 
-// writeCompareTable writes an overview where there are several new runs, and for each of them the answer, the table, what weakens
-// it, what else differs, and what to type next.
+// writeCompareTable writes an overview where there are several new runs, and for each of them the answer, the table,
+// what weakens it, what else differs, and what to type next.
 func writeCompareTable(w io.Writer, d *compare.Document, o Options) error {
 	out := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
 	if len(d.New) > 1 {
@@ -118,7 +118,8 @@ func (p *paragraphs) compared(d *compare.Document, n *compare.Next) {
 // sameRun is the code of the warning that a run was compared with itself.
 const sameRun = "same-run"
 
-// runWarnings are those about the comparison as a whole. That a run was compared with itself stands by the answer: it is a slip mostly.
+// runWarnings are those about the comparison as a whole. That a run was compared with itself stands by the answer: it
+// is a slip mostly.
 func (p *paragraphs) runWarnings(d *compare.Document, n *compare.Next, itself bool) {
 	for _, w := range d.Warnings {
 		if w.Run == n.ID && itself == (w.Code == sameRun) {

@@ -24,7 +24,8 @@ import (
 	"headroom/internal/visible"
 )
 
-// comparedRun makes a run of the jobs given, eight repetitions each, that differ from each other as much as the job's noise says.
+// comparedRun makes a run of the jobs given, eight repetitions each, that differ from each other as much as the job's
+// noise says.
 func comparedRun(id, name string, jobs []comparedJob, known map[string]string) compare.Run {
 	r := compare.Run{Name: name, Run: lab.Run{ID: id, Label: name, Suite: "talos", Status: lab.Complete, Source: lab.Measured,
 		Created: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC)}}

@@ -13,8 +13,8 @@ type rowTitle struct {
 	job string
 	// params where the table has several cells of the job.
 	params string
-	// metric where the table must say: "IOPS", "p99", "flush mean"; with the direction where the cell has rows of several:
-	// "read IOPS".
+	// metric where the table must say: "IOPS", "p99", "flush mean"; with the direction where the cell has rows of
+	// several: "read IOPS".
 	metric string
 	// first row of its cell.
 	first bool

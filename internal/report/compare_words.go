@@ -138,8 +138,8 @@ func changeBounds(c *compare.Change) string {
 	return "[" + signed(*c.Lo, true) + ", " + signed(*c.Hi, true) + "]"
 }
 
-// changeTexts are the change of a row and its interval; in parentheses, and with fewer digits, what it would be where warnings
-// forbid a verdict.
+// changeTexts are the change of a row and its interval; in parentheses, and with fewer digits, what it would be where
+// warnings forbid a verdict.
 func changeTexts(c *compare.Compared) (change, interval string) {
 	switch {
 	case c.Change != nil:
@@ -275,7 +275,8 @@ func noteTexts(rows []*compare.Compared) []string {
 	return append(out, caveatTexts(rows)...)
 }
 
-// caveatTexts are what had a hand in the numbers of a table and turned no verdict, each warning once with the figures of the first row that has it.
+// caveatTexts are what had a hand in the numbers of a table and turned no verdict, each warning once with the figures
+// of the first row that has it.
 func caveatTexts(rows []*compare.Compared) []string {
 	var out []string
 	for _, g := range groupBy(rows, func(c *compare.Compared) (keys, texts []string) {
@@ -289,8 +290,8 @@ func caveatTexts(rows []*compare.Compared) []string {
 	return out
 }
 
-// groupReasons numbers the reasons of a table: each warning once, whatever its figures in each cell; without the advice that
-// follows the last semicolon of its text, which is about one run and not about two.
+// groupReasons numbers the reasons of a table: each warning once, whatever its figures in each cell; without the advice
+// that follows the last semicolon of its text, which is about one run and not about two.
 func groupReasons(rows []*compare.Compared) []grouped {
 	return groupBy(rows, func(c *compare.Compared) (keys, texts []string) {
 		for _, r := range c.Reasons {

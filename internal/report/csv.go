@@ -10,8 +10,8 @@ import (
 )
 
 // writeCSV writes tidy data: one line a value, every line complete in itself, so that a statistics program needs no
-// other file. Parameters and levels have a column each; a run that does not have one leaves it blank. Values are in base
-// units.
+// other file. Parameters and levels have a column each; a run that does not have one leaves it blank. Values are in
+// base units.
 func writeCSV(w io.Writer, runs []Summary, o Options) error {
 	out := newTable(w, o)
 	fixed := []string{"run", "label", "suite", "target", "role", "cell", "job"}

@@ -49,7 +49,8 @@ func warningBlocks(all []mark) []document.Block {
 	return blocks
 }
 
-// WithoutSerials is a document for others: without what names one piece of hardware or one host of the runs that it was made of.
+// WithoutSerials is a document for others: without what names one piece of hardware or one host of the runs that it was
+// made of.
 func WithoutSerials(d document.Document, runs ...lab.Run) document.Document {
 	for _, run := range runs {
 		d = d.Rewritten(facts.NewRedactor(identifying(run.Targets, run.Experiment)).Text)

@@ -92,8 +92,8 @@ func (p *paragraphs) warning(w document.Warning) {
 	}
 }
 
-// table writes what there is room for, and says which columns are left out. Intervals and signs are columns of their own,
-// close to the number that they belong to.
+// table writes what there is room for, and says which columns are left out. Intervals and signs are columns of their
+// own, close to the number that they belong to.
 func (p *paragraphs) table(t document.Table) (left []string) {
 	var all []column
 	for i, c := range t.Columns {

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// drawing is a picture in the making: two scales and what lies between them, in the colours of the page (its CSS variables), for an <svg>
-// within HTML. What is drawn is in units of the data; nothing reaches over the ends of a scale. Lines that are drawn later lie above.
+// drawing is a picture in the making: two scales and what lies between them, in the colours of the page (its CSS
+// variables), for an <svg> within HTML. What is drawn is in units of the data; nothing reaches over the ends of a
+// scale. Lines that are drawn later lie above.
 type drawing struct {
 	x, y   scale
 	height float64
@@ -44,8 +45,9 @@ const (
 	wash   = "var(--wash)"
 )
 
-// Size of a drawing in its own units, and what is left free around its data: at the right for the last name of the x axis, which reaches over
-// the end of it. Text of 11 units is legible when a phone shows the width in 360 pixels, and not loud when a desk shows it in 600.
+// Size of a drawing in its own units, and what is left free around its data: at the right for the last name of the x
+// axis, which reaches over the end of it. Text of 11 units is legible when a phone shows the width in 360 pixels, and
+// not loud when a desk shows it in 600.
 const (
 	pictureWidth  = 400.0
 	pictureHeight = 220.0

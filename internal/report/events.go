@@ -11,7 +11,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// EventSchema names the part of the published document that is about events. Fields are added to it, never renamed and never removed.
+// EventSchema names the part of the published document that is about events. Fields are added to it, never renamed and
+// never removed.
 const EventSchema = "headroom/event/v1"
 
 // Events are what was done on purpose while the loads went on, and what it did to each.
@@ -34,7 +35,8 @@ type EventLoad struct {
 	Findings []outage.Finding `json:"findings"`
 	// Retransmits of the whole test, where its sender tells.
 	Retransmits *float64 `json:"retransmits,omitempty"`
-	// Slowest is how many seconds the slowest operation of the load took, where it tells. Others may have gone on meanwhile, so that the rate does not show it.
+	// Slowest is how many seconds the slowest operation of the load took, where it tells. Others may have gone on
+	// meanwhile, so that the rate does not show it.
 	Slowest *float64 `json:"slowest,omitempty"`
 	// Errors that the load itself told of.
 	Errors []string `json:"errors,omitempty"`
@@ -65,7 +67,8 @@ func eventLoad(rep lab.Repetition) EventLoad {
 	return e
 }
 
-// waitedLonger is how many seconds an operation must have taken beyond the time in which nothing came through, to be told.
+// waitedLonger is how many seconds an operation must have taken beyond the time in which nothing came through, to be
+// told.
 const waitedLonger = 1.0
 
 // mostEventLoads are those that the table tells of one by one.

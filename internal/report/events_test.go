@@ -9,7 +9,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// upsetRun is a run whose load has a rate of 1000 for 20 s, nothing for 2 s, half until 30 s, and all of it again, in each of its repetitions, and a last one that is not back.
+// upsetRun is a run whose load has a rate of 1000 for 20 s, nothing for 2 s, half until 30 s, and all of it again, in
+// each of its repetitions, and a last one that is not back.
 func upsetRun(t *testing.T) Summary {
 	t.Helper()
 	run := lab.Run{ID: "RUN1", Suite: "s", Source: lab.Measured, Status: lab.Complete, Arms: []lab.Arm{{ID: "1", Role: "storage"}}, Targets: []lab.RunTarget{{Role: "storage", Target: "ssh://db1"}},

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// everyText returns a copy of a value in which every text, however deep, was passed through clean: keys of maps, too, so that what is found by its name
-// still is. A text that is added to a document tomorrow is reached as well. Texts and lists of texts in fields of these names ("Role", "Commits.Good") are
-// left as they are, and so are types that are words of a list (a status, a verdict). The value given is not changed.
+// everyText returns a copy of a value in which every text, however deep, was passed through clean: keys of maps, too,
+// so that what is found by its name still is. A text that is added to a document tomorrow is reached as well. Texts and
+// lists of texts in fields of these names ("Role", "Commits.Good") are left as they are, and so are types that are
+// words of a list (a status, a verdict). The value given is not changed.
 func everyText[T any](v T, clean func(string) string, but ...string) T {
 	c := cleaner{clean, but, map[reflect.Type]bool{}}
 	return c.copy(reflect.ValueOf(&v).Elem()).Interface().(T)

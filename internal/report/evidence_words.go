@@ -43,7 +43,8 @@ func (t bisectionText) evidence(e *bisection.Evidence, culprits int) []string {
 	return lines
 }
 
-// movedText is how often something came with the culprits, as a multiple, or from what to what where it hardly came without.
+// movedText is how often something came with the culprits, as a multiple, or from what to what where it hardly came
+// without.
 func movedText(m bisection.Moved) string {
 	if m.Counter != lab.TallyBusy && m.Without*1000 < m.With {
 		return fmt.Sprintf("from %s to %s a second", figure(lab.Count, m.Without), figure(lab.Count, m.With))

@@ -10,7 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// ablated is a run with a baseline that is visited twice and two settings; a serial number is in a warning, a level and what is kept.
+// ablated is a run with a baseline that is visited twice and two settings; a serial number is in a warning, a level and
+// what is kept.
 func ablated() (lab.Run, []lab.Repetition) {
 	const serial = "S4EWNX0R123456"
 	run := lab.Run{ID: "7KQ4M2X9TD", Suite: "quick", Status: lab.Interrupted, Warnings: []lab.Warning{{Code: "busy-before", Text: "disk " + serial + " was busy"}},

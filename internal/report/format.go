@@ -35,7 +35,8 @@ type Options struct {
 	Colour func(sequence string) string
 	// Serials prints serial numbers and world wide names. Without it they are hidden wherever they stand.
 	Serials bool
-	// Names shows what targets are called by which a run tells them apart, also without Serials: for whoever measured them.
+	// Names shows what targets are called by which a run tells them apart, also without Serials: for whoever measured
+	// them.
 	Names bool
 	// NoFacts leaves the facts of the machines out.
 	NoFacts bool
@@ -44,7 +45,8 @@ type Options struct {
 	// DecimalComma writes 1,5 rather than 1.5 in csv and sheet, with semicolons between the fields: what a
 	// spreadsheet with a German, Russian or Italian locale reads.
 	DecimalComma bool
-	// Stages are the stages of runs that have some, beside each other, by the ID of the run; pages and Markdown show them.
+	// Stages are the stages of runs that have some, beside each other, by the ID of the run; pages and Markdown show
+	// them.
 	Stages map[string]*stages.Document
 	// Merits are published figures of merit that a sweep is held against; nil for none.
 	Merits *reference.Merits

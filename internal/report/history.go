@@ -20,8 +20,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// WriteHistory writes, for each machine and place, the answer, a table with a line of runs for each cell, what changed where, what
-// weakens it, and what to type next.
+// WriteHistory writes, for each machine and place, the answer, a table with a line of runs for each cell, what changed
+// where, what weakens it, and what to type next.
 func WriteHistory(w io.Writer, d history.Document, o Options) error {
 	out := bufio.NewWriter(w)
 	for i := range d.Series {
@@ -321,8 +321,8 @@ func (h historyText) newestText(t history.Track) string {
 	}
 }
 
-// sparkline draws the newest points that have room, with a bar where the level changed. Its scale is never finer than the margin on
-// either side of the middle, so that scatter does not look like an event.
+// sparkline draws the newest points that have room, with a bar where the level changed. Its scale is never finer than
+// the margin on either side of the middle, so that scatter does not look like an event.
 func sparkline(t history.Track, room int, margin float64) string {
 	const blocks = "▁▂▃▄▅▆▇█"
 	levels := []rune(blocks)

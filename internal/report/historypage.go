@@ -16,8 +16,8 @@ var (
 	historyPageStyle string
 )
 
-// WriteHistoryPage writes the history as one page that needs nothing else: the answer, a picture of each cell's runs with their
-// intervals and the levels between its changes, and what else changed at each.
+// WriteHistoryPage writes the history as one page that needs nothing else: the answer, a picture of each cell's runs
+// with their intervals and the levels between its changes, and what else changed at each.
 func WriteHistoryPage(w io.Writer, d history.Document, o Options) error {
 	p := historyPage{Head: newPageHead("History of "+d.Suite, "", historyPageStyle)}
 	for i := range d.Series {
@@ -88,8 +88,8 @@ const (
 	pictureTop    = 12
 )
 
-// picture draws the points over time. The scale does not begin at zero, because changes of a few percent are what it is about; it is
-// never finer than twice the margin on either side, so that scatter does not look like an event.
+// picture draws the points over time. The scale does not begin at zero, because changes of a few percent are what it is
+// about; it is never finer than twice the margin on either side, so that scatter does not look like an event.
 func (h historyText) picture(t history.Track) historyPicture {
 	p := historyPicture{Name: t.Name, Metric: t.Metric, Verdict: h.newestText(t), Width: pictureWidth, Height: pictureHeight}
 	runs := h.s.Runs

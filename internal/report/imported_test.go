@@ -45,7 +45,8 @@ func (k *kept) all() iter.Seq2[lab.Repetition, error] {
 // mostToWrite is how large a file is at most: importers are given larger ones by a target of their own.
 const mostToWrite = 16 << 10
 
-// FuzzWriteWhatIsImported has whatever an importer accepts shown, written in each format, compared with itself, and read as stages.
+// FuzzWriteWhatIsImported has whatever an importer accepts shown, written in each format, compared with itself, and
+// read as stages.
 func FuzzWriteWhatIsImported(f *testing.F) {
 	imports := filepath.Join("..", "ingest", "testdata")
 	added := 0

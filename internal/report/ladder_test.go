@@ -73,7 +73,8 @@ func TestALadderIsTold(t *testing.T) {
 	}
 }
 
-// throughGuest is a file system, and two disks of a guest over it: one that lacks something by virtio, one that does not.
+// throughGuest is a file system, and two disks of a guest over it: one that lacks something by virtio, one that does
+// not.
 func throughGuest() ladder.Document {
 	places := []ladder.Rung{{Name: "/srv", Filesystem: "ext4", Kind: ladder.Files, Places: []string{"/srv"}, Run: "FS"}}
 	for _, disk := range [][2]string{{"none", "null"}, {"data", "image"}} {

@@ -10,8 +10,8 @@ import (
 	"headroom/internal/layers"
 )
 
-// LayersDocument says what each layer adds: the answer, a table for each number of each job, whether the parts add up, and what
-// weakens it.
+// LayersDocument says what each layer adds: the answer, a table for each number of each job, whether the parts add up,
+// and what weakens it.
 func LayersDocument(d layers.Document, o Options) document.Document {
 	all := layersMarks(&d)
 	bottom, top := d.Layers[0].Name, d.Layers[len(d.Layers)-1].Name

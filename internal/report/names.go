@@ -20,14 +20,16 @@ func cutMetric(name string) (direction, quantity, part string) {
 	return head, quantity, part
 }
 
-// compareMetrics puts what belongs to one direction together, and the parts of a latency in the order of a distribution.
+// compareMetrics puts what belongs to one direction together, and the parts of a latency in the order of a
+// distribution.
 func compareMetrics(a, b string) int {
 	_, quantityA, partA := cutMetric(a)
 	_, quantityB, partB := cutMetric(b)
 	return cmp.Or(cmp.Compare(directionRank(a), directionRank(b)), cmp.Compare(quantityA, quantityB), cmp.Compare(partRank(partA), partRank(partB)), cmp.Compare(a, b))
 }
 
-// partRank is where a part of a latency stands: percentiles, of which p90 is before p99 and that before p99.9, are between the least and the most.
+// partRank is where a part of a latency stands: percentiles, of which p90 is before p99 and that before p99.9, are
+// between the least and the most.
 func partRank(part string) int {
 	switch strings.TrimPrefix(part, "latency.") { // request.latency.p99 has no direction
 	case "mean":

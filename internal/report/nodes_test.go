@@ -10,7 +10,8 @@ import (
 	"headroom/internal/outliers"
 )
 
-// nodesRun is a run on four nodes, of which the third reads slower. Their names are roles, levels, and parts of IDs and warnings.
+// nodesRun is a run on four nodes, of which the third reads slower. Their names are roles, levels, and parts of IDs and
+// warnings.
 func nodesRun(t *testing.T) Summary {
 	t.Helper()
 	run := lab.Run{ID: "RUN1", Suite: "nodes", Source: lab.Measured, Status: lab.Complete, Warnings: []lab.Warning{{Code: "emulated", Text: "worker-3: it is emulated"}}}

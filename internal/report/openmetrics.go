@@ -13,9 +13,10 @@ import (
 	"headroom/internal/visible"
 )
 
-// writeOpenMetrics writes text that is OpenMetrics and the older Prometheus text format at once, because node_exporter's
-// textfile collector reads the latter only (expfmt's TextParser). There, "# UNIT" and "# EOF" are comments; a type other
-// than gauge, counter, untyped, summary and histogram, or any timestamp, makes it refuse the whole file.
+// writeOpenMetrics writes text that is OpenMetrics and the older Prometheus text format at once, because
+// node_exporter's textfile collector reads the latter only (expfmt's TextParser). There, "# UNIT" and "# EOF" are
+// comments; a type other than gauge, counter, untyped, summary and histogram, or any timestamp, makes it refuse the
+// whole file.
 //
 //	# TYPE headroom_latency_seconds gauge
 //	# UNIT headroom_latency_seconds seconds
@@ -153,8 +154,8 @@ func labelText(labels []label) string {
 	return "{" + strings.Join(words, ",") + "}"
 }
 
-// escapeLabel knows the three characters that the formats escape. Bytes that are no UTF-8 make a reader refuse the file, as would the
-// escapes of control characters, were they made later.
+// escapeLabel knows the three characters that the formats escape. Bytes that are no UTF-8 make a reader refuse the
+// file, as would the escapes of control characters, were they made later.
 func escapeLabel(v string) string {
 	v = visible.Text(strings.ToValidUTF8(v, "�"))
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(v)

@@ -64,8 +64,8 @@ type pageRun struct {
 	SuiteText      string
 }
 
-// pageJob is a job of the suite. Lines are its rows; a job with a matrix has its best row in Lines, the maps, and all rows in
-// More.
+// pageJob is a job of the suite. Lines are its rows; a job with a matrix has its best row in Lines, the maps, and all
+// rows in More.
 type pageJob struct {
 	Lines []pageLine
 	Maps  []heatMap

@@ -63,7 +63,8 @@ func TestSweepPageInChromium(t *testing.T) {
 	lookAt(t, writtenSweep(t, byKernel(), "html", Options{}))
 }
 
-// watcher goes before the policy, which is then not for it. It writes down what the policy forbids, and tries the page's own script.
+// watcher goes before the policy, which is then not for it. It writes down what the policy forbids, and tries the
+// page's own script.
 const watcher = `<script>
 const forbidden = [];
 addEventListener("securitypolicyviolation", (e) => forbidden.push(e.effectiveDirective));
@@ -80,7 +81,8 @@ addEventListener("load", () => setTimeout(() => {
 const attack = `<script>document.documentElement.dataset.owned = "script"</script><img src="data:," onerror="document.documentElement.dataset.owned = 'handler'">
 <style>body { font-family: cursive !important; }</style><iframe srcdoc="<script>parent.document.documentElement.dataset.owned = 'frame'</script>"></iframe>`
 
-// A browser carries out the page's own script and no other: not from a name, and not where a name would get into the page as it is.
+// A browser carries out the page's own script and no other: not from a name, and not where a name would get into the
+// page as it is.
 func TestPolicyInChromium(t *testing.T) {
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {

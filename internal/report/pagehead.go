@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// The head of every page. A page is one file without anything from elsewhere: style and script are in it, fonts are the reader's own.
+// The head of every page. A page is one file without anything from elsewhere: style and script are in it, fonts are the
+// reader's own.
 var (
 	//go:embed head.html.tmpl
 	headText string
@@ -29,8 +30,8 @@ func newPageHead(title, script string, styles ...string) pageHead {
 	return pageHead{Title: title, Policy: policy(style, script), Style: template.CSS(style)}
 }
 
-// policy has a browser carry out and apply what headroom put into the page and nothing that came with a name; nothing is fetched, and no form is sent.
-// img-src is for the empty icon, which spares the server a request.
+// policy has a browser carry out and apply what headroom put into the page and nothing that came with a name; nothing
+// is fetched, and no form is sent. img-src is for the empty icon, which spares the server a request.
 func policy(style, script string) string {
 	p := "default-src 'none'; img-src data:; style-src " + sourceHash(style)
 	if script != "" {
@@ -45,7 +46,8 @@ func sourceHash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// heatStyle has a class for each tint of a map: a policy without inline styles leaves no other way to give a cell its own.
+// heatStyle has a class for each tint of a map: a policy without inline styles leaves no other way to give a cell its
+// own.
 func heatStyle() string {
 	var b strings.Builder
 	for percent := range 101 {

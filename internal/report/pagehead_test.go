@@ -43,7 +43,8 @@ func pages(t *testing.T) map[string]string {
 	return written
 }
 
-// Every page forbids all but its own script and its own style, by their hashes, and has nothing that the policy would forbid.
+// Every page forbids all but its own script and its own style, by their hashes, and has nothing that the policy would
+// forbid.
 func TestPagesAllowOnlyTheirOwnScript(t *testing.T) {
 	meta := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy" content="([^"]*)">`)
 	forbidden := regexp.MustCompile(`(?i)<[^<>]*\s(on[a-z]+|style|srcdoc|action|formaction)\s*=|javascript:|<(iframe|object|embed|base|form)\b|@import|url\(`)

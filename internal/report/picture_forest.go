@@ -17,8 +17,8 @@ const (
 // mostForest is how many rows the picture has: more are read in the table.
 const mostForest = 60
 
-// forest draws the ratios of a comparison with their intervals, one row a number, on a logarithmic scale, with the margin as a
-// band. What is decided is drawn in the accent colour. It is empty where there is no ratio to draw.
+// forest draws the ratios of a comparison with their intervals, one row a number, on a logarithmic scale, with the
+// margin as a band. What is decided is drawn in the accent colour. It is empty where there is no ratio to draw.
 func forest(rows []*compare.Compared) template.HTML {
 	var shown []*compare.Compared
 	var names []string
@@ -74,7 +74,8 @@ func ratioSteps(reach float64) []float64 {
 	return []float64{1 / (1 + step), 1, 1 + step}
 }
 
-// changeTick is a ratio as it stands at an axis that goes up to another: "−20%", "0", "+25%"; factors where it goes to two and on.
+// changeTick is a ratio as it stands at an axis that goes up to another: "−20%", "0", "+25%"; factors where it goes to
+// two and on.
 func changeTick(ratio, most float64) string {
 	switch factors := most >= 1.995; {
 	case math.Abs(ratio-1) < 1e-9 && factors:

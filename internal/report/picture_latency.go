@@ -8,8 +8,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// bucketsPerDecade of the picture. A bucket is 12% wide, so that several of fio's bins, at most 1.6% wide, fall into each
-// and none is empty between two full ones.
+// bucketsPerDecade of the picture. A bucket is 12% wide, so that several of fio's bins, at most 1.6% wide, fall into
+// each and none is empty between two full ones.
 const bucketsPerDecade = 20
 
 // distribution draws the latencies of all operations in one direction on a logarithmic axis, with the percentiles that

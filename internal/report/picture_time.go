@@ -18,8 +18,8 @@ const (
 	fewestPoints = 3
 )
 
-// overTime draws one metric of a cell over the time of its repetitions, a line each. ok is false where there is no series
-// of it, or only of a few values.
+// overTime draws one metric of a cell over the time of its repetitions, a line each. ok is false where there is no
+// series of it, or only of a few values.
 func overTime(c *Cell, metric string) (p picture, ok bool) {
 	var lines []Series
 	length, most := 0.0, 0.0
@@ -66,8 +66,8 @@ func timeTitle(metric string) string {
 	return capital(strings.TrimSpace(direction+" "+quantity+" "+part)) + " over time"
 }
 
-// points of a line. Where there are more than a page can show, each stretch keeps its lowest and its highest value in the
-// order in which they came, as an oscilloscope does, so that no stall is averaged away.
+// points of a line. Where there are more than a page can show, each stretch keeps its lowest and its highest value in
+// the order in which they came, as an oscilloscope does, so that no stall is averaged away.
 func points(s Series) []point {
 	at := func(i int) point { return point{(float64(i) + 0.5) * s.Interval, s.Values[i]} }
 	var out []point
@@ -97,8 +97,8 @@ func points(s Series) []point {
 	return out
 }
 
-// timeTable has a row a step and a column a repetition. A step is a whole number of seconds, so that the table of a long
-// run stays short; a value is then the mean of the rate over the step.
+// timeTable has a row a step and a column a repetition. A step is a whole number of seconds, so that the table of a
+// long run stays short; a value is then the mean of the rate over the step.
 func timeTable(lines []Series, unit lab.Unit, length float64, at func(float64) float64) (head []string, rows []pictureRow) {
 	step := lines[0].Interval
 	if n := length / step; n > mostRows {

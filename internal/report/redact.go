@@ -9,8 +9,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// identifying are the facts of a run by which it is known what names hardware and hosts. The servers of mounts that are levels are
-// among them: only the first is found on a target.
+// identifying are the facts of a run by which it is known what names hardware and hosts. The servers of mounts that are
+// levels are among them: only the first is found on a target.
 func identifying(targets []lab.RunTarget, e *lab.Experiment) []lab.Fact {
 	var all []lab.Fact
 	for _, t := range targets {
@@ -38,18 +38,20 @@ func identifying(targets []lab.RunTarget, e *lab.Experiment) []lab.Fact {
 // addressKey is a fact whose value is the address of a host.
 const addressKey = "mount.nfs.server"
 
-// roles are the fields that hold roles of targets, and names made of them: "server:sysctl:net.core.rmem_max" is a factor, and a key of levels.
+// roles are the fields that hold roles of targets, and names made of them: "server:sysctl:net.core.rmem_max" is a
+// factor, and a key of levels.
 func roles() []string {
 	return []string{"ID", "Role", "FactsAs", "Arm", "Arms", "Cell", "Cells", "Client", "Server", "End", "Factor", mapKeys}
 }
 
-// hashes are fields with hashes of commits and contents, and IDs of boots. They look like what names hardware, and name nobody.
+// hashes are fields with hashes of commits and contents, and IDs of boots. They look like what names hardware, and name
+// nobody.
 func hashes() []string { return []string{"Commits.Good", "Commits.Bad", "Kernels.Sums", "Boot"} }
 
-// redact returns the run without what names one piece of hardware or one host: not in its facts, and not where any text repeats it
-// (/dev/disk/by-id/nvme-MODEL_SERIAL does). What that is, package facts knows. The run given is left as it is. Names shows those by which targets
-// are told apart. Roles are hidden where they are names: a node of a cluster has its own. Where one machine is a client and another a server, roles
-// say what they do.
+// redact returns the run without what names one piece of hardware or one host: not in its facts, and not where any text
+// repeats it (/dev/disk/by-id/nvme-MODEL_SERIAL does). What that is, package facts knows. The run given is left as it
+// is. Names shows those by which targets are told apart. Roles are hidden where they are names: a node of a cluster has
+// its own. Where one machine is a client and another a server, roles say what they do.
 func redact(s Summary, names bool) Summary {
 	known := identifying(s.Targets, s.Experiment)
 	if names {

@@ -7,8 +7,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Redacted is a run with several arms and its repetitions as an experiment's report reads them, without what names one piece of
-// hardware or one host in any text. The facts stay: ceilings are made of them.
+// Redacted is a run with several arms and its repetitions as an experiment's report reads them, without what names one
+// piece of hardware or one host in any text. The facts stay: ceilings are made of them.
 func Redacted(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (lab.Run, iter.Seq2[lab.Repetition, error]) {
 	clean := facts.NewRedactor(identifying(run.Targets, run.Experiment)).Text
 	but := append(hashes(), roles()...)

@@ -12,8 +12,8 @@ import (
 
 const secretSerial = "S6CKNN0T700123"
 
-// filled puts a text with a serial number into every text of a value: lists and maps get one element, pointers something to point at. Types that are
-// words of a list (a status, a verdict) keep their zero.
+// filled puts a text with a serial number into every text of a value: lists and maps get one element, pointers
+// something to point at. Types that are words of a list (a status, a verdict) keep their zero.
 func filled(v reflect.Value, depth int) {
 	if depth > 12 {
 		return

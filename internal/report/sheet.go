@@ -9,9 +9,10 @@ import (
 	"headroom/internal/lab"
 )
 
-// writeSheet writes a row a run, to paste below the rows of other machines: bandwidth, IOPS and latency of each job in the
-// order of the suite, as the spreadsheet of the Talos report has them. Units are those of the header: MiB/s, because
-// fio prints it, 1/s, and the mean completion latency in µs. The codes of the warnings stand at the end of the row.
+// writeSheet writes a row a run, to paste below the rows of other machines: bandwidth, IOPS and latency of each job in
+// the order of the suite, as the spreadsheet of the Talos report has them. Units are those of the header: MiB/s,
+// because fio prints it, 1/s, and the mean completion latency in µs. The codes of the warnings stand at the end of the
+// row.
 func writeSheet(w io.Writer, runs []Summary, o Options) error {
 	out := newTable(w, o)
 	groups := sheetGroups(runs)

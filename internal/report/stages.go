@@ -11,8 +11,8 @@ import (
 	"headroom/internal/stages"
 )
 
-// WriteStages writes the tables of a run with stages: what weakens them in a line, a table of all loads with the share of other stages,
-// the sentences of what was found, and how published tables agree.
+// WriteStages writes the tables of a run with stages: what weakens them in a line, a table of all loads with the share
+// of other stages, the sentences of what was found, and how published tables agree.
 func WriteStages(w io.Writer, d stages.Document, o Options) error {
 	out := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
 	all := stagesMarks(&d)
@@ -310,7 +310,8 @@ func fixed(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// publishedTable writes how a published table agrees, row by row: what ran, and which figures are not those that were measured.
+// publishedTable writes how a published table agrees, row by row: what ran, and which figures are not those that were
+// measured.
 func (p *paragraphs) publishedTable(d *stages.Document, number int, t stages.Published, all []mark) {
 	label, ran, signs := column{title: "published as"}, column{title: "what ran"}, column{gap: 1, optional: true}
 	same := map[stages.Agrees]int{}
@@ -363,7 +364,8 @@ func (p *paragraphs) publishedTable(d *stages.Document, number int, t stages.Pub
 	}
 }
 
-// agreesSign is a published figure with a sign where it is not the measured one: ~ follows from the table's own figures, ≠ from nothing.
+// agreesSign is a published figure with a sign where it is not the measured one: ~ follows from the table's own
+// figures, ≠ from nothing.
 func agreesSign(f stages.Figure) string {
 	switch f.Agrees {
 	case stages.Measured:

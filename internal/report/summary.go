@@ -30,8 +30,8 @@ type Summary struct {
 	SuiteText string `json:"suite_text,omitempty"`
 	Order     string `json:"order,omitempty"`
 	Seed      uint64 `json:"seed,omitempty"`
-	// Precision asked for, as a share, and the budget for it, in seconds; 0 where none was asked for. Anytime says that what was
-	// measured decided how often to repeat: intervals are such as hold at all looks together.
+	// Precision asked for, as a share, and the budget for it, in seconds; 0 where none was asked for. Anytime says that
+	// what was measured decided how often to repeat: intervals are such as hold at all looks together.
 	Precision float64 `json:"precision,omitempty"`
 	Budget    float64 `json:"budget,omitempty"`
 	Anytime   bool    `json:"anytime,omitempty"`
@@ -53,7 +53,8 @@ type Summary struct {
 	Cells   []Cell          `json:"cells"`
 	// Undecided are the metrics that are not as precise as was asked for.
 	Undecided []Undecided `json:"undecided,omitempty"`
-	// Outliers say which of several targets that were measured together are not like the others; absent where there were fewer than three.
+	// Outliers say which of several targets that were measured together are not like the others; absent where there
+	// were fewer than three.
 	Outliers *outliers.Document `json:"outliers,omitempty"`
 	// Events say what was done on purpose while the loads went on; nil where nothing was.
 	Events *Events `json:"events,omitempty"`
@@ -88,7 +89,8 @@ type Cell struct {
 	Series []Series `json:"series,omitempty"`
 	// Ports are what went through those of both ends of a network, or of the client of a file server, by repetition.
 	Ports []PortTraffic `json:"ports,omitempty"`
-	// Transports are the connections of a mount in the same way, and Paths what share of all went over each of several ports or connections.
+	// Transports are the connections of a mount in the same way, and Paths what share of all went over each of several
+	// ports or connections.
 	Transports []TransportCalls `json:"transports,omitempty"`
 	Paths      []paths.Share    `json:"paths,omitempty"`
 	// Command of the first repetition. Later ones differ in file names only.

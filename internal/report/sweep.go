@@ -36,8 +36,8 @@ func (f SweepFormat) Write(w io.Writer, d sweep.Document, o Options) error {
 	return nil
 }
 
-// SweepOf analyses a saved sweep, with the ceilings that the facts of its targets give. Facts are those of the arms, by ID, where they
-// differ (kernels); settings are for what the run's experiment does not say.
+// SweepOf analyses a saved sweep, with the ceilings that the facts of its targets give. Facts are those of the arms, by
+// ID, where they differ (kernels); settings are for what the run's experiment does not say.
 func SweepOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], facts map[string][]lab.Fact, settings sweep.Settings) (sweep.Document, error) {
 	in, err := sweep.FromRun(run, repetitions, sweep.Known{Ceilings: ceilingsOf(run), Facts: facts, Settings: settings})
 	if err != nil {

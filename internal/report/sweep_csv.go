@@ -9,8 +9,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-// writeSweepCSV writes one line for each metric of each cell at each level, the reference last; where the factor is how much the load
-// asks for, one for each point of the curves.
+// writeSweepCSV writes one line for each metric of each cell at each level, the reference last; where the factor is how
+// much the load asks for, one for each point of the curves.
 func writeSweepCSV(w io.Writer, d *sweep.Document, o Options) error {
 	out := newTable(w, o)
 	if len(d.Cells) == 0 {

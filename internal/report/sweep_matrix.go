@@ -9,8 +9,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// sweepMatrix is the cells of a sweep by load: jobs and depth across, what is done with which block size down, as the IOThreads report
-// prints its tables.
+// sweepMatrix is the cells of a sweep by load: jobs and depth across, what is done with which block size down, as the
+// IOThreads report prints its tables.
 type sweepMatrix struct {
 	// Outer and Inner are the parameters across; either may be missing.
 	Outer, Inner string

@@ -106,7 +106,8 @@ type sweepLine struct {
 	Path          string
 	Ticks         []historyMark
 	Names         []historyMark
-	// Enough is the height of the share that is asked for, Reference that of the reference arm, Ceiling that of the ceiling; 0 for none.
+	// Enough is the height of the share that is asked for, Reference that of the reference arm, Ceiling that of the
+	// ceiling; 0 for none.
 	Enough, Reference, Ceiling float64
 	Log                        bool
 }

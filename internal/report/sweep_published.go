@@ -11,7 +11,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-// publishedText says how many of a source's loads are here, and how its gains lie to those here; nil where none was asked for.
+// publishedText says how many of a source's loads are here, and how its gains lie to those here; nil where none was
+// asked for.
 func publishedText(d *sweep.Document) []string {
 	p := d.Published
 	if p == nil {

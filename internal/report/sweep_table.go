@@ -15,8 +15,8 @@ import (
 // mostListedCells is up to how many cells a table lists one by one where it has a matrix.
 const mostListedCells = 12
 
-// writeSweepTable writes the answer, the matrix of the smallest levels and that of the gains, the cells one by one where they are few,
-// groups, curves and kernels, what weakens them, and what to type next.
+// writeSweepTable writes the answer, the matrix of the smallest levels and that of the gains, the cells one by one
+// where they are few, groups, curves and kernels, what weakens them, and what to type next.
 func writeSweepTable(w io.Writer, d *sweep.Document, o Options) error {
 	out := &paragraphs{out: bufio.NewWriter(w), width: o.width(), o: o}
 	all := sweepMarks(d)

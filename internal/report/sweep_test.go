@@ -17,8 +17,8 @@ import (
 	"headroom/internal/sweep"
 )
 
-// bySuite measures the loads of a suite like the IOThreads report's, in blocks: more jobs gain more from threads, large blocks are at the
-// ceiling, and one load is harmed by many.
+// bySuite measures the loads of a suite like the IOThreads report's, in blocks: more jobs gain more from threads, large
+// blocks are at the ceiling, and one load is harmed by many.
 func bySuite(blocks int) sweep.Document {
 	r := rand.New(rand.NewPCG(1, 1))
 	in := sweep.Input{Run: "7KQ4M2X9TD", Factor: "guest:iothreads", Reference: &sweep.Arm{Name: "host"}}

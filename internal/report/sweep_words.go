@@ -396,7 +396,8 @@ func loadCount(d *sweep.Document) int {
 // fewBlocks is how many blocks make a sweep that tells less than 10%.
 const fewBlocks = 10
 
-// bestLevels names the best level: "4", and how many more can't be told from it: "4 +2"; "·" where none is told from another, "~4" by the means alone.
+// bestLevels names the best level: "4", and how many more can't be told from it: "4 +2"; "·" where none is told from
+// another, "~4" by the means alone.
 func bestLevels(d *sweep.Document, c *sweep.Cell) string {
 	switch {
 	case d.MeansOnly:
@@ -411,8 +412,8 @@ func bestLevels(d *sweep.Document, c *sweep.Cell) string {
 	return c.Best
 }
 
-// enoughText is the smallest level that reaches the share, with "?" where others are possible; the sign for what is not told where
-// no level is told from another.
+// enoughText is the smallest level that reaches the share, with "?" where others are possible; the sign for what is not
+// told where no level is told from another.
 func enoughText(d *sweep.Document, c *sweep.Cell) string {
 	text := c.SmallestForShare
 	switch {

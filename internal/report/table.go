@@ -118,8 +118,8 @@ func briefly(d time.Duration) string {
 }
 
 // writeMark writes the sentences of a warning, each with the jobs that it is about: all of them when there are few
-// different ones, the first few when a matrix has dozens. In the compact layout, where the signs are not beside the numbers,
-// it names the numbers too.
+// different ones, the first few when a matrix has dozens. In the compact layout, where the signs are not beside the
+// numbers, it names the numbers too.
 func writeMark(out *bufio.Writer, m mark, compact bool, width int, o Options) {
 	const most = 3
 	indent := len(m.sign()) + 1
@@ -232,8 +232,8 @@ func tableColumns(lines []row, all []mark, room int) []column {
 	return append(append([]column{name, params}, grid...), reached, signs)
 }
 
-// tableNumber is a number that a row can show, with the ranks at which it and its spread are dropped: even ones, so that
-// other columns fit between.
+// tableNumber is a number that a row can show, with the ranks at which it and its spread are dropped: even ones, so
+// that other columns fit between.
 type tableNumber struct {
 	title        string
 	of           func(row) (name string, m *Metric)
@@ -291,8 +291,8 @@ func (s style) paint(text string, o Options) string {
 	return o.Colour("\x1b["+string(s)+"m") + text + o.Colour("\x1b[0m")
 }
 
-// wrap breaks a text at spaces into lines of at most width columns; the lines after the first begin with an indent. A word
-// that is longer than a line is broken.
+// wrap breaks a text at spaces into lines of at most width columns; the lines after the first begin with an indent. A
+// word that is longer than a line is broken.
 func wrap(text string, width, indent int) []string {
 	text = visible.Text(text) // before it is measured
 	var lines []string

@@ -21,7 +21,8 @@ type Undecided struct {
 	N      int    `json:"n"`
 	// Width is how far the interval reaches from its centre, as a share of it; absent where there is no interval yet.
 	Width *float64 `json:"width,omitempty"`
-	// More repetitions that it takes, about, and the seconds that they take; without an interval the fewest that give one.
+	// More repetitions that it takes, about, and the seconds that they take; without an interval the fewest that give
+	// one.
 	More    int     `json:"more"`
 	Seconds float64 `json:"seconds,omitempty"`
 }
@@ -75,8 +76,8 @@ func precisionTexts(s *Summary) []string {
 // aDay is how many seconds somebody may be advised to spend.
 const aDay = 24 * 3600
 
-// moreTime is about what a complete run needs to decide the rest, to the minute; 0 when there is none or nobody knows, and when
-// no time would do.
+// moreTime is about what a complete run needs to decide the rest, to the minute; 0 when there is none or nobody knows,
+// and when no time would do.
 func moreTime(s *Summary) time.Duration {
 	byCell := map[string]float64{} // a repetition measures all metrics of a cell
 	for _, u := range s.Undecided {

@@ -61,7 +61,8 @@ func bestText(lines []row, direction string, all []mark) string {
 	return "reach " + sentence(words)
 }
 
-// highest finds the row of a direction with the highest center of a metric, the lowest where that is better; the metric is nil when no row has it.
+// highest finds the row of a direction with the highest center of a metric, the lowest where that is better; the metric
+// is nil when no row has it.
 func highest(lines []row, direction string, metric func(row) *Metric) (best row, most *Metric) {
 	for _, r := range lines {
 		m := metric(r)

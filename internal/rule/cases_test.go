@@ -45,8 +45,8 @@ func (c *ruleCase) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// caseFact makes a fact; about counts for keys of a class only. Short names stand for the families: argument for the boot
-// arguments, config.X for an option of the build.
+// caseFact makes a fact; about counts for keys of a class only. Short names stand for the families: argument for the
+// boot arguments, config.X for an option of the build.
 func caseFact(key, about string, value *yaml.Node) lab.Fact {
 	text := value.Value
 	if value.Kind == yaml.SequenceNode {

@@ -57,8 +57,8 @@ func (l *language) compile(text, scope string) (*condition, []fault) {
 	return &condition{text: text, program: program}, nil
 }
 
-// growing finds operations that make something larger out of what there is. A few in a row outgrow any memory, or take longer
-// than anybody waits, before CEL's limit on costs looks: it counts a call once the call is done.
+// growing finds operations that make something larger out of what there is. A few in a row outgrow any memory, or take
+// longer than anybody waits, before CEL's limit on costs looks: it counts a call once the call is done.
 func growing(checked *ast.AST, steps map[int64]bool) []fault {
 	banned := map[string]string{
 		"add_list":                         "joining lists",
@@ -107,8 +107,8 @@ type walker struct {
 	faults []fault
 	// read are the keys that are used as variables.
 	read []string
-	// steps are the additions that map and filter are made of: each adds an element to what there is so far, which has a
-	// name that nobody can type.
+	// steps are the additions that map and filter are made of: each adds an element to what there is so far, which has
+	// a name that nobody can type.
 	steps map[int64]bool
 }
 

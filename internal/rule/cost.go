@@ -7,16 +7,17 @@ import (
 	"headroom/internal/lab"
 )
 
-// Cost is what the rules know of the price of a setting other than speed: in security, durability, power, capacity or money. Empty where
-// no rule tells.
+// Cost is what the rules know of the price of a setting other than speed: in security, durability, power, capacity or
+// money. Empty where no rule tells.
 type Cost struct {
 	// With is what it costs to have the setting, Without what it costs to do without it.
 	With, Without string
 }
 
-// CostOf looks a setting up, written as a remedy's Set is: "cmdline:init_on_free=1", "cpu:governor=performance". A setting that a remedy
-// recommends costs what that remedy costs. A boot argument that is a rule's whole reason to find something costs the risk that the rule
-// tells; where the rule is about a loss, doing without the argument costs what its remedy does.
+// CostOf looks a setting up, written as a remedy's Set is: "cmdline:init_on_free=1", "cpu:governor=performance". A
+// setting that a remedy recommends costs what that remedy costs. A boot argument that is a rule's whole reason to find
+// something costs the risk that the rule tells; where the rule is about a loss, doing without the argument costs what
+// its remedy does.
 func (s *Set) CostOf(text string) Cost {
 	var cost Cost
 	wanted := parseSetting(text)

@@ -54,7 +54,8 @@ func BuiltIn() ([]Rule, error) {
 	return rules, nil
 }
 
-// Decode reads a file of rules; name is the file's, for messages. The error holds yamlfile.Problems: all of them at once.
+// Decode reads a file of rules; name is the file's, for messages. The error holds yamlfile.Problems: all of them at
+// once.
 //
 // A file looks like this:
 //
@@ -200,8 +201,8 @@ func plainType(t string) string {
 	return "a mapping"
 }
 
-// unknownFields reports the keys of a mapping that mean nothing, and those of the mappings inside. The decoder could do so,
-// but only by reading the file's text a second time.
+// unknownFields reports the keys of a mapping that mean nothing, and those of the mappings inside. The decoder could do
+// so, but only by reading the file's text a second time.
 func (r *reporter) unknownFields(n *yaml.Node, of string) {
 	if n.Kind != yaml.MappingNode {
 		return

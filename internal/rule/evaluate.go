@@ -123,8 +123,8 @@ type tellers map[teller]bool
 
 type teller struct{ rule, scope, about string }
 
-// silence makes a rule not applicable whose cause another rule's finding tells, about the same thing or the machine. A rule
-// that was silenced passes it on: what it would have told is told.
+// silence makes a rule not applicable whose cause another rule's finding tells, about the same thing or the machine. A
+// rule that was silenced passes it on: what it would have told is told.
 func (t tellers) silence(r *Rule, out *outcome) {
 	if out.verdict != Found && out.verdict != Unknown {
 		return
@@ -174,7 +174,8 @@ type seenValue struct {
 	fact, value string
 }
 
-// group makes one finding of the same answer about several things. Evidence and missing facts stand once for each value.
+// group makes one finding of the same answer about several things. Evidence and missing facts stand once for each
+// value.
 func group(rule *Rule, outcomes []outcome) []Finding {
 	var findings []Finding
 	type key struct {

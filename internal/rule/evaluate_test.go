@@ -201,8 +201,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestKeepBuiltIn keeps settings in the words that people use, and looks whether a built-in rule still offers what would
-// change, remove or defeat them.
+// TestKeepBuiltIn keeps settings in the words that people use, and looks whether a built-in rule still offers what
+// would change, remove or defeat them.
 func TestKeepBuiltIn(t *testing.T) {
 	set := builtInSet(t)
 	remedies := map[string][]Remedy{}
@@ -314,8 +314,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestSilenceAcrossScopes: a finding about the machine silences rules about its things, one about a thing those about the
-// machine, and about that thing only.
+// TestSilenceAcrossScopes: a finding about the machine silences rules about its things, one about a thing those about
+// the machine, and about that thing only.
 func TestSilenceAcrossScopes(t *testing.T) {
 	s := set(t,
 		ruleText("disk-slow", `disk.queue.scheduler == "bfq"`, "scope: disk"),

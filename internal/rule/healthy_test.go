@@ -62,8 +62,8 @@ func healthyHosts(t *testing.T) map[string][]lab.Fact {
 }
 
 // TestHealthyHosts asks all rules about machines that are configured as their systems come. None has a finding of high
-// severity, few rules are left open, and what is found stands in the golden files, so that a rule that begins to talk about
-// ordinary machines is seen in review.
+// severity, few rules are left open, and what is found stands in the golden files, so that a rule that begins to talk
+// about ordinary machines is seen in review.
 func TestHealthyHosts(t *testing.T) {
 	set := builtInSet(t)
 	for name, host := range healthyHosts(t) {

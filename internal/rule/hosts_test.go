@@ -67,8 +67,8 @@ func (h host) facts(t *testing.T) []lab.Fact {
 	return append(list, ceiling.Derive(list)...)
 }
 
-// TestReports asks about the machines of the field reports what took their authors days: the report's own cause comes first,
-// and where a report ends content there is nothing to find.
+// TestReports asks about the machines of the field reports what took their authors days: the report's own cause comes
+// first, and where a report ends content there is nothing to find.
 func TestReports(t *testing.T) {
 	set := builtInSet(t)
 	for name, h := range hosts(t) {
@@ -107,8 +107,8 @@ func builtInSet(t *testing.T) *Set {
 	return set
 }
 
-// TestWhatMustStay is the end of the 200 Gbit/s report: numa=off has to stay, so what is offered is what its authors did then
-// (the CPUs of one socket) and what they also could have done, never to take the argument away.
+// TestWhatMustStay is the end of the 200 Gbit/s report: numa=off has to stay, so what is offered is what its authors
+// did then (the CPUs of one socket) and what they also could have done, never to take the argument away.
 func TestWhatMustStay(t *testing.T) {
 	report := builtInSet(t).Evaluate(hosts(t)["beeline-numa-off.yaml"].facts(t), Options{Keep: []string{"cmdline:numa=off"}})
 	i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Rule == "numa-one-node" && f.Verdict == Found })

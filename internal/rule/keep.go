@@ -32,8 +32,8 @@ func parseKeep(texts []string) []keep {
 	return kept
 }
 
-// forbids says whether a remedy would change what is kept. A remedy that is told in words, or is a command, does when it
-// names the setting, by name alone where that can't be an ordinary word.
+// forbids says whether a remedy would change what is kept. A remedy that is told in words, or is a command, does when
+// it names the setting, by name alone where that can't be an ordinary word.
 func (k keep) forbids(r Remedy) bool {
 	s := parseSetting(r.Set)
 	if r.Set == "" || s.kind == "exec" {

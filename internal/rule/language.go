@@ -15,8 +15,9 @@ import (
 	"headroom/internal/facts"
 )
 
-// The limits of a condition. They are far above what a rule needs, and keep a slip in a user's own rule (a loop over all
-// disks inside a loop over all disks) from holding up the diagnosis: CEL counts a comparison as about one unit of cost.
+// The limits of a condition. They are far above what a rule needs, and keep a slip in a user's own rule (a loop over
+// all disks inside a loop over all disks) from holding up the diagnosis: CEL counts a comparison as about one unit of
+// cost.
 const (
 	maxCondition = 4096 // code points
 	maxNodes     = 2000
@@ -56,8 +57,8 @@ func newVocabulary() vocabulary {
 	return v
 }
 
-// language is CEL with every key of the catalogue as a typed variable. One environment serves all scopes, because making
-// one costs more than compiling a hundred conditions; what a scope may not see is told apart on the syntax tree.
+// language is CEL with every key of the catalogue as a typed variable. One environment serves all scopes, because
+// making one costs more than compiling a hundred conditions; what a scope may not see is told apart on the syntax tree.
 type language struct {
 	vocabulary
 	env *cel.Env

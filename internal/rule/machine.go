@@ -64,8 +64,8 @@ func newMachine(l vocabulary, snapshot []lab.Fact) *machine {
 	return m
 }
 
-// placeFact takes a key of a run's own place apart: "disk.under-test.2.queue.scheduler" is queue.scheduler of the disk that
-// is called under-test.2.
+// placeFact takes a key of a run's own place apart: "disk.under-test.2.queue.scheduler" is queue.scheduler of the disk
+// that is called under-test.2.
 func placeFact(key string) (about, plain string, ok bool) {
 	class, rest, ok := strings.Cut(key, ".under-test")
 	if !ok {
@@ -104,7 +104,8 @@ func (m *machine) take(f lab.Fact, class string, seen map[part]bool) {
 const flawPrefix = "cpu.vulnerability."
 
 // find is the fact of a key; about is the thing when the key is of a class. A fact that nobody collected is one that is
-// unknown, but for flaws of CPUs: the kernel has a file for each that it knows, so "none" is what it says of the others.
+// unknown, but for flaws of CPUs: the kernel has a file for each that it knows, so "none" is what it says of the
+// others.
 func (m *machine) find(key, about string) lab.Fact {
 	var f lab.Fact
 	var ok bool
@@ -157,9 +158,9 @@ func (m *machine) text(key string) string {
 //
 //	BOOT_IMAGE=/vmlinuz-6.1.0 root=/dev/vda1 ro iommu.strict=1 nosmt dyndbg="file a.c +p" -- single
 //
-// Quotes protect blanks, what follows "--" is for init, dashes and underscores in names are the same, and of an argument
-// given twice the last counts for nearly all that take one value (Documentation/admin-guide/kernel-parameters.rst). One
-// without a value is "on".
+// Quotes protect blanks, what follows "--" is for init, dashes and underscores in names are the same, and of an
+// argument given twice the last counts for nearly all that take one value
+// (Documentation/admin-guide/kernel-parameters.rst). One without a value is "on".
 func bootArguments(line string) map[string]string {
 	arguments := map[string]string{}
 	for _, w := range bootWords(line) {
@@ -362,8 +363,8 @@ func (m *machine) parameter(name string) lab.Fact {
 	return m.find("module."+plainName(name), "")
 }
 
-// gather is what is known of a key over all things of its class: nothing when there are none, unknown when there are some
-// and none is known.
+// gather is what is known of a key over all things of its class: nothing when there are none, unknown when there are
+// some and none is known.
 func (t table) gather(key string) ref.Val {
 	r, class := t.r, t.r.classOf(key)
 	things := r.things[class]

@@ -79,15 +79,15 @@ func Render(r Remedy, about []string, system string, snapshot []lab.Fact) (Instr
 	return render(r, about, newMachine(newVocabulary(), snapshot), systems{names: []string{system}})[0], nil
 }
 
-// systems are those to write for: asked for by the user, who gets each that has a place for the setting, or found, of which
-// the first is enough.
+// systems are those to write for: asked for by the user, who gets each that has a place for the setting, or found, of
+// which the first is enough.
 type systems struct {
 	names []string
 	found bool
 }
 
-// serves says whether a system that was found is where a kind of setting is looked for: a module's parameter can be a boot
-// argument, but its own folder is the place for it. When the boot loader is not known both are told.
+// serves says whether a system that was found is where a kind of setting is looked for: a module's parameter can be a
+// boot argument, but its own folder is the place for it. When the boot loader is not known both are told.
 func (s systems) serves(system, kind string, already []Instruction) bool {
 	if !s.found {
 		return true
@@ -163,7 +163,8 @@ func elsewhere(kind string) string {
 	return "try plain"
 }
 
-// inPlace names the boot argument that a new value is for, so that it is not left standing behind the new one. pci= adds up.
+// inPlace names the boot argument that a new value is for, so that it is not left standing behind the new one. pci=
+// adds up.
 func (m *machine) inPlace(s setting) string {
 	if old := m.typed(s.name); s.kind == "cmdline" && !s.removed && old != "" && old != s.value && s.name != "pci" {
 		return "; " + s.name + "=" + old + ", which is in force, makes room for it"
@@ -179,8 +180,8 @@ func (m *machine) outside() string {
 	return ""
 }
 
-// detect finds the systems in use, the one that keeps settings best first. The firmware's boot loader decides between GRUB
-// and systemd-boot.
+// detect finds the systems in use, the one that keeps settings best first. The firmware's boot loader decides between
+// GRUB and systemd-boot.
 func detect(m *machine) systems {
 	var names []string
 	add := func(name string) {

@@ -20,8 +20,9 @@ func (s setting) bootArgument() (setting, bool) {
 	return setting{}, false
 }
 
-// grub writes for GRUB 2 as distributions wrap it: /etc/default/grub and update-grub on Debian and Ubuntu, grubby on the
-// Red Hat family, grub2-mkconfig on SUSE, grub-mkconfig where there is no wrapper (Arch Linux, Gentoo), and a MachineConfig on RHEL CoreOS.
+// grub writes for GRUB 2 as distributions wrap it: /etc/default/grub and update-grub on Debian and Ubuntu, grubby on
+// the Red Hat family, grub2-mkconfig on SUSE, grub-mkconfig where there is no wrapper (Arch Linux, Gentoo), and a
+// MachineConfig on RHEL CoreOS.
 func grub(s setting, c circumstances) (text, undo string, ok bool) {
 	s, ok = s.bootArgument()
 	if !ok {
@@ -82,8 +83,8 @@ func systemdBoot(s setting, c circumstances) (text, undo string, ok bool) {
 	return text, back + ", then the same command", true
 }
 
-// proxmox writes for Proxmox VE, which boots with systemd-boot on ZFS and UEFI without Secure Boot and with GRUB elsewhere;
-// proxmox-boot-tool status tells. The way is described in its administration guide, "Host Bootloader".
+// proxmox writes for Proxmox VE, which boots with systemd-boot on ZFS and UEFI without Secure Boot and with GRUB
+// elsewhere; proxmox-boot-tool status tells. The way is described in its administration guide, "Host Bootloader".
 func proxmox(s setting, c circumstances) (text, undo string, ok bool) {
 	switch s.kind {
 	case "guest":
@@ -113,8 +114,8 @@ func proxmox(s setting, c circumstances) (text, undo string, ok bool) {
 		withBoot, back + ", then the same command", true
 }
 
-// proxmoxMount writes for a storage of Proxmox VE, which it mounts itself on /mnt/pve/STORAGE; other mounts are the system's own. Proxmox VE documentation:
-// pvesm(1), NFS backend.
+// proxmoxMount writes for a storage of Proxmox VE, which it mounts itself on /mnt/pve/STORAGE; other mounts are the
+// system's own. Proxmox VE documentation: pvesm(1), NFS backend.
 func proxmoxMount(s setting, c circumstances) (text, undo string, ok bool) {
 	var names []string
 	for _, point := range c.about {
@@ -138,10 +139,11 @@ func proxmoxMount(s setting, c circumstances) (text, undo string, ok bool) {
 	return strings.Join(lines, "\n"), "remove the option, and disable, unmount and enable the storage again", true
 }
 
-// talos writes for Talos Linux, whose settings stand in the machine configuration. Boot arguments: "With systemd-boot, the
-// .machine.install.extraKernelArgs field in the machine configuration is ignored" and they belong in the image; with GRUB the
-// field counts at the next upgrade, unless machine.install.grubUseUKICmdline says that GRUB takes the image's too (new
-// installations from 1.12 on). Talos documentation: Boot Loader; Image Factory; Configuration reference.
+// talos writes for Talos Linux, whose settings stand in the machine configuration. Boot arguments: "With systemd-boot,
+// the .machine.install.extraKernelArgs field in the machine configuration is ignored" and they belong in the image;
+// with GRUB the field counts at the next upgrade, unless machine.install.grubUseUKICmdline says that GRUB takes the
+// image's too (new installations from 1.12 on). Talos documentation: Boot Loader; Image Factory; Configuration
+// reference.
 func talos(s setting, c circumstances) (text, undo string, ok bool) {
 	const undoField = "remove the lines and apply the configuration again"
 	switch s.kind {

@@ -16,8 +16,8 @@ func sysctlD(s setting, _ circumstances) (text, undo string, ok bool) {
 		"remove the line; the old value comes back with sysctl -w or the next boot", true
 }
 
-// modprobeD writes for modprobe.d(5). A driver that the initramfs loads reads the copy in there; one that is built into the
-// kernel reads the boot arguments only.
+// modprobeD writes for modprobe.d(5). A driver that the initramfs loads reads the copy in there; one that is built into
+// the kernel reads the boot arguments only.
 func modprobeD(s setting, c circumstances) (text, undo string, ok bool) {
 	module, parameter, dotted := strings.Cut(s.name, ".")
 	if s.kind != "module" || !dotted {
@@ -54,8 +54,8 @@ func queueRule(s setting, c circumstances) string {
 // diskName tells the kinds of disks apart by the kernel's names: nvme0n1, sda, vdb, mmcblk0.
 var diskName = regexp.MustCompile(`^(nvme|sd|vd|xvd|hd|mmcblk|dasd|pmem|nbd|rbd|zram)`)
 
-// kernelPattern matches the disks of the finding. Names move from boot to boot, so a pattern for the kind is better than
-// names, and it is taken when no disk of that kind is without the finding.
+// kernelPattern matches the disks of the finding. Names move from boot to boot, so a pattern for the kind is better
+// than names, and it is taken when no disk of that kind is without the finding.
 func kernelPattern(c circumstances) string {
 	if len(c.about) == 0 {
 		return "nvme*n*|sd*|vd*"

@@ -84,8 +84,8 @@ func plainCPU(s setting) (text, undo string, ok bool) {
 	return fmt.Sprintf("echo %s > %s", s.value, path), undone, true
 }
 
-// nicSetting is how a property of an interface is set: the arguments of ethtool(8) before and after the interface's name, the
-// option of a .link file (systemd.link(5)) and the features' name in Talos.
+// nicSetting is how a property of an interface is set: the arguments of ethtool(8) before and after the interface's
+// name, the option of a .link file (systemd.link(5)) and the features' name in Talos.
 type nicSetting struct{ before, after, link, feature string }
 
 func nicSettings() map[string]nicSetting {

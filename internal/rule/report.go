@@ -10,14 +10,15 @@ type Verdict string
 const (
 	Found Verdict = "finding"
 	Clear Verdict = "clear"
-	// NotApplicable: the rule is not about this machine, there is no such thing, or another rule's finding tells the cause.
+	// NotApplicable: the rule is not about this machine, there is no such thing, or another rule's finding tells the
+	// cause.
 	NotApplicable Verdict = "not-applicable"
 	// Unknown: facts are missing that would decide.
 	Unknown Verdict = "unknown"
 )
 
-// Report is what all rules say about a machine. It is the document of the schema headroom/doctor/v1, in which fields are
-// added and never renamed.
+// Report is what all rules say about a machine. It is the document of the schema headroom/doctor/v1, in which fields
+// are added and never renamed.
 type Report struct {
 	Schema string `json:"schema"`
 	// Target is left to the caller.
@@ -49,7 +50,8 @@ type Finding struct {
 	// About are the things, as in facts; empty for the machine.
 	About    []string   `json:"about,omitempty"`
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// Effect is what is published, measured here or derived, as a sentence. Effects are the published figures themselves.
+	// Effect is what is published, measured here or derived, as a sentence. Effects are the published figures
+	// themselves.
 	Effect   string    `json:"effect,omitempty"`
 	Effects  []Effect  `json:"effects,omitempty"`
 	Measured *Measured `json:"measured,omitempty"`

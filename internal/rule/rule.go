@@ -1,6 +1,6 @@
-// Package rule says what holds a machine back: rules are data (YAML, conditions in CEL over facts), the engine answers each
-// with finding, clear, not applicable, or unknown and the facts that are missing. It works on facts alone, saved ones
-// too, and reaches no machine.
+// Package rule says what holds a machine back: rules are data (YAML, conditions in CEL over facts), the engine answers
+// each with finding, clear, not applicable, or unknown and the facts that are missing. It works on facts alone, saved
+// ones too, and reaches no machine.
 package rule
 
 // Rule is one thing that can hold a machine's I/O back, as it stands in a file of the folder rules.
@@ -9,9 +9,11 @@ type Rule struct {
 	ID string `yaml:"id"`
 	// Title is the finding in a line, without figures: "IOMMU flushes on every I/O (strict)".
 	Title string `yaml:"title"`
-	// Class is the area: kernel, mitigation, power, disk, pci, memory, network, storage-network, virtualisation, quality.
+	// Class is the area: kernel, mitigation, power, disk, pci, memory, network, storage-network, virtualisation,
+	// quality.
 	Class string `yaml:"class"`
-	// Scope is a class of facts (facts.Classes) when the rule is asked of each thing of that class; empty for the machine.
+	// Scope is a class of facts (facts.Classes) when the rule is asked of each thing of that class; empty for the
+	// machine.
 	Scope string `yaml:"scope"`
 	// Severity of a finding: high (a fifth or more of a metric is at stake on common loads), medium, low.
 	Severity string `yaml:"severity"`
@@ -33,18 +35,19 @@ type Rule struct {
 	Remedies []Remedy `yaml:"remedies"`
 	// Conflicts names advice that says the opposite: "kernel-hardening-checker: iommu.strict=1".
 	Conflicts []string `yaml:"conflicts"`
-	// Measure is the command that would price it: "headroom ablate nvme DEVICE --setting queue:scheduler=none". Where no factor
-	// makes the change (a card is moved, a share is mounted anew) it is a run, "headroom run nfs DIR", which is made before and
-	// after: Measuring says so. Words in capitals stand for what the reader puts there.
+	// Measure is the command that would price it: "headroom ablate nvme DEVICE --setting queue:scheduler=none". Where
+	// no factor makes the change (a card is moved, a share is mounted anew) it is a run, "headroom run nfs DIR", which
+	// is made before and after: Measuring says so. Words in capitals stand for what the reader puts there.
 	Measure string `yaml:"measure"`
 	// SilentIf are IDs of rules whose finding (about the same thing, or the machine) already tells this one's cause.
 	SilentIf []string `yaml:"silent_if"`
-	// Shows are facts that stand with a finding though its condition does not read them, of a rule about the machine those of each thing: which socket each adapter hangs on.
+	// Shows are facts that stand with a finding though its condition does not read them, of a rule about the machine
+	// those of each thing: which socket each adapter hangs on.
 	Shows []string `yaml:"shows"`
 	// Guard marks a rule about the quality of measurements made now, rather than a setting.
 	Guard bool `yaml:"guard"`
-	// Risk marks a rule about a risk that was taken rather than a loss (the IOMMU is off, mitigations are off): nothing is
-	// slower for it, so it is asked only when risks are wanted.
+	// Risk marks a rule about a risk that was taken rather than a loss (the IOMMU is off, mitigations are off): nothing
+	// is slower for it, so it is asked only when risks are wanted.
 	Risk bool `yaml:"risk"`
 	// Unpriced rules have no source that was read and no arithmetic; they are shown with --unpriced only.
 	Unpriced bool `yaml:"unpriced"`
@@ -76,10 +79,11 @@ type Source struct {
 type Remedy struct {
 	// Text says what to do in words. Required when Set is empty.
 	Text string `yaml:"text"`
-	// Set is a setting in the words of `headroom factors`: "cmdline:iommu.strict=0", "sysctl:net.ipv4.tcp_mtu_probing=1",
-	// "queue:scheduler=none", "module:nvme.poll_queues=4", "mount:nconnect=8", "nic:mtu=9000", "cpu:governor=performance",
-	// "guest:iothreads=4", "sysfs:/sys/kernel/mm/ksm/run=0", "exec:…" for a command; "cmdline:numa=absent" takes a boot argument
-	// away. Those of an adapter are about that of the finding and do not name it. It is rendered for the system at hand.
+	// Set is a setting in the words of `headroom factors`: "cmdline:iommu.strict=0",
+	// "sysctl:net.ipv4.tcp_mtu_probing=1", "queue:scheduler=none", "module:nvme.poll_queues=4", "mount:nconnect=8",
+	// "nic:mtu=9000", "cpu:governor=performance", "guest:iothreads=4", "sysfs:/sys/kernel/mm/ksm/run=0", "exec:…" for a
+	// command; "cmdline:numa=absent" takes a boot argument away. Those of an adapter are about that of the finding and
+	// do not name it. It is rendered for the system at hand.
 	Set string `yaml:"set"`
 	// Only is a condition like When for offering the remedy: "iommu.vfio_groups == 0". When it is false the remedy is
 	// withheld; when facts are missing it is shown with the condition.

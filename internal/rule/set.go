@@ -12,8 +12,8 @@ type Set struct {
 	rules []Rule
 }
 
-// Compile puts rules of one or more files together: their ids must differ, those that a rule is silent for must be there,
-// and none may silence itself on a detour.
+// Compile puts rules of one or more files together: their ids must differ, those that a rule is silent for must be
+// there, and none may silence itself on a detour.
 func Compile(rules []Rule) (*Set, error) {
 	r := &reporter{}
 	seen := map[string]place{}

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// setting is a remedy's Set in parts: "cmdline:iommu.strict=0" has the kind cmdline, the name iommu.strict and the value
-// 0. "cmdline:numa=absent" takes the argument away; "cmdline:-numa" does too, "cmdline:-numa=off" where that is its value.
+// setting is a remedy's Set in parts: "cmdline:iommu.strict=0" has the kind cmdline, the name iommu.strict and the
+// value 0. "cmdline:numa=absent" takes the argument away; "cmdline:-numa" does too, "cmdline:-numa=off" where that is
+// its value.
 type setting struct {
 	kind, name, value string
 	removed           bool

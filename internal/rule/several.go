@@ -19,8 +19,8 @@ type Shared struct {
 	Each [][]Finding `json:"-"`
 }
 
-// Share puts together what the rules say about several machines, by their names: findings first, the worst first, then what is on most of them. A nil report
-// is that of a machine of which nothing is known.
+// Share puts together what the rules say about several machines, by their names: findings first, the worst first, then
+// what is on most of them. A nil report is that of a machine of which nothing is known.
 func Share(names []string, reports []*Report) []Shared {
 	type key struct {
 		rule    string

@@ -100,8 +100,8 @@ func (s *Session) folderOf(cell Cell) string {
 	return filepath.Join(s.commands.folder, cell.ID)
 }
 
-// filled is a cell's command with all that only the target knows. The CPUs are counted anew each time: a setting may switch some
-// off.
+// filled is a cell's command with all that only the target knows. The CPUs are counted anew each time: a setting may
+// switch some off.
 func (s *Session) filled(ctx context.Context, cell Cell) (lab.Command, error) {
 	values := map[string]string{command.Job: cell.Job}
 	if s.Tree != "" {
@@ -121,16 +121,16 @@ func (s *Session) filled(ctx context.Context, cell Cell) (lab.Command, error) {
 	return command.FillAll(*cell.Command, values), nil
 }
 
-// Unprepared is the error of a command whose preparation failed. Where each arm has a program of its own it is that arm's, and no reason to
-// give up the others.
+// Unprepared is the error of a command whose preparation failed. Where each arm has a program of its own it is that
+// arm's, and no reason to give up the others.
 type Unprepared struct{ fault *lab.Error }
 
 func (e *Unprepared) Error() string { return e.fault.Error() }
 
 func (e *Unprepared) Unwrap() error { return e.fault }
 
-// beginCommand makes the folder of a cell and carries out what is to be done before its command. Without that the command would
-// measure something else, so its failure ends the run.
+// beginCommand makes the folder of a cell and carries out what is to be done before its command. Without that the
+// command would measure something else, so its failure ends the run.
 func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 	s.commands.begun = cell.ID
 	filled, err := s.filled(ctx, cell)
@@ -156,8 +156,8 @@ func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 	return nil
 }
 
-// runBeside runs what is done before or after a measurement. The first error is how the command failed, the second that it could
-// not be carried out.
+// runBeside runs what is done before or after a measurement. The first error is how the command failed, the second that
+// it could not be carried out.
 func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, argv []string, doing string) (failed, err error) {
 	l := s.commandLoad(cell, filled, argv)
 	l.doing = doing
@@ -176,8 +176,8 @@ func (s *Session) runBeside(ctx context.Context, cell Cell, filled lab.Command, 
 	return failed, nil
 }
 
-// endCommand carries out what is to be done after a cell's command, ends all that still runs, and removes the folder. It does so
-// after an error too, and once. Its warnings taint nothing: what was measured was measured before.
+// endCommand carries out what is to be done after a cell's command, ends all that still runs, and removes the folder.
+// It does so after an error too, and once. Its warnings taint nothing: what was measured was measured before.
 func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 	if s.commands.begun != cell.ID || s.outcome.Stuck {
 		return nil

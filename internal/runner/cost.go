@@ -14,7 +14,8 @@ func (s *Session) host() target.Target {
 	return s.Target
 }
 
-// addCosts adds to the values of a load what an I/O of it cost the host. Nothing is added of a load whose I/Os are not counted.
+// addCosts adds to the values of a load what an I/O of it cost the host. Nothing is added of a load whose I/Os are not
+// counted.
 func addCosts(values map[string]float64, spent facts.Spent, ios float64) {
 	if values == nil || ios <= 0 {
 		return

@@ -10,9 +10,10 @@ import (
 	"headroom/internal/target"
 )
 
-// How a crowd of targets is measured. Each is visited in its turn, some at a time: a connection takes hundreds of kilobytes here and as much on whatever
-// passes it on, so that none is held between two visits. Loads are started ahead, one after the other, with the time at which all of them begin; nobody
-// follows them. What a load has printed is kept as soon as it is fetched.
+// How a crowd of targets is measured. Each is visited in its turn, some at a time: a connection takes hundreds of
+// kilobytes here and as much on whatever passes it on, so that none is held between two visits. Loads are started
+// ahead, one after the other, with the time at which all of them begin; nobody follows them. What a load has printed is
+// kept as soon as it is fetched.
 
 const (
 	// FewestOfCrowd is from how many targets on they are a crowd.
@@ -21,7 +22,8 @@ const (
 	visitsAtOnce = 16
 )
 
-// crowded says whether the targets of a joint experiment are to be visited in their turns. Events come upon loads that are followed.
+// crowded says whether the targets of a joint experiment are to be visited in their turns. Events come upon loads that
+// are followed.
 func crowded(j Joint) bool {
 	if len(j.Experiments) < FewestOfCrowd {
 		return false
@@ -42,10 +44,12 @@ func rest(t target.Target) error {
 	return nil
 }
 
-// leadAfter is how long before they begin loads are started, when all have been visited in some time: as long, and half as much again.
+// leadAfter is how long before they begin loads are started, when all have been visited in some time: as long, and half
+// as much again.
 func leadAfter(visits time.Duration) time.Duration { return visits*3/2 + time.Second }
 
-// Visits does something with each of n targets, some of them at the same time. After a failure no more are begun; the error is what failed first.
+// Visits does something with each of n targets, some of them at the same time. After a failure no more are begun; the
+// error is what failed first.
 func Visits(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	within, stop := context.WithCancel(ctx)
 	defer stop()

@@ -15,14 +15,15 @@ import (
 	"headroom/internal/validity"
 )
 
-// engine is a load generator as the runner sees it. The order of a repetition is the runner's own, the same for all of them.
+// engine is a load generator as the runner sees it. The order of a repetition is the runner's own, the same for all of
+// them.
 type engine interface {
 	// load is what a cell runs.
 	load(ctx context.Context, s *Session, cell Cell) (load, error)
 	// collect fetches what a job that has ended has printed.
 	collect(ctx context.Context, job target.Job) (printed, error)
-	// read takes from what was printed the values of the repetition and the evidence for the checks. It says whether the load
-	// failed.
+	// read takes from what was printed the values of the repetition and the evidence for the checks. It says whether
+	// the load failed.
 	read(ctx context.Context, done ended, rep *lab.Repetition, evidence *validity.Evidence) bool
 	// progress adds to an event what a load in progress printed last.
 	progress(text []byte, expected time.Duration, e *Event)
@@ -30,7 +31,8 @@ type engine interface {
 	raw() (output, messages string)
 }
 
-// engineOf is the engine that carries a cell out, and tells its rate in steps of so long; 0 is a second. Runs from before there were several name none.
+// engineOf is the engine that carries a cell out, and tells its rate in steps of so long; 0 is a second. Runs from
+// before there were several name none.
 func engineOf(cell lab.Cell, step time.Duration) (engine, error) {
 	switch cell.Engine {
 	case lab.EngineFio, "":
@@ -57,8 +59,8 @@ type load struct {
 	doing string // for people
 	// expected time; 0 when it is not known.
 	expected time.Duration
-	// timeout after which it is ended; 0 for one from what else is known of it. slowest is how long it takes at the very least of rates; 0 when
-	// that is not known. movesData says that it may take time before or after its own.
+	// timeout after which it is ended; 0 for one from what else is known of it. slowest is how long it takes at the
+	// very least of rates; 0 when that is not known. movesData says that it may take time before or after its own.
 	timeout   time.Duration
 	slowest   time.Duration
 	movesData bool
@@ -74,7 +76,8 @@ type printed struct {
 	cut []*target.Cut
 }
 
-// mostPrinted is how much a load may print before it is ended: its files are in the memory of the machine that is measured.
+// mostPrinted is how much a load may print before it is ended: its files are in the memory of the machine that is
+// measured.
 const mostPrinted = 4 * target.MostFetched
 
 // fetch reads a file of the job's. One that is too long is noted, and is no error: what can be parsed of it will show.
@@ -126,8 +129,8 @@ type ended struct {
 	spent facts.Spent
 }
 
-// floods says whether the job has printed more than it may by now. A target that can't tell is one whose job ends soon, or whose counters can't
-// be read any more either.
+// floods says whether the job has printed more than it may by now. A target that can't tell is one whose job ends soon,
+// or whose counters can't be read any more either.
 func (e *ended) floods(ctx context.Context) bool {
 	if n, err := e.job.Size(ctx, "stdout", "stderr", outputName); err == nil && n > mostPrinted {
 		e.flood = n

@@ -54,8 +54,8 @@ func fioLoad(name string, params map[string]string, opt fio.Options, handed stri
 	return load{engine: fioEngine{}, argv: argv, spec: target.JobSpec{Argv: fio.Argv(name, params, opt)}}
 }
 
-// LoadParams are a cell's parameters, with the size of the scratch file where the cell names none: it makes the command line whole, so
-// that it can be repeated by hand.
+// LoadParams are a cell's parameters, with the size of the scratch file where the cell names none: it makes the command
+// line whole, so that it can be repeated by hand.
 func LoadParams(place lab.Place, params map[string]string, scratch int64) map[string]string {
 	if place.Kind != lab.Directory || params["size"] != "" {
 		return params
@@ -67,7 +67,8 @@ func LoadParams(place lab.Place, params map[string]string, scratch int64) map[st
 
 func (fioEngine) raw() (output, messages string) { return outputName, "messages" }
 
-// collect fetches the JSON, with the messages that fio prints among it; the messages are all the rest but the status lines.
+// collect fetches the JSON, with the messages that fio prints among it; the messages are all the rest but the status
+// lines.
 func (fioEngine) collect(ctx context.Context, job target.Job) (printed, error) {
 	var p printed
 	var err error
@@ -137,7 +138,8 @@ func (f fioEngine) series(ctx context.Context, job target.Job, p *printed) []lab
 	return all
 }
 
-// rate is that of all operations. fio writes no samples while nothing is done, so that one that did nothing any more ends with the load.
+// rate is that of all operations. fio writes no samples while nothing is done, so that one that did nothing any more
+// ends with the load.
 func (f fioEngine) rate(ctx context.Context, _ *Session, a *attempt, clock offset) (lab.Series, moment, bool) {
 	data, err := a.done.job.Fetch(ctx, logPrefix+"_iops.log")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"headroom/internal/target"
 )
 
-// WorkFolder is the path of the folder of a run's commands in a directory. The run's id is in the name, so that nobody's folder is
-// taken for it.
+// WorkFolder is the path of the folder of a run's commands in a directory. The run's id is in the name, so that
+// nobody's folder is taken for it.
 func WorkFolder(dir, runID string) string { return filepath.Join(dir, "headroom-"+runID+".work") }
 
 // mark is the variable in the environment of everything that a command starts.
@@ -86,7 +86,8 @@ func makeHere(folder string, user int) error {
 	})
 }
 
-// makeElsewhere makes a folder of another machine for a user; empty for none. Root has none made where others can change the way.
+// makeElsewhere makes a folder of another machine for a user; empty for none. Root has none made where others can
+// change the way.
 func (s *Session) makeElsewhere(ctx context.Context, folder, user string) error {
 	steps := [][]string{{"mkdir", "-p", "-m", "0755", "--", filepath.Dir(folder)}, {"mkdir", "-m", "0700", "--", folder}}
 	if user != "" {
@@ -104,7 +105,8 @@ func (s *Session) makeElsewhere(ctx context.Context, folder, user string) error 
 	return nil
 }
 
-// inFolder does something in a folder of this machine that is held open meanwhile. One that is not there has nothing in it to be removed.
+// inFolder does something in a folder of this machine that is held open meanwhile. One that is not there has nothing in
+// it to be removed.
 func inFolder(name string, do func(*safepath.Folder) error) error {
 	f, err := safepath.OpenFolder(name)
 	if err != nil {
@@ -113,7 +115,8 @@ func inFolder(name string, do func(*safepath.Folder) error) error {
 	return errors.Join(do(f), f.Close())
 }
 
-// RemoveFolder ends what still runs for a run's commands, deletes the folder that they worked in, and says whether there was one.
+// RemoveFolder ends what still runs for a run's commands, deletes the folder that they worked in, and says whether
+// there was one.
 func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool, error) {
 	if err := EndProcesses(ctx, t, of); err != nil {
 		return false, err
@@ -187,8 +190,8 @@ func removeTree(ctx context.Context, t target.Target, folder string) error {
 	return err
 }
 
-// mountedBelow is a mount point in a folder, or the folder itself; empty when there is none. The fifth field is the mount point,
-// its spaces written as \040 (proc_pid_mountinfo(5)):
+// mountedBelow is a mount point in a folder, or the folder itself; empty when there is none. The fifth field is the
+// mount point, its spaces written as \040 (proc_pid_mountinfo(5)):
 //
 //	36 35 98:0 / /mnt/a\040b rw,noatime shared:1 - ext4 /dev/sda1 rw
 func mountedBelow(table, folder string) string {
@@ -211,8 +214,8 @@ const (
 	tooLong = 20 * time.Second
 )
 
-// EndProcesses ends everything that a run's commands have started: what carries the run's mark in its environment, and what works
-// below their folder, since some programs overwrite their environment. First they are asked to end.
+// EndProcesses ends everything that a run's commands have started: what carries the run's mark in its environment, and
+// what works below their folder, since some programs overwrite their environment. First they are asked to end.
 func EndProcesses(ctx context.Context, t target.Target, of target.Started) error {
 	began := time.Now()
 	signal, asked := syscall.SIGTERM, []string(nil)

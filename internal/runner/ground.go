@@ -56,9 +56,9 @@ func survey(ctx context.Context, t target.Target, dir string) (ground, error) {
 	return g, err
 }
 
-// CheckPlace refuses a directory in which others could have root write to files of their choice: who may rename what headroom has
-// made there can put a link in its place. A scratch file on this machine is held open, which no other machine does for us;
-// and where commands write, nobody knows.
+// CheckPlace refuses a directory in which others could have root write to files of their choice: who may rename what
+// headroom has made there can put a link in its place. A scratch file on this machine is held open, which no other
+// machine does for us; and where commands write, nobody knows.
 func CheckPlace(ctx context.Context, t target.Target, place lab.Place, cells []lab.Cell) error {
 	if place.Kind != lab.Directory {
 		return nil
@@ -102,7 +102,8 @@ func (s *Session) filename() string {
 	return s.scratch
 }
 
-// handed is filename as the load generator gets it: a file that is held goes by its descriptor, wherever its path leads.
+// handed is filename as the load generator gets it: a file that is held goes by its descriptor, wherever its path
+// leads.
 func (s *Session) handed() string {
 	if s.held == nil {
 		return s.filename()
@@ -110,8 +111,8 @@ func (s *Session) handed() string {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.held.file.Fd())
 }
 
-// makeScratch makes the scratch file before a load does, where a name in the directory could be taken by others. It has its size,
-// so that fio has no reason to make another one.
+// makeScratch makes the scratch file before a load does, where a name in the directory could be taken by others. It has
+// its size, so that fio has no reason to make another one.
 func (s *Session) makeScratch(ctx context.Context) error {
 	if !s.ground.shared || s.made || s.Laid != nil {
 		return nil
@@ -154,8 +155,8 @@ func (s *Session) cantMake(err error) error {
 	return e
 }
 
-// makeScript makes a file of a size, for which nobody has taken the name. A POSIX shell makes it with O_EXCL (noclobber), and dd is on
-// every machine that has one.
+// makeScript makes a file of a size, for which nobody has taken the name. A POSIX shell makes it with O_EXCL
+// (noclobber), and dd is on every machine that has one.
 const makeScript = `umask 077; set -C; : >"$1" && exec dd if=/dev/null of="$1" bs=1 count=0 seek="$2"`
 
 // makeThere makes the scratch file on another machine.
@@ -179,7 +180,8 @@ func (s *Session) forgetScratch(ctx context.Context) error {
 	return err
 }
 
-// removeScratch deletes the session's scratch file. The space of one that is held is free afterwards, wherever its name is.
+// removeScratch deletes the session's scratch file. The space of one that is held is free afterwards, wherever its name
+// is.
 func (s *Session) removeScratch(ctx context.Context) error {
 	if s.held == nil || s.Laid != nil {
 		err := s.letGo()
@@ -199,8 +201,8 @@ func (s *Session) removeScratch(ctx context.Context) error {
 	return errors.Join(s.replaced(), err, h.close())
 }
 
-// takeHold opens a scratch file that is there already, where others could put something else under its name. It says whether it is the
-// one that was held before, or the first.
+// takeHold opens a scratch file that is there already, where others could put something else under its name. It says
+// whether it is the one that was held before, or the first.
 func (s *Session) takeHold() (bool, error) {
 	if s.ground.unsafe == nil || !s.ground.here || s.held != nil || s.layout.Kind != written {
 		return true, nil
@@ -236,8 +238,8 @@ func (s *Session) letGo() error {
 	return h.close()
 }
 
-// stillThere refuses to go on where somebody has put something else under the name of a scratch file that is held. The load would not
-// follow it, but what it leads to is nothing that was measured.
+// stillThere refuses to go on where somebody has put something else under the name of a scratch file that is held. The
+// load would not follow it, but what it leads to is nothing that was measured.
 func (s *Session) stillThere() error {
 	if s.held == nil || s.held.inPlace(s.scratch) {
 		return nil

@@ -23,7 +23,8 @@ const (
 	other = 65534
 )
 
-// theirs makes a directory of nobody's in one that everybody can reach, and beside it a file of root's that it returns as victim.
+// theirs makes a directory of nobody's in one that everybody can reach, and beside it a file of root's that it returns
+// as victim.
 func theirs(t *testing.T) (place, victim string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -40,8 +41,9 @@ func theirs(t *testing.T) (place, victim string) {
 	return place, victim
 }
 
-// asNobody has a thread of another user do something again and again until the function that is returned is called, which says how often it was
-// done. The rights of a thread are its own (setresuid(2) by itself, which the C library hides); with it the thread ends.
+// asNobody has a thread of another user do something again and again until the function that is returned is called,
+// which says how often it was done. The rights of a thread are its own (setresuid(2) by itself, which the C library
+// hides); with it the thread ends.
 func asNobody(t *testing.T, do func() bool) (stop func() int64) {
 	t.Helper()
 	var done atomic.Int64

@@ -19,12 +19,14 @@ import (
 	"headroom/internal/validity"
 )
 
-// Server is the other end of what a network's tests measure: where it runs, and the address and port that it listens on.
+// Server is the other end of what a network's tests measure: where it runs, and the address and port that it listens
+// on.
 type Server struct {
 	Target  target.Target
 	Address string
 	Port    int
-	// Assigned says that the address is what the target was given where it was made, and not what somebody has named: another one in its place has another.
+	// Assigned says that the address is what the target was given where it was made, and not what somebody has named:
+	// another one in its place has another.
 	Assigned bool
 	// Role is that of the server in its run, and ClientRole that of the other end.
 	Role, ClientRole string
@@ -43,8 +45,8 @@ func (s *Server) find(ctx context.Context) error {
 	return err
 }
 
-// iperf3Engine runs iperf3: a client on the session's target, whose server is started before each test and ends with it. Its rates are in steps of so
-// long; 0 is a second.
+// iperf3Engine runs iperf3: a client on the session's target, whose server is started before each test and ends with
+// it. Its rates are in steps of so long; 0 is a second.
 type iperf3Engine struct{ step time.Duration }
 
 func (e iperf3Engine) load(_ context.Context, s *Session, cell Cell) (load, error) {
@@ -96,8 +98,8 @@ func (iperf3Engine) read(_ context.Context, done ended, rep *lab.Repetition, evi
 	return r.Failed != "" || len(rep.Values) == 0
 }
 
-// rate is that of both directions. iperf3 does not tell exactly when the time that counts began. It did after the process was there and its connection
-// was made, and so long before the process ended that the test fits in between.
+// rate is that of both directions. iperf3 does not tell exactly when the time that counts began. It did after the
+// process was there and its connection was made, and so long before the process ended that the test fits in between.
 func (iperf3Engine) rate(_ context.Context, _ *Session, a *attempt, clock offset) (lab.Series, moment, bool) {
 	r, err := iperf3.Parse(a.done.output)
 	if err != nil {
@@ -216,7 +218,8 @@ func (s *Session) quoteServer(ctx context.Context, warnings []lab.Warning) {
 	}
 }
 
-// hangUp ends the server of a test, whatever became of it. A server of one test has ended by itself where all went well.
+// hangUp ends the server of a test, whatever became of it. A server of one test has ended by itself where all went
+// well.
 func (s *Session) hangUp(ctx context.Context) []lab.Warning {
 	job := s.serving
 	if job == nil {

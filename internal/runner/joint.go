@@ -17,7 +17,8 @@ type joint struct {
 	// own is what the repetition is for one of them, and begins is called when all are ready and none has begun.
 	own    func(s *Session) plan.Repetition
 	begins func()
-	// load has all of them begin at the same moment, and returns when they have ended. errs are why loads came to no end, err is why nothing is to be kept.
+	// load has all of them begin at the same moment, and returns when they have ended. errs are why loads came to no
+	// end, err is why nothing is to be kept.
 	load func(ctx context.Context) (errs []error, err error)
 	// forget ends what is beside the loads, and deletes what their jobs have left.
 	forget func(ctx context.Context)
@@ -31,8 +32,8 @@ func newJoint(sessions []*Session) *joint {
 	return j
 }
 
-// repeat carries out the repetition on all of them, and has it kept. When a target is lost and another can be had in its place, all of them carry it out
-// anew.
+// repeat carries out the repetition on all of them, and has it kept. When a target is lost and another can be had in
+// its place, all of them carry it out anew.
 func (j *joint) repeat(ctx context.Context, keep func() error) error {
 	for {
 		kept, failed := j.attempt(ctx, keep)
@@ -46,7 +47,8 @@ func (j *joint) repeat(ctx context.Context, keep func() error) error {
 	}
 }
 
-// attempt carries it out once. It is kept unless a target was lost; when the load of one came to no end, the others are, and the error says why it did not.
+// attempt carries it out once. It is kept unless a target was lost; when the load of one came to no end, the others
+// are, and the error says why it did not.
 func (j *joint) attempt(ctx context.Context, keep func() error) (kept bool, err error) {
 	clear(j.attempts)
 	defer j.forget(ctx)
@@ -147,7 +149,8 @@ func (j *joint) each(f func(i int, s *Session) error) []error {
 	return errs
 }
 
-// all is each for what is of no use when one of the sessions fails: then the others are stopped. The error is what failed first.
+// all is each for what is of no use when one of the sessions fails: then the others are stopped. The error is what
+// failed first.
 func (j *joint) all(ctx context.Context, f func(ctx context.Context, i int, s *Session) error) error {
 	within, stop := context.WithCancel(ctx)
 	defer stop()

@@ -15,8 +15,8 @@ import (
 const (
 	// spare is the least that a load may take beyond its own time.
 	spare = time.Minute
-	// spareForData is for a load of fio's that may lay out files of its own before its time, or flush a cache after it, and for one
-	// that events come upon: what it works on may take minutes to come back.
+	// spareForData is for a load of fio's that may lay out files of its own before its time, or flush a cache after it,
+	// and for one that events come upon: what it works on may take minutes to come back.
 	spareForData = 10 * time.Minute
 	// longest is for a load that does not say how long it takes, nor how much it moves.
 	longest = 24 * time.Hour
@@ -47,8 +47,8 @@ func (s *Session) limit(l load) time.Duration {
 	return longest
 }
 
-// slowestOf is how long a load that ends by size takes at the very least of rates; 0 when nothing is known of its size, or it holds itself to
-// a rate of its own.
+// slowestOf is how long a load that ends by size takes at the very least of rates; 0 when nothing is known of its size,
+// or it holds itself to a rate of its own.
 func slowestOf(params map[string]string, whole int64) time.Duration {
 	for _, held := range []string{"rate", "rate_iops", "rate_min", "thinktime", "thinkcycles"} {
 		if params[held] != "" {
@@ -69,7 +69,8 @@ func slowestOf(params map[string]string, whole int64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// movesData says whether a load of fio's may take time before or after its own: to lay out files, or to flush what it has written to a cache.
+// movesData says whether a load of fio's may take time before or after its own: to lay out files, or to flush what it
+// has written to a cache.
 func movesData(params map[string]string, place lab.Place) bool {
 	for _, of := range []string{"nrfiles", "filesize", "directory", "filename", "opendir", "end_fsync", "fsync_on_close", "create_fsync"} {
 		if params[of] != "" {
@@ -79,7 +80,8 @@ func movesData(params map[string]string, place lab.Place) bool {
 	return params["direct"] != "1" && (place.Kind == lab.Directory || !fio.OnlyReads(params))
 }
 
-// warnHung says that a load was ended because it did not end by itself; nil of another, and of a command, which says so itself.
+// warnHung says that a load was ended because it did not end by itself; nil of another, and of a command, which says so
+// itself.
 func (e ended) warnHung(cell Cell) []lab.Warning {
 	if !e.timedOut || cell.Command != nil {
 		return nil

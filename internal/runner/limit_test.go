@@ -33,7 +33,8 @@ func (k *kept) Repetition(r lab.Repetition) error {
 func (k *kept) Commit() error             { return nil }
 func (k *kept) Leave(lab.Leftovers) error { return nil }
 
-// A load that hangs and ignores the signal is ended at its limit: its repetition has failed, what it printed is kept, and the next one is carried out.
+// A load that hangs and ignores the signal is ended at its limit: its repetition has failed, what it printed is kept,
+// and the next one is carried out.
 func TestALoadThatHangsIsEnded(t *testing.T) {
 	dir := t.TempDir()
 	place, jobs, program := filepath.Join(dir, "place"), filepath.Join(dir, "jobs"), filepath.Join(dir, "fio")

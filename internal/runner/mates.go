@@ -38,7 +38,8 @@ func (s *Session) closeMates() error {
 	return errors.Join(errs...)
 }
 
-// repeatTogether carries out one repetition with all mates. One result is kept: what they did together, with what each has printed.
+// repeatTogether carries out one repetition with all mates. One result is kept: what they did together, with what each
+// has printed.
 func (s *Session) repeatTogether(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
 	cell, err := s.cell(next.Cell)
 	if err != nil {
@@ -56,8 +57,8 @@ func (s *Session) repeatTogether(ctx context.Context, next plan.Repetition) (lab
 	return rep, err
 }
 
-// warningsOfAll are those that are not said of the whole already. What several say alike, but for the figures in it, is said once, with the figures of the first and
-// who says it; where all do, it is about the whole.
+// warningsOfAll are those that are not said of the whole already. What several say alike, but for the figures in it, is
+// said once, with the figures of the first and who says it; where all do, it is about the whole.
 func warningsOfAll(j *joint, whole []lab.Warning) []lab.Warning {
 	var all []lab.Warning
 	var by [][]string // who says it

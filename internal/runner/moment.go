@@ -14,7 +14,8 @@ import (
 type moment struct {
 	time.Time
 	unsure time.Duration
-	// spread is how much earlier or later a load may have begun that does not tell: its process was there for longer than it ran.
+	// spread is how much earlier or later a load may have begun that does not tell: its process was there for longer
+	// than it ran.
 	spread time.Duration
 }
 
@@ -40,8 +41,9 @@ func offsetOf(ctx context.Context, t target.Target) offset {
 // jobStep is the step in which targets tell when a job began: that of the kernel's uptime.
 const jobStep = 10 * time.Millisecond
 
-// starts are the moments at which loads really started, first those of fio itself, and where one of them does not tell, the starts of
-// the processes of all: the two differ by the time that fio needs to get going, which must not look like a distance.
+// starts are the moments at which loads really started, first those of fio itself, and where one of them does not tell,
+// the starts of the processes of all: the two differ by the time that fio needs to get going, which must not look like
+// a distance.
 func starts(attempts []*attempt, offsets []offset) []moment {
 	said := !slices.ContainsFunc(attempts, func(a *attempt) bool { return a.started.IsZero() })
 	storage := !slices.ContainsFunc(attempts, func(a *attempt) bool { return !lab.ByFio(a.cell.Engine) })
@@ -53,7 +55,8 @@ func starts(attempts []*attempt, offsets []offset) []moment {
 		}
 		// Targets tell of their jobs in this machine's time already.
 		moments[i] = moment{Time: a.done.state.Started, unsure: offsets[i].unsure}
-		// What fio needs to get going is much the same everywhere; a test of a network waits for its other end, before and after.
+		// What fio needs to get going is much the same everywhere; a test of a network waits for its other end, before
+		// and after.
 		lead := leadOf(a)
 		if s := spread(a, lead); s > 0 && !storage {
 			moments[i].Time, moments[i].spread = moments[i].Add(lead+s), s
@@ -80,7 +83,8 @@ func leadOf(a *attempt) time.Duration {
 	return 0
 }
 
-// spread is half of the time in which the process of a load was there and the load did not run, beyond its lead: it connected, or told its results.
+// spread is half of the time in which the process of a load was there and the load did not run, beyond its lead: it
+// connected, or told its results.
 func spread(a *attempt, lead time.Duration) time.Duration {
 	if a.done.state.Ended.IsZero() || a.rep.Seconds == 0 {
 		return 0
@@ -95,7 +99,8 @@ func ends(moments []moment) (first, last moment) {
 	return slices.MinFunc(moments, byTime), slices.MaxFunc(moments, byTime)
 }
 
-// apart is how far the first and the last of some moments are apart, and how far that may be wrong: any two of them may be those.
+// apart is how far the first and the last of some moments are apart, and how far that may be wrong: any two of them may
+// be those.
 func apart(moments []moment) (distance, unsure time.Duration) {
 	first, last := ends(moments)
 	unsurest := slices.SortedFunc(slices.Values(moments), func(a, b moment) int { return cmp.Compare(b.unsure, a.unsure) })

@@ -17,16 +17,16 @@ import (
 	"headroom/internal/validity"
 )
 
-// perftestEngine runs a program of perftest: a client on the session's target, whose server is started before each test and ends with it. It has no rates
-// by the second, so that several pairs have no sum.
+// perftestEngine runs a program of perftest: a client on the session's target, whose server is started before each test
+// and ends with it. It has no rates by the second, so that several pairs have no sum.
 type perftestEngine struct{}
 
 func (e perftestEngine) load(_ context.Context, s *Session, cell Cell) (load, error) {
 	return servedLoad(e, s, cell), nil
 }
 
-// unbound says that a server of perftest can't be told an address to listen on, and makes sure that it listens on no port of an adapter but that under test
-// even so.
+// unbound says that a server of perftest can't be told an address to listen on, and makes sure that it listens on no
+// port of an adapter but that under test even so.
 func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
 	links, err := facts.RDMALinks(ctx, s.Server.Target)
 	if err != nil {
@@ -69,11 +69,12 @@ func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
 	return true, nil
 }
 
-// mostMissed is how often a repetition is carried out anew because its client missed its server: a machine on which it does so four times is no place to
-// measure on.
+// mostMissed is how often a repetition is carried out anew because its client missed its server: a machine on which it
+// does so four times is no place to measure on.
 const mostMissed = 3
 
-// errMissed is why a repetition is carried out anew: nothing was measured in it, and nothing is wrong with what is measured.
+// errMissed is why a repetition is carried out anew: nothing was measured in it, and nothing is wrong with what is
+// measured.
 var errMissed = errors.New("perftest's client came before its server listened again")
 
 // missed says whether perftest's client came before its server listened again.

@@ -184,7 +184,8 @@ func WriteAllParams(step lab.Step, scratch int64) map[string]string {
 	return params
 }
 
-// Shown is a load's command line as plans and records show it: without the files that headroom has fio write for itself.
+// Shown is a load's command line as plans and records show it: without the files that headroom has fio write for
+// itself.
 func Shown(name string, params map[string]string, path string) string {
 	return lab.ShellQuote(fio.Argv(name, params, fio.Options{Filename: path}))
 }

@@ -12,7 +12,8 @@ import (
 	"headroom/internal/validity"
 )
 
-// findPorts looks at the ports that a network's tests should take, once for each boot, and has their counters read from then on.
+// findPorts looks at the ports that a network's tests should take, once for each boot, and has their counters read from
+// then on.
 func (s *Session) findPorts(ctx context.Context) error {
 	var err error
 	if s.clientPorts, s.serverPorts, err = facts.FindPorts(ctx, s.Target, s.Server.Target, s.Server.Address); err != nil {
@@ -57,9 +58,10 @@ func (s *Session) passedBy(claims map[string]validity.Claim, before, after valid
 	}
 }
 
-// checkPorts holds what tests that went on at the same time claim together against what the ports counted meanwhile: where several take one port, none by itself
-// tells, and through a loopback each passes twice. The counters are those from before the first of them began to after the last had ended. It adds what it finds to
-// the repetitions, and returns it.
+// checkPorts holds what tests that went on at the same time claim together against what the ports counted meanwhile:
+// where several take one port, none by itself tells, and through a loopback each passes twice. The counters are those
+// from before the first of them began to after the last had ended. It adds what it finds to the repetitions, and
+// returns it.
 func checkPorts(attempts []*attempt) []lab.Warning {
 	var ends []passed
 	claimed := true
@@ -88,10 +90,12 @@ func checkPorts(attempts []*attempt) []lab.Warning {
 	return said
 }
 
-// leastCarried is the part of all that went through the ports of a machine from which on one of them was a way of the load.
+// leastCarried is the part of all that went through the ports of a machine from which on one of them was a way of the
+// load.
 const leastCarried = 0.01
 
-// carriedTo is what went between a mount and its server meanwhile, by the ports and by the connections of the machine of a role; nothing where there is no mount.
+// carriedTo is what went between a mount and its server meanwhile, by the ports and by the connections of the machine
+// of a role; nothing where there is no mount.
 func carriedTo(role string, before, after validity.Counters) (ports []lab.PortTraffic, transports []lab.TransportCalls) {
 	if before.Server == nil || after.Server == nil {
 		return nil, nil
@@ -116,7 +120,8 @@ func carriedTo(role string, before, after validity.Counters) (ports []lab.PortTr
 	return ports, transports
 }
 
-// portsOfAll is what went through the ports of all ends while tests went on at the same time: each port once, by the role of its machine.
+// portsOfAll is what went through the ports of all ends while tests went on at the same time: each port once, by the
+// role of its machine.
 func portsOfAll(sessions []*Session, attempts []*attempt) []lab.PortTraffic {
 	var all []lab.PortTraffic
 	for i, a := range attempts {

@@ -9,8 +9,8 @@ import (
 	"headroom/internal/validity"
 )
 
-// Of tests over one port at the same time, the claims are added up and the counters are those around all of them; through a loopback what goes there comes in as
-// well. Another network has ports of its own, whatever they are called.
+// Of tests over one port at the same time, the claims are added up and the counters are those around all of them;
+// through a loopback what goes there comes in as well. Another network has ports of its own, whatever they are called.
 func TestClaimsOfAPortAddUp(t *testing.T) {
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	counted := func(second int, bytes int64) validity.Counters {

@@ -13,7 +13,8 @@ import (
 // mostRenewals is how often a run goes on after its target was lost: what is lost more often is no place to measure on.
 const mostRenewals = 3
 
-// perishing are the ends of a session that can be lost for good, and of which another can be had: its target, and the server of a network's tests.
+// perishing are the ends of a session that can be lost for good, and of which another can be had: its target, and the
+// server of a network's tests.
 func (s *Session) perishing() []target.Perishable {
 	ends := []target.Target{s.Target}
 	if s.Server != nil && s.Server.Target != s.Target {
@@ -41,8 +42,8 @@ func (s *Session) lost(ctx context.Context) error {
 	return nil
 }
 
-// renew has other ends in place of those that were lost in the course of a repetition, so that the repetition is lost and not the run. It
-// returns the error of the repetition where both are still there, and where no other can be had.
+// renew has other ends in place of those that were lost in the course of a repetition, so that the repetition is lost
+// and not the run. It returns the error of the repetition where both are still there, and where no other can be had.
 func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error, tell func(Event)) error {
 	why := s.lost(ctx)
 	if why == nil {
@@ -74,7 +75,8 @@ func (s *Session) renew(ctx context.Context, next plan.Repetition, failed error,
 	return s.meetAnew(ctx)
 }
 
-// incarnations tell the ends that are there from those that were there before, one of which another session may have had renewed.
+// incarnations tell the ends that are there from those that were there before, one of which another session may have
+// had renewed.
 func (s *Session) incarnations() (words [2]string) {
 	for i, p := range s.perishing() {
 		words[i] = p.Incarnation()

@@ -113,7 +113,8 @@ func (s *Session) ready(ctx context.Context, a *attempt) error {
 	return err
 }
 
-// carryOut runs the load of a repetition, and takes from it what was measured. After it the job is still to be forgotten.
+// carryOut runs the load of a repetition, and takes from it what was measured. After it the job is still to be
+// forgotten.
 func (s *Session) carryOut(ctx context.Context, a *attempt) error {
 	a.rep.Start = time.Now()
 	done, err := s.run(ctx, a.load)
@@ -183,7 +184,8 @@ func (s *Session) take(ctx context.Context, a *attempt, done ended) error {
 	return nil
 }
 
-// measure runs the load of a repetition that is prepared, and saves it: not one that missed its server, while there may be another.
+// measure runs the load of a repetition that is prepared, and saves it: not one that missed its server, while there may
+// be another.
 func (s *Session) measure(ctx context.Context, a *attempt, another bool) error {
 	defer s.endBeside(context.WithoutCancel(ctx), a.cell)
 	if err := s.ready(ctx, a); err != nil {
@@ -216,7 +218,8 @@ func (s *Session) record(a *attempt) error {
 	return errors.Join(s.keepPrinted(a, ""), s.saver.Repetition(a.rep))
 }
 
-// keepPrinted gives the saver what was printed, once, and lets go of it here. A role is in the names by which it is kept, where there are several.
+// keepPrinted gives the saver what was printed, once, and lets go of it here. A role is in the names by which it is
+// kept, where there are several.
 func (s *Session) keepPrinted(a *attempt, role string) error {
 	if a.done.job == nil || a.rep.Raw != nil { // nothing was printed, or it is kept already
 		return nil

@@ -29,15 +29,15 @@ type Saver interface {
 	Raw(name string, data []byte) error
 	Repetition(lab.Repetition) error
 	Commit() error
-	// Leave records what would be left behind, before it comes to be. It replaces what was told of the same target and jobs, and
-	// keeps what was told of others.
+	// Leave records what would be left behind, before it comes to be. It replaces what was told of the same target and
+	// jobs, and keeps what was told of others.
 	Leave(lab.Leftovers) error
 }
 
 // Claim holds a device that was proved to be free for this run.
 type Claim interface {
-	// MayWrite is asked before each step that writes. It fails when the device was claimed for reading only, or is no longer
-	// the one that was claimed.
+	// MayWrite is asked before each step that writes. It fails when the device was claimed for reading only, or is no
+	// longer the one that was claimed.
 	MayWrite() error
 	// Discard discards the whole device. An error that is errors.ErrUnsupported says that the device can't.
 	Discard(ctx context.Context) error
@@ -62,28 +62,29 @@ type Experiment struct {
 	Place   lab.Place
 	// Server of a network's tests; nil where none is measured.
 	Server *Server
-	// Mates carry out each load of a session at the same moment, on other targets; what is kept of it is what all did together. Their cells have the same
-	// names, and each has a role.
+	// Mates carry out each load of a session at the same moment, on other targets; what is kept of it is what all did
+	// together. Their cells have the same names, and each has a role.
 	Mates []Experiment
 	// Behind are other machines that the data of the place comes from or through.
 	Behind []Behind
 	// Tree is the folder of the target that {tree} in a command stands for; empty where there is none.
 	Tree    string
 	Machine validity.Machine
-	// Host is the machine that the target runs on, where that is another one that can be read: of a guest. Its CPU time is what a
-	// load costs.
+	// Host is the machine that the target runs on, where that is another one that can be read: of a guest. Its CPU time
+	// is what a load costs.
 	Host  target.Target
 	Cells []Cell
 	// Plan says what comes next. Only Run asks it; who drives a session has a plan of its own.
 	Plan plan.Plan
-	// Enter makes the levels of an arm effective, by its ID, and says what it does; it is called at the first repetition of each
-	// visit. Nil where there is nothing to vary.
+	// Enter makes the levels of an arm effective, by its ID, and says what it does; it is called at the first
+	// repetition of each visit. Nil where there is nothing to vary.
 	Enter func(ctx context.Context, arm string) (Entrance, error)
 	// Pause before each load but the first, for a device to come to rest.
 	Pause time.Duration
 	// Scratch is the size of the scratch file of a directory, in bytes.
 	Scratch int64
-	// Laid is a scratch file that is there already and that somebody else removes; nil where the session has one of its own.
+	// Laid is a scratch file that is there already and that somebody else removes; nil where the session has one of its
+	// own.
 	Laid *Laid
 	// AtEnd is called when the plan has come to its end, and before anything is removed; nil for nothing.
 	AtEnd func(ctx context.Context, laid Laid) error
@@ -93,9 +94,11 @@ type Experiment struct {
 	Blank bool
 	// MaxWrites ends the run when the disks under test have been written more bytes than this; 0 is no limit.
 	MaxWrites int64
-	// Tallied says that what the kernel counts is read before and after each load. On a machine with a thousand CPUs that is megabytes.
+	// Tallied says that what the kernel counts is read before and after each load. On a machine with a thousand CPUs
+	// that is megabytes.
 	Tallied bool
-	// Upsets are the events that come upon each load. Bystander says that another experiment of a joint one carries them out.
+	// Upsets are the events that come upon each load. Bystander says that another experiment of a joint one carries
+	// them out.
 	Upsets    []Upset
 	Bystander bool
 	// Kept are the repetitions that an earlier part of the run saved.
@@ -104,12 +107,14 @@ type Experiment struct {
 	Progress func(Event)
 }
 
-// Behind is a machine that the data of the place comes from or through: the server of an NFS mount, the host of a virtual machine.
+// Behind is a machine that the data of the place comes from or through: the server of an NFS mount, the host of a
+// virtual machine.
 type Behind struct {
 	// Role by which warnings name it.
 	Role   string
 	Target target.Target
-	// Mount is the point there of the NFS mount that holds the place; empty where what goes over it is not to be counted.
+	// Mount is the point there of the NFS mount that holds the place; empty where what goes over it is not to be
+	// counted.
 	Mount string
 }
 
@@ -119,10 +124,12 @@ type Laid struct {
 	State lab.LayoutState
 }
 
-// owner is in the names of all that is made on the target. Two targets of a run may be one machine, or see one file system.
+// owner is in the names of all that is made on the target. Two targets of a run may be one machine, or see one file
+// system.
 func (e Experiment) owner() string { return Owner(e.RunID, e.Role) }
 
-// Owner is what the names of all that a run makes on a target contain: its ID, and the target's role where there are several.
+// Owner is what the names of all that a run makes on a target contain: its ID, and the target's role where there are
+// several.
 func Owner(runID, role string) string {
 	if role == "" {
 		return runID
@@ -134,8 +141,8 @@ func Owner(runID, role string) string {
 type Outcome struct {
 	// Measured repetitions, kept ones included, and those among them whose load failed.
 	Measured, Failed int
-	// Stuck says that something is left on the target: a load that could not be killed, so that it may still write when the run has
-	// ended, or a scratch file that could not be removed, because the target can't be reached.
+	// Stuck says that something is left on the target: a load that could not be killed, so that it may still write when
+	// the run has ended, or a scratch file that could not be removed, because the target can't be reached.
 	Stuck bool
 	// Warnings that concern the run or a cell of it, not one repetition.
 	Warnings []lab.Warning

@@ -30,7 +30,8 @@ type Session struct {
 	oneMachine bool
 	// behind are the gauges of the machines behind the place, in their order.
 	behind []*facts.Gauges
-	// clientPorts and serverPorts are those of the two ends. joint says that others measure at the same time, so that what ports counted is only known of all together.
+	// clientPorts and serverPorts are those of the two ends. joint says that others measure at the same time, so that
+	// what ports counted is only known of all together.
 	clientPorts, serverPorts facts.Ports
 	joint                    bool
 	// mates carry out each load at the same moment.
@@ -46,7 +47,8 @@ type Session struct {
 	spare time.Duration
 
 	scratch string // path of the scratch file, once it is announced
-	// made says that it was made before the first load, because others can make names in the directory; ground is what else they can do.
+	// made says that it was made before the first load, because others can make names in the directory; ground is what
+	// else they can do.
 	made   bool
 	ground ground
 	// held is the file where it is held open, and inode its number where it was.
@@ -71,8 +73,8 @@ type Session struct {
 	once time.Duration
 }
 
-// Open announces what a kill from now on would leave behind, and takes up what an earlier part of the run has kept. Nothing
-// is written to the place yet.
+// Open announces what a kill from now on would leave behind, and takes up what an earlier part of the run has kept.
+// Nothing is written to the place yet.
 func Open(ctx context.Context, e Experiment, saver Saver) (*Session, error) {
 	s := &Session{Experiment: e, saver: saver}
 	if err := s.lookAtMachine(ctx); err != nil {
@@ -107,10 +109,12 @@ func Open(ctx context.Context, e Experiment, saver Saver) (*Session, error) {
 
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// Repeat carries out one repetition of a cell and saves it. A load that fails is a result too: what it printed is kept, with a
-// warning that says so. An error says that going on is pointless, or that ctx was cancelled; the repetition is not kept then.
+// Repeat carries out one repetition of a cell and saves it. A load that fails is a result too: what it printed is kept,
+// with a warning that says so. An error says that going on is pointless, or that ctx was cancelled; the repetition is
+// not kept then.
 //
-// A repetition whose target was lost meanwhile, and of which another can be had, is carried out anew on that one. So is one whose client missed its server.
+// A repetition whose target was lost meanwhile, and of which another can be had, is carried out anew on that one. So is
+// one whose client missed its server.
 //
 // Where it has mates, they carry it out at the same moment, and anew together.
 func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
@@ -241,8 +245,8 @@ func (s *Session) announceLeftovers() error {
 	return s.saver.Leave(left)
 }
 
-// stoppedOr is err, unless the user has stopped the run: then that is why a step failed, whatever it says. What is left on the target is
-// said all the same.
+// stoppedOr is err, unless the user has stopped the run: then that is why a step failed, whatever it says. What is left
+// on the target is said all the same.
 func (s *Session) stoppedOr(ctx context.Context, err error) error {
 	if ctx.Err() == nil || s.outcome.Stuck || lab.KindOf(err) == lab.Cancelled {
 		return err

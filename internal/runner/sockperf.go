@@ -12,11 +12,12 @@ import (
 	"headroom/internal/validity"
 )
 
-// sockperfEngine runs sockperf: a client on the session's target, whose server is started before each test and ended with it. The rates of events are in
-// steps of so long; 0 is a second. There is one for each repetition.
+// sockperfEngine runs sockperf: a client on the session's target, whose server is started before each test and ended
+// with it. The rates of events are in steps of so long; 0 is a second. There is one for each repetition.
 type sockperfEngine struct {
 	step time.Duration
-	// log is of the repetition's requests, once it was fetched, and doubt why there is none. It is not kept: it has 40 bytes a request.
+	// log is of the repetition's requests, once it was fetched, and doubt why there is none. It is not kept: it has 40
+	// bytes a request.
 	log   sockperf.Log
 	doubt error
 }
@@ -77,7 +78,8 @@ func (e *sockperfEngine) rate(_ context.Context, _ *Session, a *attempt, _ offse
 	return e.log.Rates(e.step.Seconds()), moment{Time: a.done.state.Started.Add(lead + max(0, slack)), unsure: max(0, slack) + jobStep}, true
 }
 
-// lead is when what counts began, from the start of the process on: by the client's clock, which starts with the process or a little later.
+// lead is when what counts began, from the start of the process on: by the client's clock, which starts with the
+// process or a little later.
 func (e *sockperfEngine) lead(done ended) (time.Duration, bool) {
 	if len(e.log) == 0 || secondsOf(e.log.Ends()) > done.state.Ended.Sub(done.state.Started) {
 		return 0, false // a clock that did not start with the process

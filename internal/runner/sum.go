@@ -15,12 +15,13 @@ import (
 	"headroom/internal/validity"
 )
 
-// straddle is the part of a second in which a load need not have run yet for the second to count: starts that are milliseconds apart
-// should not cost one.
+// straddle is the part of a second in which a load need not have run yet for the second to count: starts that are
+// milliseconds apart should not cost one.
 const straddle = 0.1
 
-// common finds the seconds (intervals) in which all of several loads were running for sure. The series of load i began at starts[i] and has
-// lengths[i] values. The first common one has the number from[i] in each, and n follow one another.
+// common finds the seconds (intervals) in which all of several loads were running for sure. The series of load i began
+// at starts[i] and has lengths[i] values. The first common one has the number from[i] in each, and n follow one
+// another.
 func common(starts []moment, lengths []int, interval time.Duration) (from []int, n int) {
 	n = math.MaxInt
 	for i, s := range starts {
@@ -51,8 +52,8 @@ func lengthOf(rep lab.Repetition) int {
 	return n
 }
 
-// addUp adds the series of some of several repetitions, second by second, over those in which all were running. A metric that one of them lacks
-// is left out.
+// addUp adds the series of some of several repetitions, second by second, over those in which all were running. A
+// metric that one of them lacks is left out.
 func addUp(parts []lab.Repetition, starts []moment, members []int) []lab.Series {
 	lengths := make([]int, len(parts))
 	for i, p := range parts {
@@ -90,8 +91,8 @@ func seriesOf(rep lab.Repetition, like lab.Series) (lab.Series, bool) {
 	return lab.Series{}, false
 }
 
-// mergeLatency merges the latencies of several repetitions: fio's bins are the same everywhere, so that nothing is lost by it. A
-// direction that one of them lacks is left out.
+// mergeLatency merges the latencies of several repetitions: fio's bins are the same everywhere, so that nothing is lost
+// by it. A direction that one of them lacks is left out.
 func mergeLatency(parts []lab.Repetition) map[string]lab.Histogram {
 	merged := map[string]lab.Histogram{}
 	for _, direction := range append(lab.Directions(), lab.Request) {
@@ -109,8 +110,8 @@ func mergeLatency(parts []lab.Repetition) map[string]lab.Histogram {
 	return merged
 }
 
-// sumValues are the values of a sum: rates as the means of its series, latencies from its bins. Mean latencies are weighted by how many
-// operations they are of.
+// sumValues are the values of a sum: rates as the means of its series, latencies from its bins. Mean latencies are
+// weighted by how many operations they are of.
 func sumValues(sum lab.Repetition, parts []lab.Repetition) map[string]float64 {
 	values := map[string]float64{}
 	for _, s := range sum.Series {

@@ -14,17 +14,19 @@ import (
 
 // Joint is an experiment on several targets whose loads are started at the same moment.
 type Joint struct {
-	// Experiments are those of the targets, each with its role. Their cells have the names that CellOf gives, and nobody asks their
-	// plans. One that lacks a cell stays idle while the others carry it out.
+	// Experiments are those of the targets, each with its role. Their cells have the names that CellOf gives, and
+	// nobody asks their plans. One that lacks a cell stays idle while the others carry it out.
 	Experiments []Experiment
-	// Sums are the cells that hold what several did together: of the role Everybody, which each cell has, and of Groups.
+	// Sums are the cells that hold what several did together: of the role Everybody, which each cell has, and of
+	// Groups.
 	Sums []Cell
-	// Groups are roles that belong together, by the name of the group. Where all of a group carry out a cell, and there is a cell of Sums
-	// with its name, that holds what they did in the seconds in which everybody was running.
+	// Groups are roles that belong together, by the name of the group. Where all of a group carry out a cell, and there
+	// is a cell of Sums with its name, that holds what they did in the seconds in which everybody was running.
 	Groups map[string][]string
 	// Plan says what comes next, by the names of cells without a role.
 	Plan plan.Plan
-	// AtOnce is how many are loaded at the same time, by turns in their order; 0 is all of them. What was measured by turns has no sum.
+	// AtOnce is how many are loaded at the same time, by turns in their order; 0 is all of them. What was measured by
+	// turns has no sum.
 	AtOnce int
 	// Kept are the repetitions of Sums that an earlier part of the run saved.
 	Kept []lab.Repetition
@@ -38,8 +40,8 @@ const Everybody = "all"
 // CellOf is the name of a cell on one of several targets.
 func CellOf(cell, role string) string { return cell + "@" + role }
 
-// RunTogether carries out an experiment on several targets. What is measured at the same time is saved at once: a repetition of each
-// target, and their sum.
+// RunTogether carries out an experiment on several targets. What is measured at the same time is saved at once: a
+// repetition of each target, and their sum.
 func RunTogether(ctx context.Context, j Joint, saver Saver) (Outcome, error) {
 	t := &together{Joint: j, saver: &oneAtATime{Saver: saver}, rates: make([]Event, len(j.Experiments)), sums: j.Kept, crowd: crowded(j)}
 	err := t.open(ctx)
@@ -59,8 +61,8 @@ type together struct {
 	Joint
 	saver    Saver
 	sessions []*Session
-	// crowd says that there are so many that each is visited in its turn, and nothing is held for it between two visits. lead is how long before they
-	// begin loads are started then.
+	// crowd says that there are so many that each is visited in its turn, and nothing is held for it between two
+	// visits. lead is how long before they begin loads are started then.
 	crowd bool
 	lead  time.Duration
 	sums  []lab.Repetition // without their distributions and series
@@ -157,8 +159,8 @@ func (t *together) taking(cell string) (*joint, error) {
 	return newJoint(sessions), nil
 }
 
-// repeat carries out one repetition on all targets, all of them at once or by turns. When the load of one fails, the others are kept; when a target is
-// lost and another can be had in its place, all of its turn carry it out anew.
+// repeat carries out one repetition on all targets, all of them at once or by turns. When the load of one fails, the
+// others are kept; when a target is lost and another can be had in its place, all of its turn carry it out anew.
 func (t *together) repeat(ctx context.Context, next plan.Repetition) error {
 	all, err := t.taking(next.Cell)
 	if err != nil {

@@ -182,7 +182,8 @@ func TestTheSumOfARepetition(t *testing.T) {
 	}
 }
 
-// What a group did is added up over the seconds in which all others were running, too, and beside loads of another kind.
+// What a group did is added up over the seconds in which all others were running, too, and beside loads of another
+// kind.
 func TestSumsOfGroups(t *testing.T) {
 	rates := func(metric string, values ...float64) lab.Repetition {
 		return lab.Repetition{Seconds: float64(len(values)), Series: []lab.Series{{Metric: metric, Interval: 1, Values: values}}}

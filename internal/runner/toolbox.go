@@ -22,7 +22,8 @@ type Toolbox struct {
 	users map[string][2]string
 }
 
-// findTools prints the folders that patterns stand for, then the tools that are not there. $1 is how many patterns follow.
+// findTools prints the folders that patterns stand for, then the tools that are not there. $1 is how many patterns
+// follow.
 const findTools = `n=$1; shift
 IFS=
 while [ "$n" -gt 0 ]; do
@@ -35,7 +36,8 @@ for tool; do
 	command -v "$tool" >/dev/null 2>&1 || printf 'missing\t%s\n' "$tool"
 done`
 
-// FindTools looks for all that the commands of some cells need. What is not there is an error that names the package that has it.
+// FindTools looks for all that the commands of some cells need. What is not there is an error that names the package
+// that has it.
 func FindTools(ctx context.Context, t target.Target, cells []lab.Cell) (Toolbox, error) {
 	box := Toolbox{folders: map[string][]string{}, users: map[string][2]string{}}
 	for _, c := range cells {

@@ -9,7 +9,8 @@ import (
 // byTurns says whether the targets are loaded by turns, and not all of them at once.
 func (t *together) byTurns() bool { return t.AtOnce > 0 && t.AtOnce < len(t.Experiments) }
 
-// turns are those who carry out a repetition at the same time, turn by turn. Who has saved it already, in an earlier part of the run, has no turn.
+// turns are those who carry out a repetition at the same time, turn by turn. Who has saved it already, in an earlier
+// part of the run, has no turn.
 func (t *together) turns(all *joint, next plan.Repetition) []*joint {
 	if !t.byTurns() {
 		return []*joint{all}

@@ -20,13 +20,15 @@ import (
 type Upset struct {
 	lab.Upset
 	Target target.Target
-	// Journal of the target, which has the way back on disk before anything is done; nil where the event ends by itself.
+	// Journal of the target, which has the way back on disk before anything is done; nil where the event ends by
+	// itself.
 	Journal *factor.Journal
 	// Setting of an event that sets a factor.
 	Setting factor.Setting
 }
 
-// fine is the step of a load's rate where events come upon it: the least that iperf3 takes, and as fine as fio's thread is punctual.
+// fine is the step of a load's rate where events come upon it: the least that iperf3 takes, and as fine as fio's thread
+// is punctual.
 const fine = 100 * time.Millisecond
 
 // fineStep is the step of the rates that loads are to tell in; 0 where a second will do.
@@ -64,8 +66,8 @@ type due struct {
 	undo  bool
 }
 
-// agenda of a load that is expected to take so long, ramp included. What is undone is so when the load ends at the latest: not after it, since a load
-// that has lost its other end may only end when that is back.
+// agenda of a load that is expected to take so long, ramp included. What is undone is so when the load ends at the
+// latest: not after it, since a load that has lost its other end may only end when that is back.
 func (s *Session) agenda(ramp, expected time.Duration) []due {
 	var all []due
 	for i, u := range s.Upsets {
@@ -88,7 +90,8 @@ func (s *Session) agenda(ramp, expected time.Duration) []due {
 
 func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// announceUpsets puts on disk how the events of a load are undone, before it begins: flushing a disk in the middle of it would upset it, too.
+// announceUpsets puts on disk how the events of a load are undone, before it begins: flushing a disk in the middle of
+// it would upset it, too.
 func (s *Session) announceUpsets(l load) (*upsetting, error) {
 	u := &upsetting{session: s, over: make(chan struct{}), gone: make(chan struct{})}
 	if l.cell == nil || s.Bystander {
@@ -194,7 +197,8 @@ func (u *upsetting) do(ctx context.Context, i int) {
 // upsetPatience is how long a command of an event may go on after the load.
 const upsetPatience = time.Minute
 
-// command carries out the command of an event as a job: it may take long, as the migration of a guest does, and targets tell when jobs begin and end.
+// command carries out the command of an event as a job: it may take long, as the migration of a guest does, and targets
+// tell when jobs begin and end.
 func (u *upsetting) command(ctx context.Context, e Upset, h *happening) error {
 	s := u.session
 	after := context.WithoutCancel(ctx)
@@ -265,7 +269,8 @@ func (u *upsetting) undoAll(ctx context.Context) {
 	}
 }
 
-// finely is an engine that tells the rate of a load in fine steps, and when the first of them began by this machine's clock.
+// finely is an engine that tells the rate of a load in fine steps, and when the first of them began by this machine's
+// clock.
 type finely interface {
 	rate(ctx context.Context, s *Session, a *attempt, clock offset) (lab.Series, moment, bool)
 }

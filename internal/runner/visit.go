@@ -21,7 +21,8 @@ type Entrance struct {
 	Mounted bool
 }
 
-// visited is the arm that was entered last, and in which block. A visit that an interruption cut in two is entered again.
+// visited is the arm that was entered last, and in which block. A visit that an interruption cut in two is entered
+// again.
 type visited struct {
 	arm   string
 	block int

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder is a folder of this machine that is held open: what is done in it is done there, wherever its path leads meanwhile.
-// Names in it have one part, and no link is followed.
+// Folder is a folder of this machine that is held open: what is done in it is done there, wherever its path leads
+// meanwhile. Names in it have one part, and no link is followed.
 type Folder struct{ root *os.Root }
 
-// OpenFolder opens a folder. Links on the way are followed, but not by root where they belong to another user, who could have
-// put them there a moment ago.
+// OpenFolder opens a folder. Links on the way are followed, but not by root where they belong to another user, who
+// could have put them there a moment ago.
 func OpenFolder(name string) (*Folder, error) {
 	held, err := find(name)
 	if err != nil {
@@ -205,8 +205,8 @@ func (f *Folder) with(do func(*os.File) error) error {
 	return errors.Join(do(d), d.Close())
 }
 
-// Write puts a file under a name, whole or not at all. What has the name before is replaced, be it a link; of a file that is
-// replaced the permissions are kept.
+// Write puts a file under a name, whole or not at all. What has the name before is replaced, be it a link; of a file
+// that is replaced the permissions are kept.
 func (f *Folder) Write(name string, write func(io.Writer) error) error {
 	mode := fs.FileMode(0o644)
 	if was, err := f.root.Lstat(name); err == nil && was.Mode().IsRegular() {

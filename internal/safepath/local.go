@@ -29,7 +29,8 @@ func InfoOf(info fs.FileInfo) Info {
 // Readlink is where a symbolic link of this machine leads.
 func (Local) Readlink(name string) (string, error) { return os.Readlink(name) }
 
-// PrivateGroup reads /etc/passwd and /etc/group. A group or user that is kept elsewhere (LDAP) is not known to be private.
+// PrivateGroup reads /etc/passwd and /etc/group. A group or user that is kept elsewhere (LDAP) is not known to be
+// private.
 func (Local) PrivateGroup(group, user int) bool {
 	users, err := os.ReadFile("/etc/passwd")
 	if err != nil {
@@ -39,8 +40,9 @@ func (Local) PrivateGroup(group, user int) bool {
 	return err == nil && PrivateGroup(string(users), string(groups), group, user)
 }
 
-// PrivateGroup says whether a group is the first one of this user, and nobody else's. Where the files name neither, the group with the
-// user's own number is his: so are the users and groups of containers (runAsUser, fsGroup). The files are those of passwd(5) and group(5):
+// PrivateGroup says whether a group is the first one of this user, and nobody else's. Where the files name neither, the
+// group with the user's own number is his: so are the users and groups of containers (runAsUser, fsGroup). The files
+// are those of passwd(5) and group(5):
 //
 //	anna:x:1000:1000:Anna,,,:/home/anna:/bin/bash
 //	games:x:5:60:games:/usr/games:/usr/sbin/nologin

@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Locked says whether a process holds a file or folder for itself (flock(2)). It does not wait for one: what somebody else has put under
-// the name could be a pipe.
+// Locked says whether a process holds a file or folder for itself (flock(2)). It does not wait for one: what somebody
+// else has put under the name could be a pipe.
 //
-// A process that is killed while it starts another one leaves its lock to that one, which gives it up when it becomes the other program: within
-// a moment, or much later on a machine that has more to do. Nobody is at work then, and whoever looks right after the kill waits for it.
+// A process that is killed while it starts another one leaves its lock to that one, which gives it up when it becomes
+// the other program: within a moment, or much later on a machine that has more to do. Nobody is at work then, and
+// whoever looks right after the kill waits for it.
 func Locked(name string) bool {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -38,8 +39,9 @@ const (
 	unseen
 )
 
-// patience is how long a lock is waited for whose owner is not alive, much longer than it takes to start a program; and one whose owner is not to be seen:
-// the kernel leaves locks out that are taken or given up while it lists them, and in a container those of the dead and of other containers.
+// patience is how long a lock is waited for whose owner is not alive, much longer than it takes to start a program; and
+// one whose owner is not to be seen: the kernel leaves locks out that are taken or given up while it lists them, and in
+// a container those of the dead and of other containers.
 func patience() map[owner]time.Duration {
 	return map[owner]time.Duration{dead: 10 * time.Second, unseen: time.Second}
 }
@@ -60,7 +62,8 @@ func ownerOf(f *os.File) owner {
 		if !ok || inode != st.Ino {
 			continue
 		}
-		// A number of 0 or below is a process of another namespace. One that runs may have the number of one that died, which is no harm.
+		// A number of 0 or below is a process of another namespace. One that runs may have the number of one that died,
+		// which is no harm.
 		if pid < 1 || unix.Kill(pid, 0) != unix.ESRCH {
 			return alive
 		}
@@ -69,8 +72,8 @@ func ownerOf(f *os.File) owner {
 	return found
 }
 
-// flockOf reads who took a lock of a whole file, and the file's number, from a line of /proc/locks. The device is not looked at: some file systems
-// show another one than stat(2) does.
+// flockOf reads who took a lock of a whole file, and the file's number, from a line of /proc/locks. The device is not
+// looked at: some file systems show another one than stat(2) does.
 //
 //	1: FLOCK  ADVISORY  WRITE 28548 00:29:8013 0 EOF
 //	4: POSIX  ADVISORY  READ  26853 fe:00:10387913 128 128

@@ -1,9 +1,9 @@
-// Package safepath says whether other users of a machine can change what a path leads to, as sshd does before it trusts a
-// file of keys (StrictModes in sshd_config(5), safe_path in OpenSSH's misc.c).
+// Package safepath says whether other users of a machine can change what a path leads to, as sshd does before it trusts
+// a file of keys (StrictModes in sshd_config(5), safe_path in OpenSSH's misc.c).
 //
-// A program that runs as root and acts on what it reads (a journal of settings to put back, a list of folders to remove)
-// does what the owner of those files wants. So they must belong to its own user or to root, and so must every folder on
-// the way to them, and nobody else may write to any of those.
+// A program that runs as root and acts on what it reads (a journal of settings to put back, a list of folders to
+// remove) does what the owner of those files wants. So they must belong to its own user or to root, and so must every
+// folder on the way to them, and nobody else may write to any of those.
 package safepath
 
 import (
@@ -21,8 +21,8 @@ type System interface {
 	Lstat(name string) (Info, error)
 	// Readlink is where a symbolic link leads.
 	Readlink(name string) (string, error)
-	// PrivateGroup says whether a group has no member but this user, as distributions make one for each user, and clusters for a
-	// container's.
+	// PrivateGroup says whether a group has no member but this user, as distributions make one for each user, and
+	// clusters for a container's.
 	PrivateGroup(group, user int) bool
 }
 
@@ -45,14 +45,14 @@ type Unsafe struct {
 
 func (u *Unsafe) Error() string { return u.Name + " " + u.Why }
 
-// Check returns an Unsafe error when anybody but root and the user can change the file or folder at an absolute path, or
-// what the path leads to. Symbolic links are followed, each of them checked. What is not there is safe when the folder
-// that would hold it is.
+// Check returns an Unsafe error when anybody but root and the user can change the file or folder at an absolute path,
+// or what the path leads to. Symbolic links are followed, each of them checked. What is not there is safe when the
+// folder that would hold it is.
 func Check(s System, name string, user int) error { return walk(s, name, user, false) }
 
-// CheckFolder is Check for a folder in which the user makes new files: it may also be one like /tmp, where everybody can
-// write and nobody can rename or remove what another has made (sticky). A name there can be taken before the user comes:
-// make the file with O_EXCL.
+// CheckFolder is Check for a folder in which the user makes new files: it may also be one like /tmp, where everybody
+// can write and nobody can rename or remove what another has made (sticky). A name there can be taken before the user
+// comes: make the file with O_EXCL.
 func CheckFolder(s System, name string, user int) error { return walk(s, name, user, true) }
 
 // mostLinks is the kernel's own limit (MAXSYMLINKS).
@@ -119,7 +119,8 @@ func check(s System, name string, user int, shared bool) error {
 	return fault(s, name, info, user, shared)
 }
 
-// fault says what is wrong with one file or folder. In a shared folder everybody may make files, but not replace others'.
+// fault says what is wrong with one file or folder. In a shared folder everybody may make files, but not replace
+// others'.
 func fault(s System, name string, info Info, user int, shared bool) error {
 	if info.Owner != 0 && info.Owner != user {
 		return &Unsafe{name, fmt.Sprintf("belongs to user %d", info.Owner), []string{"chown", strconv.Itoa(user), name}}
@@ -131,7 +132,8 @@ func fault(s System, name string, info Info, user int, shared bool) error {
 	if info.Mode&others != 0 {
 		return &Unsafe{name, "can be written to by everybody", []string{"chmod", "go-w", name}}
 	}
-	// Of a file with an access control list these bits are its mask: they are set where the list lets anybody write (acl(5)).
+	// Of a file with an access control list these bits are its mask: they are set where the list lets anybody write
+	// (acl(5)).
 	if info.Mode&group != 0 && !s.PrivateGroup(info.Group, info.Owner) && (info.Owner == user || !s.PrivateGroup(info.Group, user)) {
 		return &Unsafe{name, fmt.Sprintf("can be written to by group %d", info.Group), []string{"chmod", "g-w", name}}
 	}

@@ -7,7 +7,8 @@ import (
 
 // Answer is what is known so far.
 type Answer struct {
-	// Culprits are the candidates that explain the measurements best, in order. One can stand for several steps of a series (Search.Range).
+	// Culprits are the candidates that explain the measurements best, in order. One can stand for several steps of a
+	// series (Search.Range).
 	Culprits []int
 	// Probability that all of these are culprits, be there others or not.
 	Probability float64
@@ -21,8 +22,8 @@ type Answer struct {
 	Unprovable bool
 	// Roles of the culprits, in the same order, once proved.
 	Roles []Role
-	// Opposing are settings that move the result against the difference of the ends: without them it would be larger. They are as likely as was
-	// asked of culprits, but not proved.
+	// Opposing are settings that move the result against the difference of the ends: without them it would be larger.
+	// They are as likely as was asked of culprits, but not proved.
 	Opposing []int
 	// Alike: the ends don't differ by as much as is worth a search.
 	Alike bool
@@ -32,11 +33,14 @@ type Answer struct {
 
 // Role of a culprit.
 type Role struct {
-	// Faster: where it is applied, it is faster. Of steps some can be; settings only where the slow end is the faster one.
+	// Faster: where it is applied, it is faster. Of steps some can be; settings only where the slow end is the faster
+	// one.
 	Faster bool
-	// Needed: without it alone the slow state is faster; where the culprit makes it faster, slower. Never of a step that makes it faster.
+	// Needed: without it alone the slow state is faster; where the culprit makes it faster, slower. Never of a step
+	// that makes it faster.
 	Needed bool
-	// Enough: it alone makes the fast state slower. Not looked at where it is needed; the culprits together are always both.
+	// Enough: it alone makes the fast state slower. Not looked at where it is needed; the culprits together are always
+	// both.
 	Enough bool
 }
 
@@ -46,9 +50,9 @@ func (a Answer) Over() bool { return a.Likely && (a.Proved || a.Unprovable) || a
 // Answer as it stands.
 func (s *Search) Answer() Answer { return s.widest(s.answer) }
 
-// speaksForMore is the evidence from which on a further culprit is looked for. One that nobody has looked for stays about as likely as it
-// was at first, since small effects can't be seen; that is no reason to go on. At 1, one search in ten goes on where small effects are all there is; at 2,
-// the second of two culprits is missed in one of twenty.
+// speaksForMore is the evidence from which on a further culprit is looked for. One that nobody has looked for stays
+// about as likely as it was at first, since small effects can't be seen; that is no reason to go on. At 1, one search
+// in ten goes on where small effects are all there is; at 2, the second of two culprits is missed in one of twenty.
 const speaksForMore = 1.4
 
 // sureUnproved is the probability of an answer that nothing can prove, from which on the search is over.
@@ -104,8 +108,9 @@ func (s *Search) likeliest() Answer {
 // smallestCulprit is the share of the loss that a candidate must do, for "many small effects" to be wrong.
 const smallestCulprit = 1. / 6
 
-// lookedFor says whether a further culprit would have been seen, one that does this share of what the culprits so far leave unexplained. That
-// may be many small effects, but not before as many measurements as it takes to find one, so many times over.
+// lookedFor says whether a further culprit would have been seen, one that does this share of what the culprits so far
+// leave unexplained. That may be many small effects, but not before as many measurements as it takes to find one, so
+// many times over.
 func (s *Search) lookedFor(share, times float64) bool {
 	probability, d := s.posterior.unexplained()
 	if probability < 0.5 {
@@ -120,11 +125,12 @@ func (s *Search) lookedFor(share, times float64) bool {
 	return float64(tells) >= times*math.Log2(float64(s.space.Candidates))/Capacity(share*d)
 }
 
-// smallBeside is the share of the largest effect below which a candidate is no culprit of its own, though it has an effect.
+// smallBeside is the share of the largest effect below which a candidate is no culprit of its own, though it has an
+// effect.
 const smallBeside = 0.4
 
-// sides are the places of the candidates whose effects go the way in which the ends differ, and of those that go the other way. Steps are all on
-// the first: a series may go up and down, and each step is an answer by itself.
+// sides are the places of the candidates whose effects go the way in which the ends differ, and of those that go the
+// other way. Steps are all on the first: a series may go up and down, and each step is an answer by itself.
 func (s *Search) sides(candidates []int, effects []float64) (culprits, opposing []int) {
 	for i := range candidates {
 		if !s.space.Ordered && effects[i]*s.Ends().Difference < 0 {

@@ -2,11 +2,11 @@ package search
 
 import "slices"
 
-// A bundle that was measured before is there to be measured again; one that was not may have to be built first, which takes longer than the
-// measurement (Terms.Build). Then what counts is what is learnt in the time that it takes.
+// A bundle that was measured before is there to be measured again; one that was not may have to be built first, which
+// takes longer than the measurement (Terms.Build). Then what counts is what is learnt in the time that it takes.
 
-// savedBits is what it is worth to have a bundle already that the proof of the answer needs: no bundle says more than one bit about which of
-// two levels it has, so that one fewer to build is one bit more that can be afforded.
+// savedBits is what it is worth to have a bundle already that the proof of the answer needs: no bundle says more than
+// one bit about which of two levels it has, so that one fewer to build is one bit more that can be afforded.
 const savedBits = 1
 
 const (
@@ -16,8 +16,8 @@ const (
 	worthAThought = 0.02
 )
 
-// soonest of the bundles: the one that is expected to say most for its time, among the given ones, those that were measured before, and those
-// that the proof of a likely answer would need.
+// soonest of the bundles: the one that is expected to say most for its time, among the given ones, those that were
+// measured before, and those that the proof of a likely answer would need.
 func (s *Search) soonest(bundles []Bundle) Question {
 	built, again := s.built()
 	saved := s.ofProofs()
@@ -50,9 +50,9 @@ func contains(list []Bundle, b Bundle) bool {
 	return slices.ContainsFunc(list, func(other Bundle) bool { return slices.Equal(other, b) })
 }
 
-// mostAgain is how often a mixture is measured to tell hypotheses apart. What it has of its own, a sum of effects too small to look for, does not
-// become less with repetitions, but looks ever surer; in another mixture it is another, and so a part of the noise. States of a series have no
-// such sums.
+// mostAgain is how often a mixture is measured to tell hypotheses apart. What it has of its own, a sum of effects too
+// small to look for, does not become less with repetitions, but looks ever surer; in another mixture it is another, and
+// so a part of the noise. States of a series have no such sums.
 const mostAgain = 2
 
 // built are the bundles that were measured before, and those of them that are worth measuring again.
@@ -79,7 +79,8 @@ type needed struct {
 	probability float64
 }
 
-// ofProofs are the bundles that the proofs of the likeliest answers would need: each with its culprits alone, and without them.
+// ofProofs are the bundles that the proofs of the likeliest answers would need: each with its culprits alone, and
+// without them.
 func (s *Search) ofProofs() []needed {
 	if s.space.Ordered {
 		return nil
@@ -116,8 +117,8 @@ type possible struct {
 	probability float64
 }
 
-// members are the likeliest answers of a hypothesis, which knows its culprits but for their classes: of one class each of its likely members,
-// of several the likeliest of each.
+// members are the likeliest answers of a hypothesis, which knows its culprits but for their classes: of one class each
+// of its likely members, of several the likeliest of each.
 func (p *posterior) members(h *hypothesis) []possible {
 	if len(h.classes) == 1 {
 		var list []possible

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/search"
 )
 
-// Where a bundle that was not measured before must be built first, fewer are built, and those that are there are measured more often. The
-// answer is as right.
+// Where a bundle that was not measured before must be built first, fewer are built, and those that are there are
+// measured more often. The answer is as right.
 func TestFewerAreBuiltWhereBuildingTakesLong(t *testing.T) {
 	n := figure.Times(3, searches()/2)
 	const long = 10

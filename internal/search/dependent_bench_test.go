@@ -27,7 +27,8 @@ func inOrder(m noise.Model) kind {
 	}}
 }
 
-// Searches where measurements resemble their neighbours, and on the noise of real disks: with a culprit of twice the spread, and with none.
+// Searches where measurements resemble their neighbours, and on the noise of real disks: with a culprit of twice the
+// spread, and with none.
 func TestSearchesOnDependentNoise(t *testing.T) {
 	models, err := noise.Recorded()
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/search"
 )
 
-// Machines that are not as steady as the regressions of a search assume. A step or a setting that was never at fault must not be proved there.
+// Machines that are not as steady as the regressions of a search assume. A step or a setting that was never at fault
+// must not be proved there.
 
 // unsteady is a machine with 3% noise that is so many standard deviations away from where it began at each measurement.
 func unsteady(name string, away func(r *rand.Rand) func(measurement int) float64) kind {
@@ -126,8 +127,8 @@ func finished(w row, seed uint64) (*search.Search, []int) {
 	return w.once(seed)
 }
 
-// A machine that becomes slower by a fiftieth of its noise per measurement: without a slope in time among the hypotheses, and with the ends taken up by
-// the proof, four of five such searches prove the first or the last step.
+// A machine that becomes slower by a fiftieth of its noise per measurement: without a slope in time among the
+// hypotheses, and with the ends taken up by the proof, four of five such searches prove the first or the last step.
 func TestADriftIsNoStep(t *testing.T) {
 	for _, k := range []kind{drifting(0.033), drifting(-0.033)} {
 		w := row{d: 1, kind: k, plant: one(16), space: search.Space{Candidates: 16, Ordered: true}}
@@ -155,7 +156,8 @@ func TestAStepIsProvedByItsOwnMeasurements(t *testing.T) {
 	}
 }
 
-// Three of a hundred measurements take three times as long. They neither hide a culprit in the spread of the noise nor prove a wrong one.
+// Three of a hundred measurements take three times as long. They neither hide a culprit in the spread of the noise nor
+// prove a wrong one.
 func TestOutliersHideNoCulprit(t *testing.T) {
 	w := row{d: 2, kind: outliers(0.03), plant: one(32), space: settings(32)}
 	right, measured := 0, 0
@@ -172,8 +174,8 @@ func TestOutliersHideNoCulprit(t *testing.T) {
 	}
 }
 
-// Where there are three culprits alike, the second and the third look like many small effects at first, and some searches end before they would be
-// seen. Their answers say that much of the loss is left.
+// Where there are three culprits alike, the second and the third look like many small effects at first, and some
+// searches end before they would be seen. Their answers say that much of the loss is left.
 func TestAnAnswerSaysWhatItLeaves(t *testing.T) {
 	for _, d := range []float64{2, 4} {
 		w := row{d: d, kind: kinds()[0], plant: three(32), space: settings(32)}

@@ -19,15 +19,17 @@ func (s *Search) Loss() Effect {
 	return s.effect(e.Fast, e.Slow)
 }
 
-// Proof is what was measured to prove an answer that was proved: the culprits reverted in the slow state, and applied to the fast one. Steps
-// can't be combined, so that each has its own proof (StepEffect). NaN is a side that can't be measured.
+// Proof is what was measured to prove an answer that was proved: the culprits reverted in the slow state, and applied
+// to the fast one. Steps can't be combined, so that each has its own proof (StepEffect). NaN is a side that can't be
+// measured.
 func (s *Search) Proof() (reverted, applied Effect) {
 	on, below := s.proof.joint[0], s.proof.joint[1]
 	return s.effect(on.logsFewer, on.logsMore), s.effect(below.logsFewer, below.logsMore)
 }
 
-// OwnProof is what was measured to prove that a culprit, by its place in the answer, has a part of its own: it alone taken out of the slow state,
-// and it alone put into the fast one. Of a single culprit that is the whole proof. NaN is what was not measured, or can't be.
+// OwnProof is what was measured to prove that a culprit, by its place in the answer, has a part of its own: it alone
+// taken out of the slow state, and it alone put into the fast one. Of a single culprit that is the whole proof. NaN is
+// what was not measured, or can't be.
 func (s *Search) OwnProof(i int) (reverted, applied Effect) {
 	if s.proof.without == nil {
 		return s.Proof()
@@ -36,14 +38,15 @@ func (s *Search) OwnProof(i int) (reverted, applied Effect) {
 	return s.effect(without.logsFewer, without.logsMore), s.effect(with.logsFewer, with.logsMore)
 }
 
-// StepEffect of a culprit of an ordered search, by its place in the answer: the state after the step against the one before it.
+// StepEffect of a culprit of an ordered search, by its place in the answer: the state after the step against the one
+// before it.
 func (s *Search) StepEffect(i int) Effect {
 	t := s.proof.without[i]
 	return s.effect(t.logsFewer, t.logsMore)
 }
 
-// Explained is the share of the loss that goes away with the culprits, with an interval of 95% (of the ratio of two differences, to first
-// order).
+// Explained is the share of the loss that goes away with the culprits, with an interval of 95% (of the ratio of two
+// differences, to first order).
 func (s *Search) Explained() (share, lo, hi float64) {
 	reverted, applied := s.Proof()
 	if s.proof.joint[0].impossible {
@@ -57,7 +60,8 @@ func (s *Search) Explained() (share, lo, hi float64) {
 	return share, share - half, share + half
 }
 
-// effect of what distinguishes two states, with the spread that all measurements of the search show: a few of each side tell little of it.
+// effect of what distinguishes two states, with the spread that all measurements of the search show: a few of each side
+// tell little of it.
 func (s *Search) effect(fewer, more []float64) Effect {
 	if len(fewer) == 0 || len(more) == 0 {
 		return Effect{math.NaN(), math.NaN(), math.NaN(), len(fewer) + len(more)}

@@ -6,21 +6,22 @@ import (
 )
 
 const (
-	// standardErrors that the ends must be apart before steps between them are measured: a search that doesn't know its levels settles at
-	// an edge and never learns them.
+	// standardErrors that the ends must be apart before steps between them are measured: a search that doesn't know its
+	// levels settles at an edge and never learns them.
 	standardErrorsOrdered = 3
 	// Bundles teach the levels by themselves; it only has to be likely that there is something to find.
 	standardErrorsBundles = 2
 	// standardErrorsAlike are those that the ends may differ by at most, when they are called alike.
 	standardErrorsAlike = 2
-	// closely are those within half of what is worth a search. A difference not much below it would take very many measurements to be as sure of,
-	// for a question that hardly matters; then one standard error is enough.
+	// closely are those within half of what is worth a search. A difference not much below it would take very many
+	// measurements to be as sure of, for a question that hardly matters; then one standard error is enough.
 	closely, standardErrorsClose = 2, 1
 	// fewestAnchors of each end.
 	fewestAnchors = 2
 	// anchorsAgain are the measurements after which both ends are measured again, since machines drift.
 	anchorsAgain = 12
-	// enoughPairs from which on the ends are compared in pairs: fewer say too little of how much pairs differ among themselves.
+	// enoughPairs from which on the ends are compared in pairs: fewer say too little of how much pairs differ among
+	// themselves.
 	enoughPairs = 6
 )
 
@@ -47,7 +48,8 @@ func (s *Search) Ends() Ends {
 		return e
 	}
 	fast, slow := mean(e.Fast), mean(e.Slow)
-	// The noise that was expected counts as one more measurement, so that two values that happen to agree don't make all sure.
+	// The noise that was expected counts as one more measurement, so that two values that happen to agree don't make
+	// all sure.
 	squares := s.terms.Noise * s.terms.Noise
 	for _, x := range e.Fast {
 		squares += (x - fast) * (x - fast)
@@ -64,9 +66,10 @@ func (s *Search) Ends() Ends {
 	return e
 }
 
-// pair compares the ends in the pairs in which they were measured, one after the other: a machine that drifts, by half as much again within an hour, has
-// drifted little between the two. The difference is the median of the means of all two pairs (Hodges and Lehmann), and the standard error is read from
-// the same means at one standard deviation of the signed-rank statistic: a few pairs that something else disturbed say little.
+// pair compares the ends in the pairs in which they were measured, one after the other: a machine that drifts, by half
+// as much again within an hour, has drifted little between the two. The difference is the median of the means of all
+// two pairs (Hodges and Lehmann), and the standard error is read from the same means at one standard deviation of the
+// signed-rank statistic: a few pairs that something else disturbed say little.
 func (e *Ends) pair(noise float64) {
 	var means []float64
 	n := e.fewest()
@@ -98,8 +101,8 @@ func (e Ends) alike(worth float64) bool {
 		closely*e.StandardError <= most/2 && difference+standardErrorsClose*e.StandardError <= most)
 }
 
-// WantedAnchors are how many measurements of each end it would take to tell them apart, if they differ as much as it seems now; 0 where no
-// difference is to be seen.
+// WantedAnchors are how many measurements of each end it would take to tell them apart, if they differ as much as it
+// seems now; 0 where no difference is to be seen.
 func (e Ends) WantedAnchors() int {
 	if e.Difference == 0 {
 		return 0

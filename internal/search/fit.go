@@ -3,16 +3,18 @@ package search
 import "math"
 
 const (
-	// freedom of Student's t for the errors: heavy enough tails for storage, whose noise is often wilder than a Gaussian. Real tails may
-	// be heavier still; what matters is that no single measurement can rule a hypothesis out by itself.
+	// freedom of Student's t for the errors: heavy enough tails for storage, whose noise is often wilder than a
+	// Gaussian. Real tails may be heavier still; what matters is that no single measurement can rule a hypothesis out
+	// by itself.
 	freedom = 8
 	// scale of that distribution, as a share of the standard deviation: where it resembles a Gaussian most.
 	scale = 0.90
-	// farthest is how many standard deviations a measurement is taken to be off at most where their spread is learnt, as by P. Huber (Robust
-	// Statistics, 1981, proposal 2). Of Gaussian noise one in 370 is farther off, so that it costs nothing there.
+	// farthest is how many standard deviations a measurement is taken to be off at most where their spread is learnt,
+	// as by P. Huber (Robust Statistics, 1981, proposal 2). Of Gaussian noise one in 370 is farther off, so that it
+	// costs nothing there.
 	farthest = 3
-	// usual is the spread of effects in units of the noise that are expected: what is searched is seen within some measurements, so that
-	// it is neither far below the noise nor hundreds of times above it.
+	// usual is the spread of effects in units of the noise that are expected: what is searched is seen within some
+	// measurements, so that it is neither far below the noise nor hundreds of times above it.
 	usual = 4
 	// most is the largest number of columns of a regression: the level, the background, and three culprits.
 	most = 5
@@ -25,8 +27,9 @@ type known struct{ fast, effect, spread float64 }
 type data struct {
 	// logs of what was measured, higher is faster.
 	logs []float64
-	// background of each measurement, beside the candidates. Of settings it is the share of them that was applied, which says how much of
-	// the sum of small effects is in it; of steps it is the time, which says how far the machine has drifted. Nil where there is none.
+	// background of each measurement, beside the candidates. Of settings it is the share of them that was applied,
+	// which says how much of the sum of small effects is in it; of steps it is the time, which says how far the machine
+	// has drifted. Nil where there is none.
 	background []float64
 	// noise that is expected, which counts as much as one measurement.
 	noise float64
@@ -39,7 +42,8 @@ type data struct {
 type fit struct {
 	// level of the fast state, slope of the background, and what each candidate adds.
 	beta [most]float64
-	// sloped says that the background has a slope: many small effects of settings, or a drift of the machine during a series.
+	// sloped says that the background has a slope: many small effects of settings, or a drift of the machine during a
+	// series.
 	sloped bool
 	// spread of one measurement.
 	spread float64
@@ -73,9 +77,10 @@ func (d *data) row(f *fit, j int, applied [][]bool) (x [most]float64) {
 
 // fit the measurements to candidates, given in which measurements each was applied; start is a fit to begin from.
 //
-// Errors are Student's t, fitted by weights (Lange, Little and Taylor 1989). Effects have the prior N(0, (usual*spread)^2), the level and
-// the logarithm of the spread a flat one, but for one measurement's worth of the noise expected. The evidence is Laplace's approximation
-// around the optimum; for Gaussian errors it has the same form as the exact one.
+// Errors are Student's t, fitted by weights (Lange, Little and Taylor 1989). Effects have the prior N(0,
+// (usual*spread)^2), the level and the logarithm of the spread a flat one, but for one measurement's worth of the noise
+// expected. The evidence is Laplace's approximation around the optimum; for Gaussian errors it has the same form as the
+// exact one.
 func (d *data) fit(applied [][]bool, sloped bool, start *fit, iterations int) fit {
 	if d.known != nil {
 		return d.fitKnown(applied)
@@ -137,8 +142,8 @@ func weigh(f *fit, residuals []float64) {
 func (d *data) solve(f *fit, applied [][]bool, columns int) (root [most][most]float64) {
 	var matrix [most][most]float64
 	var right [most]float64
-	// Most hypotheses have one culprit and are fitted after every measurement, so that the columns, of zeros and ones but for the
-	// background, are not spelt out here.
+	// Most hypotheses have one culprit and are fitted after every measurement, so that the columns, of zeros and ones
+	// but for the background, are not spelt out here.
 	first := f.columns()
 	for j, w := range f.weights {
 		wy, wb := w*d.logs[j], 0.0
@@ -208,8 +213,9 @@ func (d *data) penalty(f *fit, columns int) float64 {
 	return sum
 }
 
-// respread by the residuals, each of which counts as at most so many times the spread before: squares of a few measurements that are far off
-// would else be most of the sum, and hide a culprit in a spread that the others don't have.
+// respread by the residuals, each of which counts as at most so many times the spread before: squares of a few
+// measurements that are far off would else be most of the sum, and hide a culprit in a spread that the others don't
+// have.
 func (d *data) respread(f *fit, residuals []float64, columns int) {
 	sum := d.penalty(f, columns)
 	limit := math.Pow(farthest*f.spread/scale, 2)
@@ -220,7 +226,8 @@ func (d *data) respread(f *fit, residuals []float64, columns int) {
 }
 
 func (d *data) evidence(f *fit, residuals []float64, columns int, root [most][most]float64) float64 {
-	// Of the powers of the spread, those of the effects' priors and of Laplace's approximation cancel but for the level's.
+	// Of the powers of the spread, those of the effects' priors and of Laplace's approximation cancel but for the
+	// level's.
 	e := -float64(len(d.logs)) * math.Log(f.spread)
 	e -= d.penalty(f, columns) / (2 * f.spread * f.spread)
 	e -= float64(columns-1) * math.Log(usual)

@@ -53,8 +53,8 @@ func (s *Search) best(bundles []Bundle) Question {
 	return best
 }
 
-// steps are the states worth a look in an ordered search: between any two that were measured those that divide the probability, and the
-// measured ones again.
+// steps are the states worth a look in an ordered search: between any two that were measured those that divide the
+// probability, and the measured ones again.
 func (s *Search) steps() []Bundle {
 	at := map[int]bool{0: true, s.space.Candidates: true}
 	for _, c := range s.posterior.classes {
@@ -115,8 +115,8 @@ const likely = 0.3
 // bins of the distribution of what is expected.
 const bins = 96
 
-// information in bits that measuring a bundle is expected to give about which hypothesis is true: the entropy of what is expected, less
-// that of the noise alone. Levels and effects are taken as each hypothesis estimates them.
+// information in bits that measuring a bundle is expected to give about which hypothesis is true: the entropy of what
+// is expected, less that of the noise alone. Levels and effects are taken as each hypothesis estimates them.
 func (p *posterior) information(b Bundle) float64 {
 	background := p.beside(b)
 	applied := make([]float64, len(p.classes))

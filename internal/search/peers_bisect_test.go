@@ -42,7 +42,8 @@ func bisect(steps int, slow func(state int) bool) (step int) {
 	return bad - 1
 }
 
-// The real git asks for the same commits in the same order, and names the same one, whether the answers are right or not.
+// The real git asks for the same commits in the same order, and names the same one, whether the answers are right or
+// not.
 func TestGitBisectsTheSame(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")

@@ -14,8 +14,8 @@ import (
 	"headroom/internal/search"
 )
 
-// pythonOfPeers is the Python that has the published packages; scripts/bench installs them. Empty, with a skipped test that has the reason,
-// where there is none.
+// pythonOfPeers is the Python that has the published packages; scripts/bench installs them. Empty, with a skipped test
+// that has the reason, where there is none.
 func pythonOfPeers(t *testing.T) (python string) {
 	t.Run("git-bayesect and picire", func(t *testing.T) {
 		named := os.Getenv("HEADROOM_SEARCH_PEERS")
@@ -30,7 +30,8 @@ func pythonOfPeers(t *testing.T) (python string) {
 	return python
 }
 
-// bayesect is git_bayesect, told that one end is fast and the other one slow: it finds out by itself otherwise, which takes it longer.
+// bayesect is git_bayesect, told that one end is fast and the other one slow: it finds out by itself otherwise, which
+// takes it longer.
 func bayesect(python string) peer {
 	return peer{name: "git_bayesect", shares: []float64{0.5}, open: func() (finder, func() error, error) {
 		p, err := startPlayer(python, "testdata/bayesect.py")
@@ -40,8 +41,8 @@ func bayesect(python string) peer {
 	}}
 }
 
-// ddmin is that of picire. To find several culprits it needs a threshold that only all of them together pass, which a user would have to
-// know: it is given the better one.
+// ddmin is that of picire. To find several culprits it needs a threshold that only all of them together pass, which a
+// user would have to know: it is given the better one.
 func ddmin(python string) peer {
 	return peer{name: "ddmin (picire)", shares: []float64{0.5, 0.75}, open: func() (finder, func() error, error) {
 		p, err := startPlayer(python, "testdata/ddmin.py")

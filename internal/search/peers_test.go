@@ -17,9 +17,9 @@ import (
 	"headroom/internal/search"
 )
 
-// Other methods search on the same simulated machines. All of them ask "is this state slow?", so that each needs a threshold, which it gets
-// by measuring the ends first, and repeats, so that noise seldom crosses it. No user knows how many; here each row has been searched for
-// those that suit the method best, and ours is left at one setting.
+// Other methods search on the same simulated machines. All of them ask "is this state slow?", so that each needs a
+// threshold, which it gets by measuring the ends first, and repeats, so that noise seldom crosses it. No user knows how
+// many; here each row has been searched for those that suit the method best, and ours is left at one setting.
 
 // tuning of a method that asks for fast or slow.
 type tuning struct {
@@ -180,7 +180,8 @@ const (
 	surely = 0.99
 )
 
-// best first: those that are right often enough, by their measurements; then the others, the one that is most often right first.
+// best first: those that are right often enough, by their measurements; then the others, the one that is most often
+// right first.
 func best(scores []score, enough float64) []score {
 	scores = slices.Clone(scores)
 	slices.SortStableFunc(scores, func(a, b score) int {

@@ -70,11 +70,13 @@ func (p *posterior) add(b Bundle, log float64) {
 	p.split(b)
 }
 
-// drifts are the measurements in which a machine is expected to drift about as far as a culprit reaches: the unit of time. Its slope has the
-// prior of an effect, so that 0.04 standard deviations per measurement are as usual as a culprit of four.
+// drifts are the measurements in which a machine is expected to drift about as far as a culprit reaches: the unit of
+// time. Its slope has the prior of an effect, so that 0.04 standard deviations per measurement are as usual as a
+// culprit of four.
 const drifts = 100
 
-// beside the candidates, what a bundle has if it is measured next: the share of them that is applied, or of steps the time.
+// beside the candidates, what a bundle has if it is measured next: the share of them that is applied, or of steps the
+// time.
 func (p *posterior) beside(b Bundle) float64 {
 	if p.ordered {
 		return float64(len(p.logs)) / drifts
@@ -219,8 +221,8 @@ const (
 	negligible = 1e-5
 )
 
-// priorOfTogether is the prior probability that two culprits do something else together than the sum of both: that only both do harm, or
-// that each does the same harm.
+// priorOfTogether is the prior probability that two culprits do something else together than the sum of both: that only
+// both do harm, or that each does the same harm.
 const priorOfTogether = 0.1
 
 func and(a, b []bool) []bool {
@@ -274,8 +276,9 @@ func (p *posterior) extend(culprits int) {
 		}
 		*h = *p.weighed(h.classes, p.fit(applied, h.sloped, nil, 5))
 		h.log += sums
-		// Of two steps of a series the later one is never there without the earlier, so that both together are the later one again; as a
-		// column of its own it would only share out an effect that is larger than the prior takes for likely.
+		// Of two steps of a series the later one is never there without the earlier, so that both together are the
+		// later one again; as a column of its own it would only share out an effect that is larger than the prior takes
+		// for likely.
 		if pair := h.set(); culprits == 1 && !p.ordered && i < interacting && !together[pair.classes] {
 			together[pair.classes] = true
 			both := p.weighed(h.classes, p.fit(append(applied, and(applied[0], applied[1])), false, nil, 8))
@@ -317,8 +320,8 @@ func (p *posterior) appliedOf(classes []int) [][]bool {
 	return applied
 }
 
-// extensions of a hypothesis are those with one culprit more, with the logarithms of their probabilities by one step of the regression: how much of
-// what is left over the class explains.
+// extensions of a hypothesis are those with one culprit more, with the logarithms of their probabilities by one step of
+// the regression: how much of what is left over the class explains.
 func (p *posterior) extensions(h *hypothesis) []*hypothesis {
 	n, culprits := len(p.logs), len(h.classes)
 	applied := p.appliedOf(h.classes)
@@ -414,7 +417,8 @@ func (p *posterior) all(culprits []int) float64 {
 	return sum
 }
 
-// more is the evidence that there are more than so many culprits: the odds that the measurements give, by those of before.
+// more is the evidence that there are more than so many culprits: the odds that the measurements give, by those of
+// before.
 func (p *posterior) more(culprits int) float64 {
 	if culprits >= mostCulprits {
 		return 0
@@ -444,8 +448,8 @@ func (p *posterior) spread() float64 {
 	return sum / scale
 }
 
-// effects of candidates that are culprits together, as the likeliest hypothesis of just these sees them: the mean of what each adds to none
-// and to all the others (Shapley's value, for two). NaN where there is no such hypothesis.
+// effects of candidates that are culprits together, as the likeliest hypothesis of just these sees them: the mean of
+// what each adds to none and to all the others (Shapley's value, for two). NaN where there is no such hypothesis.
 func (p *posterior) effects(candidates []int) []float64 {
 	effects := make([]float64, len(candidates))
 	for i := range effects {
@@ -482,8 +486,8 @@ func (p *posterior) placesOf(h *hypothesis, candidates []int) []int {
 	return at
 }
 
-// unexplained is how likely it is that culprits don't explain all of the difference, and how large the rest is, in units of the spread. A drift
-// explains none of the difference between two steps.
+// unexplained is how likely it is that culprits don't explain all of the difference, and how large the rest is, in
+// units of the spread. A drift explains none of the difference between two steps.
 func (p *posterior) unexplained() (probability, d float64) {
 	if p.ordered {
 		return 0, 0
@@ -497,7 +501,8 @@ func (p *posterior) unexplained() (probability, d float64) {
 	return probability, d / probability / p.spread()
 }
 
-// none is the probability that there is no culprit, nor many small ones: of a series, that there is nothing, or a drift.
+// none is the probability that there is no culprit, nor many small ones: of a series, that there is nothing, or a
+// drift.
 func (p *posterior) none() float64 {
 	sum := 0.0
 	for _, h := range p.hypotheses {

@@ -18,17 +18,20 @@ const (
 	impossible
 )
 
-// proof of an answer. The culprits are switched while everything else stays as it is: in the slow state ("reverted on top"), and in the fast
-// one ("applied below"). Of several culprits each must do something by itself, too. Only what was measured for the proof counts, and the
-// ends, which are measured whatever was found: what led to the answer favours it.
+// proof of an answer. The culprits are switched while everything else stays as it is: in the slow state ("reverted on
+// top"), and in the fast one ("applied below"). Of several culprits each must do something by itself, too. Only what
+// was measured for the proof counts, and the ends, which are measured whatever was found: what led to the answer
+// favours it.
 //
-// Of steps not even the ends count, but only measurements in turns of the states before and after the step. The ends of a series are states of
-// its first and its last step: where the machine drifts, all their measurements since the beginning differ from those of the proof by the
-// drift. Settings are proved in two ways of which a drift contradicts one.
+// Of steps not even the ends count, but only measurements in turns of the states before and after the step. The ends of
+// a series are states of its first and its last step: where the machine drifts, all their measurements since the
+// beginning differ from those of the proof by the drift. Settings are proved in two ways of which a drift contradicts
+// one.
 type proof struct {
 	ordered  bool
 	culprits []int
-	// joint trials of all culprits together: both must succeed. None where candidates are steps, which can't be combined.
+	// joint trials of all culprits together: both must succeed. None where candidates are steps, which can't be
+	// combined.
 	joint []trial
 	// each culprit by itself: without it, the others being applied; and with it alone.
 	without, with []trial
@@ -40,7 +43,8 @@ type proof struct {
 type trial struct {
 	fewer, more Bundle
 	effect      float64
-	// least that it must be, by so many standard errors above it: what is worth a search, or a culprit of its own beside larger ones.
+	// least that it must be, by so many standard errors above it: what is worth a search, or a culprit of its own
+	// beside larger ones.
 	least, above        float64
 	logsFewer, logsMore []float64
 	// impossible where one of the two can't be measured.
@@ -48,13 +52,13 @@ type trial struct {
 }
 
 const (
-	// errorsToProve are the standard errors that a difference must be away from none. By chance it is once in 700 times, and some more
-	// often since it is looked at after every measurement.
+	// errorsToProve are the standard errors that a difference must be away from none. By chance it is once in 700
+	// times, and some more often since it is looked at after every measurement.
 	errorsToProve = 3
 	// errorsAbove are the standard errors that a culprit beside others must be away from the least.
 	errorsAbove = 2
-	// errorsAboveWorth are those that all culprits together must be away from what is worth a search: of two states that differ by 3% where 5% are
-	// worth it, the first few measurements say otherwise one time in seven.
+	// errorsAboveWorth are those that all culprits together must be away from what is worth a search: of two states
+	// that differ by 3% where 5% are worth it, the first few measurements say otherwise one time in seven.
 	errorsAboveWorth = 1
 	// errorsToRefute are the standard errors that it must be below half of what the answer says.
 	errorsToRefute = 2.5
@@ -107,8 +111,8 @@ func (p *proof) leaveOut(broken func(Bundle) bool) {
 	}
 }
 
-// takeUp what was measured before and counts: the ends, and what was measured for another proof, but for trials that failed there. If all else
-// has led to the same answer again, chance may have failed them.
+// takeUp what was measured before and counts: the ends, and what was measured for another proof, but for trials that
+// failed there. If all else has led to the same answer again, chance may have failed them.
 func (p *proof) takeUp(before *proof, asked []Question, logs []float64, spread float64) {
 	for _, t := range p.trials() {
 		failed := before != nil && slices.ContainsFunc(before.trials(), func(old *trial) bool {
@@ -169,8 +173,8 @@ func (t *trial) verdict(spread float64) verdict {
 	return open
 }
 
-// center of measurements alike with this spread: their mean, in which one that is far off counts little, as in a regression. It begins at the
-// median, which such a one does not move.
+// center of measurements alike with this spread: their mean, in which one that is far off counts little, as in a
+// regression. It begins at the median, which such a one does not move.
 func center(logs []float64, spread float64) float64 {
 	sorted := slices.Sorted(slices.Values(logs))
 	last := len(sorted) - 1
@@ -187,7 +191,8 @@ func center(logs []float64, spread float64) float64 {
 	return at
 }
 
-// standardError of the difference by what the trial alone shows. The spread of the whole search can be much larger, where it met a disturbance.
+// standardError of the difference by what the trial alone shows. The spread of the whole search can be much larger,
+// where it met a disturbance.
 func (t *trial) standardError() (errors, freedom float64) {
 	squares := 0.0
 	for _, side := range [][]float64{t.logsFewer, t.logsMore} {
@@ -206,8 +211,9 @@ func quantile(errors, freedom float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(distuv.UnitNormal.CDF(errors))
 }
 
-// wanted is the first trial that is still to be made, and the verdict where there is none. Of the joint trials one is enough where the other is
-// impossible: either shows what the culprits do, beside everything else or beside nothing else.
+// wanted is the first trial that is still to be made, and the verdict where there is none. Of the joint trials one is
+// enough where the other is impossible: either shows what the culprits do, beside everything else or beside nothing
+// else.
 func (p *proof) wanted(spread float64) (*trial, verdict) {
 	made := 0
 	for i := range p.joint {
@@ -273,8 +279,8 @@ func (p *proof) roles(spread float64) []Role {
 	return roles
 }
 
-// next bundle to measure: of the trial that is wanted, the side with fewer measurements. Of two alike the one that came second the last time
-// comes first, so that a steady drift favours neither.
+// next bundle to measure: of the trial that is wanted, the side with fewer measurements. Of two alike the one that came
+// second the last time comes first, so that a steady drift favours neither.
 func (p *proof) next(spread float64) Bundle {
 	t, _ := p.wanted(spread)
 	fewer, more := len(t.logsFewer), len(t.logsMore)
@@ -284,7 +290,8 @@ func (p *proof) next(spread float64) Bundle {
 	return t.fewer
 }
 
-// add a measurement to the trials that it belongs to: ends are part of several. Of steps it belongs to the one for which it was made.
+// add a measurement to the trials that it belongs to: ends are part of several. Of steps it belongs to the one for
+// which it was made.
 func (p *proof) add(q Question, log, spread float64) {
 	switch {
 	case q.Purpose == Tell:

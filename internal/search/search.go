@@ -11,18 +11,19 @@ import (
 type Terms struct {
 	// Confidence from which an answer is worth a proof.
 	Confidence float64
-	// Noise is the spread of one measurement that is expected, as a ratio (0.05: 5%). It counts as much as one measurement, and matters
-	// until there are some.
+	// Noise is the spread of one measurement that is expected, as a ratio (0.05: 5%). It counts as much as one
+	// measurement, and matters until there are some.
 	Noise float64
-	// Worth is the smallest difference between the ends that is worth a search, as a ratio (0.05: 5%); ends that are closer are alike.
+	// Worth is the smallest difference between the ends that is worth a search, as a ratio (0.05: 5%); ends that are
+	// closer are alike.
 	Worth float64
-	// Probes are how many states between the ends are measured first, where candidates are ordered: a series may go up and down, so that
-	// ends that are alike say nothing. 0 for none.
+	// Probes are how many states between the ends are measured first, where candidates are ordered: a series may go up
+	// and down, so that ends that are alike say nothing. 0 for none.
 	Probes int
 	// Most measurements, proofs apart; 0 for no limit.
 	Most int
-	// Build is how many measurements a bundle that was never measured before costs beside its own: a kernel that must be built takes longer
-	// than a boot of one that is there. 0 where bundles are there as they are.
+	// Build is how many measurements a bundle that was never measured before costs beside its own: a kernel that must
+	// be built takes longer than a boot of one that is there. 0 where bundles are there as they are.
 	Build float64
 	// Seed of the random bundles: with the same seed and the same measurements, the same question comes next.
 	Seed uint64
@@ -30,7 +31,8 @@ type Terms struct {
 
 // Search goes on from one measurement to the next.
 type Search struct {
-	// whole is what is searched; of a series space has only the states that can be measured, which are those listed, or all where the list is nil.
+	// whole is what is searched; of a series space has only the states that can be measured, which are those listed, or
+	// all where the list is nil.
 	whole, space Space
 	states       []int
 	// broken are the mixtures of settings that can't be measured.
@@ -48,8 +50,8 @@ func New(space Space, terms Terms) *Search {
 	return &Search{whole: space, space: space, terms: terms, posterior: newPosterior(space, terms.Noise, nil)}
 }
 
-// NewWithLevels is a search whose levels were measured before: the fast state, what the culprit adds to it, and the spread of one
-// measurement, as logarithms.
+// NewWithLevels is a search whose levels were measured before: the fast state, what the culprit adds to it, and the
+// spread of one measurement, as logarithms.
 func NewWithLevels(space Space, terms Terms, fast, effect, spread float64) *Search {
 	return &Search{whole: space, space: space, terms: terms, posterior: newPosterior(space, terms.Noise, &known{fast, effect, spread})}
 }

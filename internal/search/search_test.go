@@ -34,7 +34,8 @@ func TestNoDifferenceToFind(t *testing.T) {
 	}
 }
 
-// A machine that drifts is compared with itself a moment ago. Its speed wanders by a tenth, and two measurements in a row differ by 5%.
+// A machine that drifts is compared with itself a moment ago. Its speed wanders by a tenth, and two measurements in a
+// row differ by 5%.
 func TestNoDifferenceOnAMachineThatDrifts(t *testing.T) {
 	sum := 0
 	for seed := range uint64(20) {
@@ -59,7 +60,8 @@ func TestNoDifferenceOnAMachineThatDrifts(t *testing.T) {
 	}
 }
 
-// A difference that is seen, and not worth a search, is not searched; but noise can make it look larger in 1 or 2 of 100 searches.
+// A difference that is seen, and not worth a search, is not searched; but noise can make it look larger in 1 or 2 of
+// 100 searches.
 func TestADifferenceThatIsNotWorthASearch(t *testing.T) {
 	otherwise := 0
 	for seed := range uint64(20) {
@@ -133,8 +135,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// Opposite effects hide each other at the ends. What makes the slow state faster is no culprit, however large its effect: without it alone
-// the slow state would be slower. It is reported as what it is.
+// Opposite effects hide each other at the ends. What makes the slow state faster is no culprit, however large its
+// effect: without it alone the slow state would be slower. It is reported as what it is.
 func TestOppositeEffects(t *testing.T) {
 	for seed := range uint64(5) {
 		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
@@ -149,7 +151,8 @@ func TestOppositeEffects(t *testing.T) {
 	}
 }
 
-// Where the state that is called slow is the faster one, what makes it so is named as making it faster, and what works against that opposes it.
+// Where the state that is called slow is the faster one, what makes it so is named as making it faster, and what works
+// against that opposes it.
 func TestAGainIsNoLoss(t *testing.T) {
 	for seed := range uint64(5) {
 		s := search.New(settings(40), search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Most: 150, Seed: seed})
@@ -161,7 +164,8 @@ func TestAGainIsNoLoss(t *testing.T) {
 	}
 }
 
-// The series of kernels of the Talos report: 6.1 is slow, 6.2 and 6.3 lack the patch, 6.4 and later have it. The ends are alike.
+// The series of kernels of the Talos report: 6.1 is slow, 6.2 and 6.3 lack the patch, 6.4 and later have it. The ends
+// are alike.
 func TestASeriesThatGoesUpAndDown(t *testing.T) {
 	speed := []float64{0, 0.5, 0.5, 0, 0, 0, 0, 0, 0, 0, 0} // 6.1 to 6.11
 	steps := search.Space{Candidates: len(speed) - 1, Ordered: true}
@@ -236,8 +240,8 @@ func TestWhatCannotBeAdded(t *testing.T) {
 	}
 }
 
-// The limit of information, against figures that others computed: the capacity of the binary-input Gaussian channel at an amplitude of 1 and a
-// spread of 1 is 0.4860 bits (T. Richardson and R. Urbanke, Modern Coding Theory, chapter 4).
+// The limit of information, against figures that others computed: the capacity of the binary-input Gaussian channel at
+// an amplitude of 1 and a spread of 1 is 0.4860 bits (T. Richardson and R. Urbanke, Modern Coding Theory, chapter 4).
 func TestCapacity(t *testing.T) {
 	for d, want := range map[float64]float64{2: 0.4860, 0.001: 0, 20: 1} {
 		if got := search.Capacity(d); math.Abs(got-want) > 0.002 {
@@ -246,7 +250,8 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// A step that makes it several times slower is found as soon as one that makes it a little slower, and nothing is thought of beside it.
+// A step that makes it several times slower is found as soon as one that makes it a little slower, and nothing is
+// thought of beside it.
 func TestALargeStep(t *testing.T) {
 	for _, times := range []float64{1.5, 3, 10} {
 		for seed := range uint64(10) {

@@ -17,8 +17,8 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// The simulations ask whether searches find what was planted, and how soon. `go test` runs a few of each kind; scripts/bench runs
-// 400 a row (HEADROOM_SEARCHES), for the figures that docs/bisect.md quotes.
+// The simulations ask whether searches find what was planted, and how soon. `go test` runs a few of each kind;
+// scripts/bench runs 400 a row (HEADROOM_SEARCHES), for the figures that docs/bisect.md quotes.
 
 // searches of every row in the benchmark.
 func searches() int {
@@ -56,7 +56,8 @@ type kind struct {
 	name     string
 	model    noise.Model
 	mean, sd float64
-	// source of the noise of one measurement after the other, where it depends on time; nil where the model says it all.
+	// source of the noise of one measurement after the other, where it depends on time; nil where the model says it
+	// all.
 	source func(r *rand.Rand) func() float64
 }
 

@@ -8,11 +8,12 @@ import (
 // ErrEnd is the error of a search one of whose ends can't be measured: nothing is known then of what is searched.
 var ErrEnd = errors.New("an end can't be measured")
 
-// Skip a state that can't be measured: a commit that doesn't build, a release that doesn't start, two settings that don't go together. What was
-// measured of the state before counts no longer: it does not always work.
+// Skip a state that can't be measured: a commit that doesn't build, a release that doesn't start, two settings that
+// don't go together. What was measured of the state before counts no longer: it does not always work.
 //
-// In a series nothing tells the step to it from the step after it any more, so that the two become one step that holds both; the search goes on
-// among those that are left. A mixture of settings is not asked for again, and others tell what it would have told.
+// In a series nothing tells the step to it from the step after it any more, so that the two become one step that holds
+// both; the search goes on among those that are left. A mixture of settings is not asked for again, and others tell
+// what it would have told.
 func (s *Search) Skip(b Bundle) error {
 	if err := s.whole.check(b); err != nil {
 		return err
@@ -82,8 +83,8 @@ func (s *Search) Skipped(b Bundle) bool {
 // isBroken says that a mixture of settings can't be measured.
 func (s *Search) isBroken(b Bundle) bool { return contains(s.broken, b) }
 
-// Range is the first and the last of the steps that nothing tells from this one, because the states between them can't be measured; the
-// step itself where there are none.
+// Range is the first and the last of the steps that nothing tells from this one, because the states between them can't
+// be measured; the step itself where there are none.
 func (s *Search) Range(step int) (first, last int) {
 	if s.states == nil {
 		return step, step
@@ -140,7 +141,8 @@ func (s *Search) widest(a Answer) Answer {
 	return a
 }
 
-// spreadOut are probabilities of all steps by those of the steps that are left: what is one now is divided as it was before.
+// spreadOut are probabilities of all steps by those of the steps that are left: what is one now is divided as it was
+// before.
 func (s *Search) spreadOut(left []float64) []float64 {
 	if s.states == nil {
 		return left

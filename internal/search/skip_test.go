@@ -58,8 +58,8 @@ func commits() search.Terms {
 	return search.Terms{Confidence: 0.8, Noise: 0.05, Worth: 0.05, Probes: 9, Most: 150}
 }
 
-// Of 64 commits ten don't build, and one crashes; which ones is drawn. The slow one is found, or else the range that it is in, which is as
-// narrow as the commits allow.
+// Of 64 commits ten don't build, and one crashes; which ones is drawn. The slow one is found, or else the range that it
+// is in, which is as narrow as the commits allow.
 func TestCommitsThatCannotBeMeasured(t *testing.T) {
 	ranges := 0
 	var met, measured, proofs []float64
@@ -117,8 +117,8 @@ func TestCommitsThatCannotBeMeasured(t *testing.T) {
 	}
 }
 
-// Where nothing between the ends can be measured, all that can be said is that it happened between them; and where they are alike, that
-// there is nothing to find.
+// Where nothing between the ends can be measured, all that can be said is that it happened between them; and where they
+// are alike, that there is nothing to find.
 func TestNothingBetweenTheEndsCanBeMeasured(t *testing.T) {
 	for _, culprit := range []int{3, 99} {
 		x := series{steps: 6, broken: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true}, speed: stepAt(culprit)}
@@ -142,7 +142,8 @@ func TestNothingBetweenTheEndsCanBeMeasured(t *testing.T) {
 	}
 }
 
-// A state that was measured and then fails is not reliable: what was measured of it is forgotten, and the answer is a range.
+// A state that was measured and then fails is not reliable: what was measured of it is forgotten, and the answer is a
+// range.
 func TestAStateThatFailsNowAndThen(t *testing.T) {
 	x := series{steps: 64, speed: stepAt(20)}
 	m := simulated(1, func(b search.Bundle) float64 { return x.speed(b.Count()) })
@@ -245,8 +246,9 @@ func TestWhatCannotBeSkipped(t *testing.T) {
 	}
 }
 
-// Mixtures of settings can be broken that are not at the ends: one setting needs another. The culprit is found beside them, and nothing broken is
-// asked for twice. Where one side of its proof is broken the other shows it; where both are it stays unproved.
+// Mixtures of settings can be broken that are not at the ends: one setting needs another. The culprit is found beside
+// them, and nothing broken is asked for twice. Where one side of its proof is broken the other shows it; where both are
+// it stays unproved.
 func TestCulpritsBesideBrokenMixtures(t *testing.T) {
 	needs := func(one, other int) func(search.Bundle) bool {
 		return func(b search.Bundle) bool { return b[one] && !b[other] }

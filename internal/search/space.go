@@ -7,7 +7,8 @@ import (
 
 // Space is what is searched.
 type Space struct {
-	// Priors say of each candidate how likely it is the culprit, compared with the others; none can be 0. Nil for all alike.
+	// Priors say of each candidate how likely it is the culprit, compared with the others; none can be 0. Nil for all
+	// alike.
 	Priors []float64
 	// Candidates is how many there are.
 	Candidates int
@@ -94,8 +95,8 @@ func (s Space) priors() []float64 {
 	return p
 }
 
-// Mix knowledge with ignorance: priors in proportion to the weights, of which this share is spread evenly, so that a wrong weight costs a
-// bounded number of measurements and never the answer. Weights of 0 everywhere are ignorance.
+// Mix knowledge with ignorance: priors in proportion to the weights, of which this share is spread evenly, so that a
+// wrong weight costs a bounded number of measurements and never the answer. Weights of 0 everywhere are ignorance.
 func Mix(weights []float64, ignorance float64) []float64 {
 	sum := 0.0
 	for _, w := range weights {

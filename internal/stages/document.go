@@ -77,7 +77,8 @@ type Efficiency struct {
 	Lo    *float64 `json:"lo,omitempty"`
 	Hi    *float64 `json:"hi,omitempty"`
 	Pairs int      `json:"pairs,omitempty"`
-	// Unlike are the parameters in which the two loads differ: where there are any, the ratio is not one of the stages alone.
+	// Unlike are the parameters in which the two loads differ: where there are any, the ratio is not one of the stages
+	// alone.
 	Unlike []Difference `json:"unlike,omitempty"`
 }
 
@@ -115,7 +116,8 @@ type Published struct {
 // PublishedRow is a row with the measurement whose figures it has.
 type PublishedRow struct {
 	Label string `json:"label"`
-	// Row whose figures it has, by its place in Rows, from 0; nil where there is none. Labels are not looked at for that.
+	// Row whose figures it has, by its place in Rows, from 0; nil where there is none. Labels are not looked at for
+	// that.
 	Row     *int     `json:"row,omitempty"`
 	Figures []Figure `json:"figures"`
 }

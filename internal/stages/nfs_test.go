@@ -55,8 +55,8 @@ func links(t *testing.T, text string) ceiling.Links {
 	return l
 }
 
-// report is the whole NFS over RDMA report: imported in stages, set beside each other as its two tables do, over its links, and beside
-// its tables.
+// report is the whole NFS over RDMA report: imported in stages, set beside each other as its two tables do, over its
+// links, and beside its tables.
 func report(t *testing.T) stages.Document {
 	t.Helper()
 	k := &kept{}
@@ -92,9 +92,10 @@ func rowOf(t *testing.T, d stages.Document, stage, title string) stages.Row {
 	return stages.Row{}
 }
 
-// Each figure of the report's tables is recomputed to its last digit. Operations are cut off. Bandwidths are rounded or cut off, but for
-// four, for which KiB/s were divided by 1000, or taken for kB/s. Gbit/s and per cent were made of the bandwidths as they are printed, the
-// former with a converter's 0.00838861: with that they are the same in every digit. What they ought to be instead is tested below.
+// Each figure of the report's tables is recomputed to its last digit. Operations are cut off. Bandwidths are rounded or
+// cut off, but for four, for which KiB/s were divided by 1000, or taken for kB/s. Gbit/s and per cent were made of the
+// bandwidths as they are printed, the former with a converter's 0.00838861: with that they are the same in every digit.
+// What they ought to be instead is tested below.
 func TestTheReportsTablesAreRecomputed(t *testing.T) {
 	d := report(t)
 	tables, err := reference.BuiltInTables("nfs-rdma-report")
@@ -225,7 +226,8 @@ func expectAbout(t *testing.T, d stages.Document, code string, want ...string) {
 	}
 }
 
-// The report calls all reads by RDMA randwrite and all writes by RDMA randread, and 1M loads Q8T8 that ran at a depth of 1.
+// The report calls all reads by RDMA randwrite and all writes by RDMA randread, and 1M loads Q8T8 that ran at a depth
+// of 1.
 func TestMislabelledRows(t *testing.T) {
 	d := report(t)
 	got := map[string]string{}

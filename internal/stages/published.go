@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// inherited is how far a figure that follows from a rounded one may be from what was measured: figures of four digits are cut off to
-	// within 0.1%.
+	// inherited is how far a figure that follows from a rounded one may be from what was measured: figures of four
+	// digits are cut off to within 0.1%.
 	inherited = 1e-3
-	// factorDigits is to how many digits converters print what a MiB/s is in Gbit/s (0.00838861), which tables are made with.
+	// factorDigits is to how many digits converters print what a MiB/s is in Gbit/s (0.00838861), which tables are made
+	// with.
 	factorDigits = 6
 )
 
@@ -53,8 +54,9 @@ func named(table string) string {
 	return fmt.Sprintf(" %q", table)
 }
 
-// measuredAs finds the row that has a published row's figures: the operations, and where these are not there or don't tell, the
-// bandwidth. A label is what is in question, so it is not looked at. Nil where there is none, or more than one.
+// measuredAs finds the row that has a published row's figures: the operations, and where these are not there or don't
+// tell, the bandwidth. A label is what is in question, so it is not looked at. Nil where there is none, or more than
+// one.
 func (d *Document) measuredAs(table reference.Table, row reference.TableRow) *int {
 	found := make([]int, len(d.Rows))
 	for i := range found {
@@ -124,8 +126,8 @@ func (d *Document) figures(table reference.Table, row reference.TableRow, rows [
 	return all
 }
 
-// recomputed is a figure out of what was measured, in the column's unit. Of several efficiencies it is the one nearest to what was
-// printed: which stage a table's per cent are of, only its prose says.
+// recomputed is a figure out of what was measured, in the column's unit. Of several efficiencies it is the one nearest
+// to what was printed: which stage a table's per cent are of, only its prose says.
 func (d *Document) recomputed(measured *int, c reference.Column, text string) (float64, bool) {
 	if measured == nil {
 		return 0, false

@@ -282,7 +282,8 @@ func (d *Document) addRows(run lab.Run, g map[string]*gathered) {
 	}
 }
 
-// metric that shares are taken of: bytes, which are the same whatever the size of the pieces, and operations where no bytes are known.
+// metric that shares are taken of: bytes, which are the same whatever the size of the pieces, and operations where no
+// bytes are known.
 func (r *Row) metric() string {
 	if r.Bandwidth > 0 {
 		return lab.Bandwidth(r.Direction)
@@ -312,13 +313,15 @@ func (r *Row) kind() string {
 	return strings.Join([]string{r.Direction, reference.Parameter(r.Params, "rw"), reference.Plain(reference.Parameter(r.Params, "bs"))}, " ")
 }
 
-// work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool generates it and however it goes to the storage.
+// work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool
+// generates it and however it goes to the storage.
 func (r *Row) work() string {
 	return strings.Join([]string{r.kind(), reference.Parameter(r.Params, "iodepth"), reference.Parameter(r.Params, "numjobs")}, " ")
 }
 
-// group puts the rows of one load together: those that are alike in everything, then those that do the same work, where no stage has two of them, and then those of one
-// kind where it is clear which belongs to which, because no stage has both and there is no third.
+// group puts the rows of one load together: those that are alike in everything, then those that do the same work, where
+// no stage has two of them, and then those of one kind where it is clear which belongs to which, because no stage has
+// both and there is no third.
 func (d *Document) group() {
 	var groups [][]int
 	for i := range d.Rows {
@@ -393,7 +396,8 @@ func (d *Document) stagesOf(group []int) []string {
 	return names
 }
 
-// join puts two groups of a kind together, where each is the only one that the other can be put to, and says whether it did.
+// join puts two groups of a kind together, where each is the only one that the other can be put to, and says whether it
+// did.
 func (d *Document) join(groups *[][]int) bool {
 	all := *groups
 	partner := func(i int) int {
@@ -546,11 +550,12 @@ func (d *Document) addUnlike() {
 	}
 }
 
-// fasterThanRead is how many times less a write must take than a read of the same size, one at a time, for a cache to have answered it.
+// fasterThanRead is how many times less a write must take than a read of the same size, one at a time, for a cache to
+// have answered it.
 const fasterThanRead = 3
 
-// addWrites points out writes, one at a time, that take far less than a read does where the same data are read: what answered them is not what holds the data. That is no
-// fault by itself, but the number is that of a cache.
+// addWrites points out writes, one at a time, that take far less than a read does where the same data are read: what
+// answered them is not what holds the data. That is no fault by itself, but the number is that of a cache.
 func (d *Document) addWrites() {
 	for i, w := range d.Rows {
 		took, ok := w.each()

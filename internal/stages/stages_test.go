@@ -97,7 +97,8 @@ func TestWhatGoesTogether(t *testing.T) {
 	}
 }
 
-// Loads of one kind, depth and number of jobs go together over all stages, whatever else differs, which is told; where a stage has two of them it is not clear which.
+// Loads of one kind, depth and number of jobs go together over all stages, whatever else differs, which is told; where
+// a stage has two of them it is not clear which.
 func TestWhatDoesTheSameWorkGoesTogether(t *testing.T) {
 	with := func(params map[string]string, more ...string) map[string]string {
 		for i := 0; i < len(more); i += 2 {
@@ -139,8 +140,8 @@ func TestWhatDoesTheSameWorkGoesTogether(t *testing.T) {
 	}
 }
 
-// Writes one at a time that take far less than reads of the same size were answered by a cache, which of a load without direct=1 is the page cache; at a depth, or as fast as reads
-// they say nothing.
+// Writes one at a time that take far less than reads of the same size were answered by a cache, which of a load without
+// direct=1 is the page cache; at a depth, or as fast as reads they say nothing.
 func TestWritesThatACacheAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// ABBA is a block of two pairs of a comparison in turns, measured in the order base, new, new, base; or, with the new side first, new, base,
-// base, new.
+// ABBA is a block of two pairs of a comparison in turns, measured in the order base, new, new, base; or, with the new
+// side first, new, base, base, new.
 type ABBA struct {
 	// Base and New are the logarithms of the values in the first pair and in the second.
 	Base, New [2]float64
 	NewFirst  bool
 }
 
-// contrasts are what a block says of the new side against the base, of the second place in a pair against the first, and of its first half against
-// the second. Where runs are independent, each has the variance of a run.
+// contrasts are what a block says of the new side against the base, of the second place in a pair against the first,
+// and of its first half against the second. Where runs are independent, each has the variance of a run.
 func (b ABBA) contrasts() (side, position, half float64) {
 	first, second := b.New[0]-b.Base[0], b.New[1]-b.Base[1]
 	side, position = (first+second)/2, (first-second)/2
@@ -32,10 +32,10 @@ func (b ABBA) finite() bool {
 	return !math.IsNaN(side+half) && !math.IsInf(side+half, 0)
 }
 
-// Change estimates the ratio from blocks in the order in which they were measured. They are taken as level of the block + side + position in the
-// pair + noise, so that neither what drifts from block to block nor a second run that is slower on both sides widens the interval. The
-// noise is the larger of two estimates: of all that is left, and without what the halves of a block differ by, which is more where
-// neighbours are alike.
+// Change estimates the ratio from blocks in the order in which they were measured. They are taken as level of the block
+// and side and position in the pair and noise, so that neither what drifts from block to block nor a second run that is
+// slower on both sides widens the interval. The noise is the larger of two estimates: of all that is left, and without
+// what the halves of a block differ by, which is more where neighbours are alike.
 func (g *GroupSequential) Change(blocks []ABBA) Change {
 	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b ABBA) bool { return !b.finite() })
 	n := len(blocks)
@@ -59,8 +59,9 @@ func (g *GroupSequential) Change(blocks []ABBA) Change {
 	return c.around(mean, g.after(n), 1-g.alpha)
 }
 
-// Hopeless says that most pairs (a cap, or what a budget allows) will hardly be enough for a verdict at this margin on what Change estimated: that
-// the chance of one, going by the mean and the spread so far, is below 10%. Stopping then can't make a wrong verdict, since it makes none.
+// Hopeless says that most pairs (a cap, or what a budget allows) will hardly be enough for a verdict at this margin on
+// what Change estimated: that the chance of one, going by the mean and the spread so far, is below 10%. Stopping then
+// can't make a wrong verdict, since it makes none.
 func (g *GroupSequential) Hopeless(c Change, margin float64, most int) bool {
 	if !c.Known() {
 		return false
@@ -68,8 +69,9 @@ func (g *GroupSequential) Hopeless(c Change, margin float64, most int) bool {
 	return c.Decide(margin) == Undecided && (c.N >= most || g.chanceToDecide(c, margin, most) < hopeless)
 }
 
-// chanceToDecide is the probability that the interval after most pairs gives a verdict. The mean after them is the mean so far
-// and an error that has Student's t distribution, as in any prediction of normal values from few; the spread is taken to stay.
+// chanceToDecide is the probability that the interval after most pairs gives a verdict. The mean after them is the mean
+// so far and an error that has Student's t distribution, as in any prediction of normal values from few; the spread is
+// taken to stay.
 func (g *GroupSequential) chanceToDecide(c Change, margin float64, most int) float64 {
 	if c.Spread == 0 {
 		return 0 // it is undecided and nothing moves
@@ -78,8 +80,8 @@ func (g *GroupSequential) chanceToDecide(c Change, margin float64, most int) flo
 	return chanceOfVerdict(math.Log(c.Ratio), c.Spread*math.Sqrt(1/float64(c.N)-1/float64(most)), freedomOf(c.N/2), half, margin)
 }
 
-// Detectable is the smallest ratio above 1 that would have been told from none in four of five comparisons after so many pairs; spread is that of
-// the logarithm of a pair. NaN where so few pairs decide nothing.
+// Detectable is the smallest ratio above 1 that would have been told from none in four of five comparisons after so
+// many pairs; spread is that of the logarithm of a pair. NaN where so few pairs decide nothing.
 func (g *GroupSequential) Detectable(spread float64, pairs int) float64 {
 	critical := g.after(pairs / 2)
 	if math.IsNaN(spread) || math.IsInf(critical, 1) {
@@ -88,8 +90,9 @@ func (g *GroupSequential) Detectable(spread float64, pairs int) float64 {
 	return math.Exp(detectableErrors(critical, freedomOf(pairs/2)) * spread / math.Sqrt(float64(pairs)))
 }
 
-// PairsFor is how many pairs it takes, whole blocks, to tell a change of the wanted ratio (1.03 or 0.97) from none in four of five comparisons; 0 for
-// a ratio of 1 or an unknown spread, which no number tells. Beyond the pairs of the plan it takes more than a plan of so many would have taken.
+// PairsFor is how many pairs it takes, whole blocks, to tell a change of the wanted ratio (1.03 or 0.97) from none in
+// four of five comparisons; 0 for a ratio of 1 or an unknown spread, which no number tells. Beyond the pairs of the
+// plan it takes more than a plan of so many would have taken.
 func (g *GroupSequential) PairsFor(spread, wanted float64) int {
 	distance := math.Abs(math.Log(wanted))
 	enough := func(blocks int) bool { return distance > 0 && math.Log(g.Detectable(spread, 2*blocks)) <= distance }

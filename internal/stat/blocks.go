@@ -8,21 +8,23 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Visit is one value of an experiment in blocks: what an arm measured in a block, as a logarithm, since effects on speed multiply. Blocks
-// and arms are any numbers; an arm may be visited several times in a block, and need not be in all blocks.
+// Visit is one value of an experiment in blocks: what an arm measured in a block, as a logarithm, since effects on
+// speed multiply. Blocks and arms are any numbers; an arm may be visited several times in a block, and need not be in
+// all blocks.
 type Visit struct {
 	Block, Arm int
 	Log        float64
 }
 
-// Blocks is a randomised block experiment: in each block the arms are visited in an order drawn for it. What a block has in common is
-// taken out; what is left is the noise of a single visit, and it is estimated from all arms together, because one or two visits
-// of an arm say nothing of it: 19 arms in 3 blocks tell it with 36 degrees of freedom, where the 3 pairs of one arm have two.
+// Blocks is a randomised block experiment: in each block the arms are visited in an order drawn for it. What a block
+// has in common is taken out; what is left is the noise of a single visit, and it is estimated from all arms together,
+// because one or two visits of an arm say nothing of it: 19 arms in 3 blocks tell it with 36 degrees of freedom, where
+// the 3 pairs of one arm have two.
 //
 // The values are taken as level of the arm + level of the block + noise, fitted by least squares.
 //
-// Source: the two-way layout without interaction, H. Scheffé, The Analysis of Variance, chapter 4; incomplete blocks as in S. R. Searle,
-// Linear Models, chapter 7.
+// Source: the two-way layout without interaction, H. Scheffé, The Analysis of Variance, chapter 4; incomplete blocks as
+// in S. R. Searle, Linear Models, chapter 7.
 type Blocks struct {
 	arms []int
 	// means by block and arm; NaN where an arm was not visited.
@@ -36,8 +38,8 @@ type Blocks struct {
 	Freedom int
 }
 
-// FitBlocks fits the levels. Logarithms that are not finite are left out. Where blocks share no arm with the others, nothing can be
-// compared over them, and nothing is known.
+// FitBlocks fits the levels. Logarithms that are not finite are left out. Where blocks share no arm with the others,
+// nothing can be compared over them, and nothing is known.
 func FitBlocks(visits []Visit) *Blocks {
 	b := &Blocks{Spread: math.NaN()}
 	visits = slices.DeleteFunc(slices.Clone(visits), func(v Visit) bool { return math.IsNaN(v.Log) || math.IsInf(v.Log, 0) })
@@ -72,8 +74,8 @@ func FitBlocks(visits []Visit) *Blocks {
 	return b
 }
 
-// solve finds the levels by the equations of least squares, in which those of the blocks are put into those of the arms. The level of the
-// first arm is 0.
+// solve finds the levels by the equations of least squares, in which those of the blocks are put into those of the
+// arms. The level of the first arm is 0.
 func (b *Blocks) solve(values [][][]float64) {
 	n := len(b.arms) - 1
 	left, right := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
@@ -131,22 +133,23 @@ func distinct(list []int) []int {
 	return slices.Compact(list)
 }
 
-// BlockedChange is a change between arms of blocks, with what tells how it will go on. Its N are the blocks that have all arms of it, its
-// Spread the standard deviation of its logarithm in one block.
+// BlockedChange is a change between arms of blocks, with what tells how it will go on. Its N are the blocks that have
+// all arms of it, its Spread the standard deviation of its logarithm in one block.
 type BlockedChange struct {
 	Change
-	// freedom of the spread, and how many visits' worth the change is known by: its variance is that of a visit divided by it.
+	// freedom of the spread, and how many visits' worth the change is known by: its variance is that of a visit divided
+	// by it.
 	freedom, visits float64
 }
 
-// Change estimates a product of powers of the arms' levels, weights being the exponents: {new: 1, base: -1} is the ratio new/base. They
-// must sum to 0. Its interval may be looked at after every block and acted on at any time: with probability 1-alpha it covers the true ratio at
-// all looks together.
+// Change estimates a product of powers of the arms' levels, weights being the exponents: {new: 1, base: -1} is the
+// ratio new/base. They must sum to 0. Its interval may be looked at after every block and acted on at any time: with
+// probability 1-alpha it covers the true ratio at all looks together.
 //
-// It is PairedChange's interval with the spread of all arms: the likelihood ratio of the t statistic, averaged over a normal distribution
-// of the effect, is a martingale under "no change" whatever the levels of the arms and the spread are. Where the change varies more
-// from block to block than the spread of all arms lets expect, its own spread counts: an arm may be noisier than
-// the others, and one wild visit must not pass for a change.
+// It is PairedChange's interval with the spread of all arms: the likelihood ratio of the t statistic, averaged over a
+// normal distribution of the effect, is a martingale under "no change" whatever the levels of the arms and the spread
+// are. Where the change varies more from block to block than the spread of all arms lets expect, its own spread counts:
+// an arm may be noisier than the others, and one wild visit must not pass for a change.
 //
 // Source: M. Lindon, D. W. Ham, M. Tingley, I. Bojinov, "Anytime-valid inference in linear models with applications to
 // regression-adjusted causal inference", arXiv 2210.08589 (2022).
@@ -202,9 +205,10 @@ func (b *Blocks) perBlock(weights []float64) []float64 {
 	return out
 }
 
-// fewestBlocks is how many blocks there must be before anything is claimed of an arm. Where boots jump between two levels, all visits of
-// an arm may happen to be at the slow one and agree. If one boot in twelve is slow that happens 12⁻ⁿ of the time, which may take a quarter
-// of alpha; where more are, the spread of all arms shows it, and the arm does not stand out.
+// fewestBlocks is how many blocks there must be before anything is claimed of an arm. Where boots jump between two
+// levels, all visits of an arm may happen to be at the slow one and agree. If one boot in twelve is slow that happens
+// 12⁻ⁿ of the time, which may take a quarter of alpha; where more are, the spread of all arms shows it, and the arm
+// does not stand out.
 func fewestBlocks(alpha float64) int {
 	return max(3, int(math.Ceil(math.Log(4/alpha)/math.Log(12))))
 }
@@ -233,8 +237,9 @@ func (c BlockedChange) after(blocks float64) (t, freedom float64) {
 	return criticalMixture(freedom, 1+c.visits*blocks/n*effectVariance, 1-c.Confidence), freedom
 }
 
-// Detectable is the smallest ratio above 1 that is told from none in four of five experiments of so many blocks with this spread, as
-// MinimumDetectablePairs is for pairs; NaN where nothing is known of the spread, or where so few blocks decide nothing.
+// Detectable is the smallest ratio above 1 that is told from none in four of five experiments of so many blocks with
+// this spread, as MinimumDetectablePairs is for pairs; NaN where nothing is known of the spread, or where so few blocks
+// decide nothing.
 func (c BlockedChange) Detectable(blocks int) float64 {
 	if !c.Known() || blocks < c.N {
 		return math.NaN()

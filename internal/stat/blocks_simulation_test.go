@@ -11,8 +11,8 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// ablation is a block experiment with eight settings: a baseline visited twice a block (arm 0), each setting alone (1 to 8), all of them (100)
-// and all but one (101 to 108). The first one costs 40%, the others nothing.
+// ablation is a block experiment with eight settings: a baseline visited twice a block (arm 0), each setting alone (1
+// to 8), all of them (100) and all but one (101 to 108). The first one costs 40%, the others nothing.
 const (
 	settings   = 8
 	tunedArm   = 100
@@ -46,7 +46,8 @@ func blockOf(r *rand.Rand, block int, runs []float64, loud float64) []stat.Visit
 	return visits
 }
 
-// A wrong claim is any difference at any look where a setting does nothing, alone or removed. Beside it the pairs of each arm by themselves.
+// A wrong claim is any difference at any look where a setting does nothing, alone or removed. Beside it the pairs of
+// each arm by themselves.
 func TestSimulatedBlocks(t *testing.T) {
 	const claims = 2 * settings
 	type machine struct {

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A whole layout has the textbook's answer: levels are differences of means, and the spread is that of what rows and columns leave over.
+// A whole layout has the textbook's answer: levels are differences of means, and the spread is that of what rows and
+// columns leave over.
 //
 //	     arm 1  arm 2  arm 3
 //	A      1      3      8
@@ -76,8 +77,8 @@ func TestBlocksThatSayNothing(t *testing.T) {
 	}
 }
 
-// Under "no change" the likelihood ratio is 1 on average at any look, which is what makes 1/alpha a bound: here for the t statistics that blocks
-// have, with more degrees of freedom than pairs.
+// Under "no change" the likelihood ratio is 1 on average at any look, which is what makes 1/alpha a bound: here for the
+// t statistics that blocks have, with more degrees of freedom than pairs.
 func TestEvidenceOfBlocksIsOneOnAverage(t *testing.T) {
 	for _, c := range []struct{ freedom, visits float64 }{{4, 1}, {18, 1.3}, {36, 2}, {120, 5}} {
 		student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: c.freedom}

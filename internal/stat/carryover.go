@@ -6,7 +6,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Turn is a value of one side of a comparison in turns, with whether it came right after the new side, of whatever load.
+// Turn is a value of one side of a comparison in turns, with whether it came right after the new side, of whatever
+// load.
 type Turn struct {
 	Value    float64
 	AfterNew bool
@@ -15,8 +16,9 @@ type Turn struct {
 // Turns are the values of both sides of one load.
 type Turns struct{ Base, New []Turn }
 
-// CarryOver is what the new side leaves to whatever follows it (dirty pages, garbage to collect, a cache that it fills), against what the base
-// leaves. In turns a side follows the other more often than it follows itself, so that what the other leaves is charged to it.
+// CarryOver is what the new side leaves to whatever follows it (dirty pages, garbage to collect, a cache that it
+// fills), against what the base leaves. In turns a side follows the other more often than it follows itself, so that
+// what the other leaves is charged to it.
 type CarryOver struct {
 	// Effect of following the new side, on values of either side.
 	Effect
@@ -30,8 +32,8 @@ const carried = 0.01
 // Found says that one side leaves more to what follows it than the other.
 func (c CarryOver) Found() bool { return c.Marked > 0 && c.P < carried }
 
-// FindCarryOver asks it of all loads together, each of whose sides has a level of its own. That the second of a pair is slower on both sides is none:
-// what follows the new side is then slower on the base, and faster on the new side.
+// FindCarryOver asks it of all loads together, each of whose sides has a level of its own. That the second of a pair is
+// slower on both sides is none: what follows the new side is then slower on the base, and faster on the new side.
 func FindCarryOver(loads []Turns) CarryOver {
 	var groups [][]Marked
 	var after, of [2]float64
@@ -53,8 +55,8 @@ func FindCarryOver(loads []Turns) CarryOver {
 // Alone is what a change in turns would be if each side followed itself alone.
 func (c CarryOver) Alone(ratio float64) float64 { return ratio * math.Pow(c.Ratio, 1-c.Share) }
 
-// Despite widens the interval of a comparison in turns, where carry-over was found, to hold what was seen, what the sides would do if both followed the
-// same, and what each would do alone: a decision on it stands for all three.
+// Despite widens the interval of a comparison in turns, where carry-over was found, to hold what was seen, what the
+// sides would do if both followed the same, and what each would do alone: a decision on it stands for all three.
 func (c Change) Despite(carry CarryOver) Change {
 	if !carry.Found() || !c.Known() {
 		return c

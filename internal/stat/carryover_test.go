@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Of two loads, whatever follows the new side is a tenth slower; levels of the loads and of the sides tell nothing of that.
+// Of two loads, whatever follows the new side is a tenth slower; levels of the loads and of the sides tell nothing of
+// that.
 func TestCarryOverIsFoundAndTakenOff(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	turns := func(level, left float64, after ...bool) []Turn {
@@ -34,7 +35,8 @@ func TestCarryOverIsFoundAndTakenOff(t *testing.T) {
 	if !c.Found() || math.Abs(c.Ratio-0.9) > 0.02 || c.Share != -0.5 {
 		t.Fatalf("%+v", c)
 	}
-	// In turns the base is slowed in three of four, the new side in one of four; by itself the new side is slowed each time.
+	// In turns the base is slowed in three of four, the new side in one of four; by itself the new side is slowed each
+	// time.
 	seen := Change{Ratio: 1.03, Lo: 1.02, Hi: 1.04, Confidence: 0.95}
 	wide := seen.Despite(c)
 	if alone := c.Alone(seen.Ratio); math.Abs(alone-1.03*math.Pow(0.9, 1.5)) > 0.04 || wide.Lo > alone || wide.Hi < seen.Hi {

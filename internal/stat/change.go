@@ -2,8 +2,8 @@ package stat
 
 import "math"
 
-// Change is how many times a new level is the base, with an interval. It is estimated on logarithms, because effects on speed
-// multiply: half and twice are equally far from none. Lo and Hi are NaN where so few values say nothing.
+// Change is how many times a new level is the base, with an interval. It is estimated on logarithms, because effects on
+// speed multiply: half and twice are equally far from none. Lo and Hi are NaN where so few values say nothing.
 type Change struct {
 	Ratio, Lo, Hi float64
 	// Confidence that [Lo, Hi] covers the true ratio.
@@ -29,8 +29,8 @@ const (
 
 func (d Decision) String() string { return [...]string{"undecided", "same", "above", "below"}[d] }
 
-// Decide says Same when the interval lies wholly within the margin (0.03: from 1/1.03 to 1.03), Above or Below when it excludes
-// "no change" and does not lie within, and Undecided otherwise.
+// Decide says Same when the interval lies wholly within the margin (0.03: from 1/1.03 to 1.03), Above or Below when it
+// excludes "no change" and does not lie within, and Undecided otherwise.
 func (c Change) Decide(margin float64) Decision {
 	switch {
 	case !c.Known():

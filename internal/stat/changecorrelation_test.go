@@ -9,7 +9,8 @@ import (
 	"headroom/internal/figure"
 )
 
-// wandering is a series of n runs of which each resembles the one before, whose level changes by a factor in the middle.
+// wandering is a series of n runs of which each resembles the one before, whose level changes by a factor in the
+// middle.
 func wandering(r *rand.Rand, n int, phi, factor float64) []float64 {
 	values, level := make([]float64, n), r.NormFloat64()
 	for i := range values {
@@ -22,8 +23,8 @@ func wandering(r *rand.Rand, n int, phi, factor float64) []float64 {
 	return values
 }
 
-// Where neighbouring runs are alike, chance makes steps. With the correlation taken out few of them are called proved, and steps that are real are found. The search
-// without it is the negative control.
+// Where neighbouring runs are alike, chance makes steps. With the correlation taken out few of them are called proved,
+// and steps that are real are found. The search without it is the negative control.
 func TestChangePointsOfRunsThatAreAlike(t *testing.T) {
 	lengths, correlations := []int{50}, []float64{0.4}
 	if figure.Whole {

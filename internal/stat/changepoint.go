@@ -14,8 +14,9 @@ import (
 type ChangePoint struct {
 	// Index of the first value after the change.
 	Index int
-	// Change is the ratio of the level after over the level before, both up to the next change point on their side. Its interval
-	// has 95%, of this point alone; the split was chosen where the sides differ most, so the ratio is a little too far from one.
+	// Change is the ratio of the level after over the level before, both up to the next change point on their side. Its
+	// interval has 95%, of this point alone; the split was chosen where the sides differ most, so the ratio is a little
+	// too far from one.
 	Change Change
 	// P is how often a family of series of these lengths without any change would show as much anywhere, at most.
 	P float64
@@ -29,26 +30,31 @@ const FewestBesides = 3
 // confidenceOfChange is that of the interval of one change point.
 const confidenceOfChange = 0.95
 
-// ChangeSearch finds where series of positive values in the order of time, one value a run, changed their level. Of all families of
-// series without a change, at most the share alpha gets any point in any series, whatever the distribution of the values is, as
-// long as a series' values are exchangeable: a slow drift or a wave is a change too, and comes out as steps.
+// ChangeSearch finds where series of positive values in the order of time, one value a run, changed their level. Of all
+// families of series without a change, at most the share alpha gets any point in any series, whatever the distribution
+// of the values is, as long as a series' values are exchangeable: a slow drift or a wave is a change too, and comes out
+// as steps.
 //
-// It is the hierarchical method of Matteson and James (the parts that differ most by their energy distance, tested by permutation, then
-// each part again), but for the parts: not only one split in two, but any stretch against the rest, as Olshen and Venkatraman do,
-// because a regression that was put right again hardly shows in any single split. Three things make the rate of false alarms
-// honest. The maximum is taken over all stretches in each permutation as it was in the data. The level is shared among the series, and in a series among the segments by
-// their lengths, so that all segments without a change together have at most alpha. And a p-value counts the observed order among
-// the permutations. A point at which the two sides can't be told apart once the search has found where they end is dropped. The energy
-// distance sees any change of the distribution: one of the spread alone, as from 1% to 10%, can come out as a point too.
+// It is the hierarchical method of Matteson and James (the parts that differ most by their energy distance, tested by
+// permutation, then each part again), but for the parts: not only one split in two, but any stretch against the rest,
+// as Olshen and Venkatraman do, because a regression that was put right again hardly shows in any single split. Three
+// things make the rate of false alarms honest. The maximum is taken over all stretches in each permutation as it was in
+// the data. The level is shared among the series, and in a series among the segments by their lengths, so that all
+// segments without a change together have at most alpha. And a p-value counts the observed order among the
+// permutations. A point at which the two sides can't be told apart once the search has found where they end is dropped.
+// The energy distance sees any change of the distribution: one of the spread alone, as from 1% to 10%, can come out as
+// a point too.
 //
-// Distances are those of ranks, equal values ranked by chance: storage has heavy tails, and two runs of 24 at half the speed hide a
-// step of 5% from distances of the values themselves. Ranks also make the permutations the same for all series of a length. What
-// they can't tell is a change that few values follow at a small level, however large it is: FewestAfter says how many it takes.
+// Distances are those of ranks, equal values ranked by chance: storage has heavy tails, and two runs of 24 at half the
+// speed hide a step of 5% from distances of the values themselves. Ranks also make the permutations the same for all
+// series of a length. What they can't tell is a change that few values follow at a small level, however large it is:
+// FewestAfter says how many it takes.
 //
 // The permutations are drawn from a fixed seed, so the same series in the same order give the same points.
 //
-// Source: D. Matteson and N. James, "A nonparametric approach for multiple change point analysis of multivariate data", JASA 109
-// (2014); A. Olshen and E. Venkatraman, "Circular binary segmentation", Biostatistics 5 (2004). Apache Otava and its kin put a t test in the place of the permutations, which ignores that the split was chosen.
+// Source: D. Matteson and N. James, "A nonparametric approach for multiple change point analysis of multivariate data",
+// JASA 109 (2014); A. Olshen and E. Venkatraman, "Circular binary segmentation", Biostatistics 5 (2004). Apache Otava
+// and its kin put a t test in the place of the permutations, which ignores that the split was chosen.
 type ChangeSearch struct {
 	level float64 // of one series
 	share float64 // of one series in alpha
@@ -65,14 +71,17 @@ func NewChangeSearch(alpha float64, series int) *ChangeSearch {
 
 // ChangePoints of one series, in the order of time; none where a value is not positive.
 //
-// Where neighbours are alike, steps come out of chance, and hide the correlation in turn, since levels between them are fitted to it. So where the correlation around the
-// levels found is clear, it is taken out (each value less its share of the one before), and what is not found again is dropped.
+// Where neighbours are alike, steps come out of chance, and hide the correlation in turn, since levels between them are
+// fitted to it. So where the correlation around the levels found is clear, it is taken out (each value less its share
+// of the one before), and what is not found again is dropped.
 //
-// A change is proved where a step explains the values clearly better than a level that wanders does: somewhere in the whole series, and between its neighbours. It is Likely else.
-// Values far from their level are drawn nearer for that, since wild runs would hide steps.
+// A change is proved where a step explains the values clearly better than a level that wanders does: somewhere in the
+// whole series, and between its neighbours. It is Likely else. Values far from their level are drawn nearer for that,
+// since wild runs would hide steps.
 //
-// Source: prewhitening, as X. L. Wang, "Accounting for autocorrelation in detecting mean shifts in climate data series", Journal of Applied Meteorology and
-// Climatology 47 (2008), uses it for steps; stepEvidence has that of the proof.
+// Source: prewhitening, as X. L. Wang, "Accounting for autocorrelation in detecting mean shifts in climate data
+// series", Journal of Applied Meteorology and Climatology 47 (2008), uses it for steps; stepEvidence has that of the
+// proof.
 func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 	if len(logsOf(values)) != len(values) {
 		return nil
@@ -99,7 +108,8 @@ func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 // provedLevel is the level that clearEvidence belongs to.
 const provedLevel = 0.05
 
-// tamed are logarithms with those that are more than three standard deviations from the level of their segment put there; the deviation is told by the median distance.
+// tamed are logarithms with those that are more than three standard deviations from the level of their segment put
+// there; the deviation is told by the median distance.
 func tamed(logs []float64, points []ChangePoint) []float64 {
 	const deviations = 3
 	levels, distances := make([]float64, 0, len(logs)), make([]float64, 0, len(logs))
@@ -127,7 +137,8 @@ func indexes(points []ChangePoint) []int {
 	return out
 }
 
-// foundAgain are the changes that remain when the correlation around them is taken out. As long as that leaves fewer, there is more correlation to take out.
+// foundAgain are the changes that remain when the correlation around them is taken out. As long as that leaves fewer,
+// there is more correlation to take out.
 func (s *ChangeSearch) foundAgain(values []float64, points []ChangePoint) []ChangePoint {
 	for len(points) > 0 {
 		phi := StepCorrelation(values, points)
@@ -163,8 +174,8 @@ func whitened(values []float64, phi float64) []float64 {
 	return out
 }
 
-// ClearCorrelation is what StepCorrelation of n independent values with so many change points exceeds about once in forty times: two standard errors, scaled as the
-// estimate is by its correction.
+// ClearCorrelation is what StepCorrelation of n independent values with so many change points exceeds about once in
+// forty times: two standard errors, scaled as the estimate is by its correction.
 func ClearCorrelation(n, points int) float64 { return 2 * errorOfCorrelation(n, points) }
 
 // errorOfCorrelation is the standard error of StepCorrelation of n independent values.
@@ -178,8 +189,9 @@ func leftByLevels(n, points int) float64 { return max(0.1, 1-3*float64(points+1)
 // mostStepCorrelation is the largest that StepCorrelation gives: beyond it a series says nothing of steps.
 const mostStepCorrelation = 0.9
 
-// StepCorrelation is the correlation at lag 1 around the levels between change points, corrected for what fitting each level takes of it: (1+3r)/n for one
-// level (Kendall 1954), so many times that for several. NaN for fewer than three values and a series that does not vary.
+// StepCorrelation is the correlation at lag 1 around the levels between change points, corrected for what fitting each
+// level takes of it: (1+3r)/n for one level (Kendall 1954), so many times that for several. NaN for fewer than three
+// values and a series that does not vary.
 func StepCorrelation(values []float64, points []ChangePoint) float64 {
 	logs := logsOf(values)
 	var product, square float64
@@ -205,8 +217,8 @@ func StepCorrelation(values []float64, points []ChangePoint) float64 {
 	return min(mostStepCorrelation, (product/square+part)/leftByLevels(len(logs), len(points)))
 }
 
-// FewestAfter is how many values must follow a change, so large that no value is on the wrong side of it, to be found in a series of n;
-// 0 when no number is enough.
+// FewestAfter is how many values must follow a change, so large that no value is on the wrong side of it, to be found
+// in a series of n; 0 when no number is enough.
 func (s *ChangeSearch) FewestAfter(n int) int {
 	weights := newWeights(n)
 	for k := FewestBesides; k <= n/2; k++ {
@@ -218,8 +230,9 @@ func (s *ChangeSearch) FewestAfter(n int) int {
 	return 0
 }
 
-// split looks for a stretch of values[from:to] that differs from the rest, cuts at the end of it where that explains more, and
-// goes on in both parts. The other end must prove itself there: it is often nothing but the place where the stretch looks best.
+// split looks for a stretch of values[from:to] that differs from the rest, cuts at the end of it where that explains
+// more, and goes on in both parts. The other end must prove itself there: it is often nothing but the place where the
+// stretch looks best.
 func (s *ChangeSearch) split(points []ChangePoint, values []float64, from, to int) []ChangePoint {
 	n := to - from
 	if n < 2*FewestBesides {
@@ -240,14 +253,15 @@ func (s *ChangeSearch) split(points []ChangePoint, values []float64, from, to in
 	return s.split(points, values, at, to)
 }
 
-// A split is a change when fewer than fewestReached permutations of all reach it, and more than that where the level is so high that
-// fewestPermutations would not be used: the more permutations there are, the less their chance decides.
+// A split is a change when fewer than fewestReached permutations of all reach it, and more than that where the level is
+// so high that fewestPermutations would not be used: the more permutations there are, the less their chance decides.
 const (
 	fewestReached      = 10
 	fewestPermutations = 10000
 )
 
-// p is how often a permutation of n values reaches what was observed, from as many permutations as a decision at the level takes.
+// p is how often a permutation of n values reaches what was observed, from as many permutations as a decision at the
+// level takes.
 func (s *ChangeSearch) p(n int, observed, level float64) float64 {
 	reached := max(fewestReached, math.Ceil(fewestPermutations*level))
 	need := int(math.Ceil(reached/level)) - 1
@@ -269,7 +283,8 @@ func (s *ChangeSearch) p(n int, observed, level float64) float64 {
 	return float64(1+len(null)-below) / float64(1+len(null))
 }
 
-// ranks of the values, from 0; equal ones in a random order, without which chance would be left out of the permutations' count.
+// ranks of the values, from 0; equal ones in a random order, without which chance would be left out of the
+// permutations' count.
 func (s *ChangeSearch) ranks(values []float64) []int {
 	order := s.draws.Perm(len(values))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
@@ -280,9 +295,9 @@ func (s *ChangeSearch) ranks(values []float64) []int {
 	return out
 }
 
-// mostDifferent is the stretch [first, end) of an order of the ranks 0 to n-1 that has the largest energy distance from the rest. Both
-// have FewestBesides values at least, and so has what is left on either side of the stretch, or nothing. The sums over pairs
-// are whole numbers, so that equal stretches are equal.
+// mostDifferent is the stretch [first, end) of an order of the ranks 0 to n-1 that has the largest energy distance from
+// the rest. Both have FewestBesides values at least, and so has what is left on either side of the stretch, or nothing.
+// The sums over pairs are whole numbers, so that equal stretches are equal.
 func mostDifferent(ranks []int, w weights) (first, end int, largest float64) {
 	n := len(ranks)
 	within := make([]int, n) // sums over the pairs of ranks[i:j]
@@ -328,8 +343,8 @@ func newWeights(n int) weights {
 	return w
 }
 
-// energy distance of a stretch of m values from the other n: m n/(m+n) (2 between - within - within the others), the means over all
-// pairs, a value with itself too. Scaled so, its mean without a change is the same for all stretches.
+// energy distance of a stretch of m values from the other n: m n/(m+n) (2 between - within - within the others), the
+// means over all pairs, a value with itself too. Scaled so, its mean without a change is the same for all stretches.
 func (w weights) energy(values, within, across int) float64 {
 	return w.across*float64(across) - w.inside[values]*float64(within) - w.outside[values]*float64(w.total-within-across)
 }
@@ -337,8 +352,8 @@ func (w weights) energy(values, within, across int) float64 {
 // pairSum is the sum of the distances of all pairs of n neighbouring ranks.
 func pairSum(n int) int { return n * (n*n - 1) / 6 }
 
-// settle places and estimates the changes between the segments, and drops those that are none: the smallest first, because its
-// neighbours get longer segments when it goes.
+// settle places and estimates the changes between the segments, and drops those that are none: the smallest first,
+// because its neighbours get longer segments when it goes.
 func settle(values []float64, points []ChangePoint) []ChangePoint {
 	logs := logsOf(values)
 	for {
@@ -376,8 +391,9 @@ func neighbours(points []ChangePoint, i, n int) (from, to int) {
 	return from, to
 }
 
-// place is where a stretch with one change is best cut: where the distances of all values to the median of their side are least in sum.
-// Ranks tell that there is a change, and little of where, because to them the lowest value above a step is next to the highest one below.
+// place is where a stretch with one change is best cut: where the distances of all values to the median of their side
+// are least in sum. Ranks tell that there is a change, and little of where, because to them the lowest value above a
+// step is next to the highest one below.
 func place(logs []float64) int {
 	at, least := 0, math.Inf(1)
 	for k := FewestBesides; k <= len(logs)-FewestBesides; k++ {

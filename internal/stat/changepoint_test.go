@@ -179,7 +179,8 @@ func TestFewestAfter(t *testing.T) {
 	}
 }
 
-// A level that does not change lies inside the interval as often as it says; heavy tails and two levels do little to that.
+// A level that does not change lies inside the interval as often as it says; heavy tails and two levels do little to
+// that.
 func TestNextChangeCoverage(t *testing.T) {
 	for name, noise := range noises() {
 		for _, n := range []int{10, 20} {
@@ -199,8 +200,8 @@ func TestNextChangeCoverage(t *testing.T) {
 	}
 }
 
-// What the newest run can't be protected from: a level that a tenth of the runs have, and none of those before it had. The share is of
-// suites of eight cells that hold a false alarm, for the docs; it must fall as runs are added.
+// What the newest run can't be protected from: a level that a tenth of the runs have, and none of those before it had.
+// The share is of suites of eight cells that hold a false alarm, for the docs; it must fall as runs are added.
 func TestNewestRunOfTwoLevels(t *testing.T) {
 	const suites, cells = 500, 8
 	before := 1.0

@@ -10,9 +10,10 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// Histories of a disk on which nothing was changed: each run is five repetitions out of its trace. Runs at any time of it, as runs of other days are, are hardly ever called
-// changed. Runs without a pause between them have what neighbours did in the hour of the trace: that level is another one then, which is proved and is no fault; how often is
-// recorded, and nothing is promised of it.
+// Histories of a disk on which nothing was changed: each run is five repetitions out of its trace. Runs at any time of
+// it, as runs of other days are, are hardly ever called changed. Runs without a pause between them have what neighbours
+// did in the hour of the trace: that level is another one then, which is proved and is no fault; how often is recorded,
+// and nothing is promised of it.
 func TestChangePointsOfRecordedRuns(t *testing.T) {
 	models, err := noise.Recorded()
 	if err != nil {

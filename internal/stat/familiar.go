@@ -7,8 +7,9 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// PValues are what readers of benchstat and of t tests look for: how often a difference at least as large would be seen between
-// two samples of the same thing. They say nothing of how large it is, hold for one look at one cell, and decide nothing here.
+// PValues are what readers of benchstat and of t tests look for: how often a difference at least as large would be seen
+// between two samples of the same thing. They say nothing of how large it is, hold for one look at one cell, and decide
+// nothing here.
 type PValues struct {
 	// MannWhitney tests by ranks, as benchstat does. 3 v 3 can't come below 0.1, 4 v 4 not below 0.029.
 	MannWhitney float64
@@ -16,8 +17,9 @@ type PValues struct {
 	Welch float64
 }
 
-// Familiar computes the P values of two independent samples, of the values as they are. NaN values are left out; P is NaN where a
-// test has too few values, and 1 where all of them are equal. Where neither side varies and they differ, Welch's is 0.
+// Familiar computes the P values of two independent samples, of the values as they are. NaN values are left out; P is
+// NaN where a test has too few values, and 1 where all of them are equal. Where neither side varies and they differ,
+// Welch's is 0.
 //
 // Mann-Whitney's is exact up to 50 values a side, 25 with ties, and normal above.
 func Familiar(base, next []float64) PValues {

@@ -7,12 +7,13 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// OthersCompared are the members of a group of alike things (nodes, disks), each compared with the median of the others.
+// OthersCompared are the members of a group of alike things (nodes, disks), each compared with the median of the
+// others.
 type OthersCompared struct {
 	// Changes are the ratios to the median of the others, in the order of the rows.
 	Changes []Change
-	// Correlation is the upper estimate of the correlation of neighbouring values that the intervals allow for; Widened is how many times wider
-	// they are than they would be for independent values.
+	// Correlation is the upper estimate of the correlation of neighbouring values that the intervals allow for; Widened
+	// is how many times wider they are than they would be for independent values.
 	Correlation, Widened float64
 	// Assumed is set where no row is long enough to show its correlation.
 	Assumed bool
@@ -24,16 +25,19 @@ const FewestFromOthers = 2
 // unseenCorrelation is what is assumed of two values a member, which can't show how alike neighbours are.
 const unseenCorrelation = 0.8
 
-// FromOthers compares each row with the median of the other rows (of all, up to five). values[i][t] is what row i was at time t; NaN where it was not measured. What
-// moves all rows at a time (the median of their residuals then) is removed first. The level of a row is the mean of its logarithms.
+// FromOthers compares each row with the median of the other rows (of all, up to five). values[i][t] is what row i was
+// at time t; NaN where it was not measured. What moves all rows at a time (the median of their residuals then) is
+// removed first. The level of a row is the mean of its logarithms.
 //
-// The median of the others stays where most are, however many of the rest are slow, and the spread is taken around each row's own level. So
-// neither a slow row nor several of them hide each other. The spread is pooled over the rows, or a row's own where that is larger.
-// The interval is the wider of two, as in UnpairedChange: Student's t with that spread, and that of ranks (Mann and Whitney) against
-// the residuals of the others. Both are widened for neighbours that are alike, by the correlation at lag 1 of all rows together, corrected for
-// the length of the rows, at its upper limit. Where levels last, no row is said to be farther off than others move.
+// The median of the others stays where most are, however many of the rest are slow, and the spread is taken around each
+// row's own level. So neither a slow row nor several of them hide each other. The spread is pooled over the rows, or a
+// row's own where that is larger. The interval is the wider of two, as in UnpairedChange: Student's t with that spread,
+// and that of ranks (Mann and Whitney) against the residuals of the others. Both are widened for neighbours that are
+// alike, by the correlation at lag 1 of all rows together, corrected for the length of the rows, at its upper limit.
+// Where levels last, no row is said to be farther off than others move.
 //
-// It can't tell a row that is slow from one that is slow for as long as it was measured, if no other row changes its level meanwhile.
+// It can't tell a row that is slow from one that is slow for as long as it was measured, if no other row changes its
+// level meanwhile.
 func FromOthers(values [][]float64, confidence float64) OthersCompared {
 	rows := logRows(values)
 	removeCommon(rows)
@@ -62,8 +66,9 @@ func logRows(values [][]float64) [][]float64 {
 	return rows
 }
 
-// removeCommon subtracts what rows share at a time: the median over the rows of what a value is above its row's median. Two passes, since rows
-// that lack a time have another median before it is known. Source: J. W. Tukey, Exploratory Data Analysis (1977), median polish.
+// removeCommon subtracts what rows share at a time: the median over the rows of what a value is above its row's median.
+// Two passes, since rows that lack a time have another median before it is known. Source: J. W. Tukey, Exploratory Data
+// Analysis (1977), median polish.
 func removeCommon(rows [][]float64) {
 	times := 0
 	for _, row := range rows {
@@ -154,7 +159,8 @@ func poolRows(rows [][]float64) pooledRows {
 // lastingCorrelation is what the correlation must exceed for levels to last.
 const lastingCorrelation = 0.5
 
-// usualRange is the range that nine of ten rows keep to: where levels last, a row can be for all of its length where others are for a part of it.
+// usualRange is the range that nine of ten rows keep to: where levels last, a row can be for all of its length where
+// others are for a part of it.
 func (p pooledRows) usualRange() float64 {
 	var ranges []float64
 	for _, r := range p.rows {
@@ -165,8 +171,9 @@ func (p pooledRows) usualRange() float64 {
 	return Quantile(ranges, 0.9)
 }
 
-// effectiveRows are how many rows share the spread, with the degrees of freedom of each on average: where one of twenty changed its level, it has nearly all
-// of the spread, and alone shows how large it is and how alike neighbours are. Of n normal rows of k degrees it is n·k/(k+2).
+// effectiveRows are how many rows share the spread, with the degrees of freedom of each on average: where one of twenty
+// changed its level, it has nearly all of the spread, and alone shows how large it is and how alike neighbours are. Of
+// n normal rows of k degrees it is n·k/(k+2).
 func (p pooledRows) effectiveRows() (rows, each float64) {
 	var square, ofSquares, freedom, count float64
 	for _, r := range p.rows {
@@ -181,10 +188,12 @@ func (p pooledRows) effectiveRows() (rows, each float64) {
 	return square * square / ofSquares, freedom / count
 }
 
-// limitOfCorrelation is how many standard errors the upper limit of the correlation lies above its estimate: 5% lie beyond.
+// limitOfCorrelation is how many standard errors the upper limit of the correlation lies above its estimate: 5% lie
+// beyond.
 const limitOfCorrelation = 1.645
 
-// correlations are that of an AR(1) which shows as much at lag 1 as these rows, and the largest that agrees with them (one-sided 95%).
+// correlations are that of an AR(1) which shows as much at lag 1 as these rows, and the largest that agrees with them
+// (one-sided 95%).
 func (p pooledRows) correlations(most int) (likeliest, largest float64) {
 	var product, square float64
 	rows := 0.0
@@ -202,7 +211,8 @@ func (p pooledRows) correlations(most int) (likeliest, largest float64) {
 		u := r.product - shown*r.square
 		scatter += u * u
 	}
-	// Where few rows have nearly all of the spread, as where one of twenty changed its level, they alone show the correlation.
+	// Where few rows have nearly all of the spread, as where one of twenty changed its level, they alone show the
+	// correlation.
 	varying, each := p.effectiveRows()
 	reach := limitOfCorrelation * max(math.Sqrt(scatter*rows/max(1, rows-1))/square, 1/math.Sqrt(varying*each))
 	high := mostCorrelation
@@ -236,11 +246,12 @@ func (p pooledRows) correlationThatShows(shown, high float64) float64 {
 // mostCorrelation is the largest that a short row can show.
 const mostCorrelation = 0.9
 
-// arMoments are what n values of an AR(1) of variance 1 have on average around their own mean: the sum of squares, the sum of the products of
-// neighbours, and the variance of the mean.
+// arMoments are what n values of an AR(1) of variance 1 have on average around their own mean: the sum of squares, the
+// sum of the products of neighbours, and the variance of the mean.
 type arMoments struct{ square, product, ofMean float64 }
 
-// shortAR sums the autocovariances phi^k. Source: G. E. P. Box, G. M. Jenkins, G. C. Reinsel, Time Series Analysis, section 2.1.
+// shortAR sums the autocovariances phi^k. Source: G. E. P. Box, G. M. Jenkins, G. C. Reinsel, Time Series Analysis,
+// section 2.1.
 func shortAR(phi float64, n int) arMoments {
 	size := float64(n)
 	ofMean, first, power := 0.0, 0.0, 1.0
@@ -265,8 +276,8 @@ func (p pooledRows) widening(n int) float64 {
 	return math.Sqrt(m.ofMean * float64(n) * float64(n-1) / m.square)
 }
 
-// MostAgainstAll is up to how many rows each is compared with the median of all: two slow ones of five, and one of three, move the median of the others
-// halfway to them.
+// MostAgainstAll is up to how many rows each is compared with the median of all: two slow ones of five, and one of
+// three, move the median of the others halfway to them.
 const MostAgainstAll = 5
 
 // mediansOfOthers are those of the levels; NaN for a row without any.
@@ -326,8 +337,9 @@ func (p pooledRows) change(i int, middle, confidence float64) Change {
 
 func square(v float64) float64 { return v * v }
 
-// byRanks is how far the interval of the shift of row i against the residuals of the others reaches below and above, by Mann and Whitney's test
-// inverted. Residuals around the mean of n values are smaller than the values' distances to the level by the root of (n-1)/n.
+// byRanks is how far the interval of the shift of row i against the residuals of the others reaches below and above, by
+// Mann and Whitney's test inverted. Residuals around the mean of n values are smaller than the values' distances to the
+// level by the root of (n-1)/n.
 func (p pooledRows) byRanks(i int, confidence float64) (below, above float64, known bool) {
 	var rest []float64
 	for j, r := range p.rows {
@@ -363,8 +375,8 @@ func chooseLog(n, k int) float64 {
 	return math.Exp(min(a-b-c, 700))
 }
 
-// fewValues is up to how many values on one side the distribution of ranks is counted out, however many there are on the other: the normal one has
-// tails that are far too long there.
+// fewValues is up to how many values on one side the distribution of ranks is counted out, however many there are on
+// the other: the normal one has tails that are far too long there.
 const fewValues = 5
 
 // lopsidedRank is criticalRank where one side has few values and the other may have thousands.
@@ -375,7 +387,8 @@ func lopsidedRank(few, many int, confidence float64) int {
 	if few*many <= exactLimit || few > fewValues {
 		return criticalRank(few, many, confidence)
 	}
-	// ways[u] is the number of partitions of u into at most few parts, each at most many; up to many the second bound is none.
+	// ways[u] is the number of partitions of u into at most few parts, each at most many; up to many the second bound
+	// is none.
 	ways := make([]float64, many+1)
 	ways[0] = 1
 	for part := 1; part <= few; part++ {

@@ -47,7 +47,8 @@ func TestLopsidedRanksAreThoseOfTheWholeDistribution(t *testing.T) {
 	}
 }
 
-// Of machines that differ by a little as a rule, none is said to be farther from the rest than it is: in all tables together as rarely as was asked for.
+// Of machines that differ by a little as a rule, none is said to be farther from the rest than it is: in all tables
+// together as rarely as was asked for.
 func TestNobodyIsNamedThatIsLikeTheRest(t *testing.T) {
 	const margin, alpha = 0.03, 0.05
 	for name, draw := range map[string]func(r *rand.Rand) (machine func() float64){

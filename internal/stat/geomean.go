@@ -2,14 +2,15 @@ package stat
 
 import "math"
 
-// GeometricMean is the mean change over several cells, each with the same weight, whatever its level and its spread. Changes that
-// have no ratio are left out; where any of the rest has no interval, neither has the mean. Its confidence is the least among the
-// changes: for a mean at 95% give changes at 95%, not those widened for the family.
+// GeometricMean is the mean change over several cells, each with the same weight, whatever its level and its spread.
+// Changes that have no ratio are left out; where any of the rest has no interval, neither has the mean. Its confidence
+// is the least among the changes: for a mean at 95% give changes at 95%, not those widened for the family.
 //
-// The distances from the ratio to either end are averaged, on logarithms. That holds however the cells depend on each other: the standard error of a mean is at
-// most the mean of the standard errors, and as large where a machine that is slow for a while moves all cells alike. For independent cells it is
-// too wide by about the root of their number. Where the repetitions of the cells can be matched, average over the cells within each
-// repetition first, and compare the averages: that is as wide as the cells' dependence makes it.
+// The distances from the ratio to either end are averaged, on logarithms. That holds however the cells depend on each
+// other: the standard error of a mean is at most the mean of the standard errors, and as large where a machine that is
+// slow for a while moves all cells alike. For independent cells it is too wide by about the root of their number. Where
+// the repetitions of the cells can be matched, average over the cells within each repetition first, and compare the
+// averages: that is as wide as the cells' dependence makes it.
 func GeometricMean(changes []Change) Change {
 	out := Change{Confidence: 1, Estimator: "geometric mean", Spread: math.NaN()}
 	var sum, below, above float64

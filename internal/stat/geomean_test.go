@@ -29,7 +29,8 @@ func TestGeometricMean(t *testing.T) {
 	}
 }
 
-// Eight cells of unequal spread, changed by different ratios: the interval covers the mean of these as often as it says.
+// Eight cells of unequal spread, changed by different ratios: the interval covers the mean of these as often as it
+// says.
 func TestGeometricMeanCoverage(t *testing.T) {
 	const trials = 150
 	spreads := []float64{0.002, 0.005, 0.01, 0.01, 0.02, 0.03, 0.05, 0.09}

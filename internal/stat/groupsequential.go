@@ -8,15 +8,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// GroupSequential is the plan of a comparison in blocks ABBA that is looked at after each block and has its number of pairs given
-// beforehand. Its intervals cover the true ratio at all looks together with probability 1-alpha, as those of PairedChange do, and are narrower: by
-// a quarter where 20 pairs are given. Of alpha, two thirds are spent on the pairs that are given. A fifth is for whoever goes on after them: there the
-// critical values are those of a sequence without an end. The rest is for noise that is not normal: where runs jump between two levels, large t are
-// more frequent.
+// GroupSequential is the plan of a comparison in blocks ABBA that is looked at after each block and has its number of
+// pairs given beforehand. Its intervals cover the true ratio at all looks together with probability 1-alpha, as those
+// of PairedChange do, and are narrower: by a quarter where 20 pairs are given. Of alpha, two thirds are spent on the
+// pairs that are given. A fifth is for whoever goes on after them: there the critical values are those of a sequence
+// without an end. The rest is for noise that is not normal: where runs jump between two levels, large t are more
+// frequent.
 //
-// Sources: K. K. G. Lan and D. L. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983), for spending alpha;
-// C. Jennison and B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials (2000), chapters 9 (repeated intervals) and 19
-// (numerical integration). Their critical values for t are approximate; those here are exact for normal runs: see spreadOut.
+// Sources: K. K. G. Lan and D. L. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983),
+// for spending alpha; C. Jennison and B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials
+// (2000), chapters 9 (repeated intervals) and 19 (numerical integration). Their critical values for t are approximate;
+// those here are exact for normal runs: see spreadOut.
 type GroupSequential struct {
 	alpha float64
 	// critical |t| after one block, after two; infinite before anything may be claimed.
@@ -55,8 +57,8 @@ func NewGroupSequential(alpha float64, pairs int) *GroupSequential {
 	return g
 }
 
-// spending is what each of so many looks may spend of alpha. At 5% it is as much at each. The smaller alpha, the later it is spent: of few
-// blocks the largest t of runs that jump between two levels are far from those of normal ones.
+// spending is what each of so many looks may spend of alpha. At 5% it is as much at each. The smaller alpha, the later
+// it is spent: of few blocks the largest t of runs that jump between two levels are far from those of normal ones.
 func spending(alpha float64, looks int) []float64 {
 	power := max(1, 1+math.Log10(0.05/alpha))
 	spent := func(look int) float64 { return withinPlan * alpha * math.Pow(float64(look)/float64(looks), power) }
@@ -78,15 +80,16 @@ func (g *GroupSequential) after(blocks int) float64 {
 	return criticalMixture(freedomOf(blocks), 1+float64(2*blocks)*effectVariance, beyondPlan*g.alpha)
 }
 
-// freedomOf is with how many degrees of freedom so many blocks tell the noise: of their 4 runs each, one is spent on the level of each block, one
-// on the change, one on the position in a pair.
+// freedomOf is with how many degrees of freedom so many blocks tell the noise: of their 4 runs each, one is spent on
+// the level of each block, one on the change, one on the position in a pair.
 func freedomOf(blocks int) float64 { return float64(3*blocks - 2) }
 
-// The contrasts of n blocks (3n-1 of them: the position's mean is not known, so that it takes one away) are a vector that under "no change" points
-// anywhere in its space with the same probability, whatever the size of the noise. t depends only on where it points: with w the sum of the
-// blocks' changes over the vector's length, t = sqrt(3n-2) · c/sqrt(1-c²), c = w/sqrt(n). The next block adds three dimensions, and where the longer
-// vector points depends on the shorter one through w alone. So the distribution of w among the comparisons that go on is followed from
-// block to block by one integral each.
+// The contrasts of n blocks (3n-1 of them: the position's mean is not known, so that it takes one away) are a vector
+// that under "no change" points anywhere in its space with the same probability, whatever the size of the noise. t
+// depends only on where it points: with w the sum of the blocks' changes over the vector's length, t = sqrt(3n-2) ·
+// c/sqrt(1-c²), c = w/sqrt(n). The next block adds three dimensions, and where the longer vector points depends on the
+// shorter one through w alone. So the distribution of w among the comparisons that go on is followed from block to
+// block by one integral each.
 func statisticOf(w float64, blocks int) float64 {
 	c := w / math.Sqrt(float64(blocks))
 	return c * math.Sqrt(freedomOf(blocks)/(1-c*c))
@@ -117,8 +120,9 @@ func (d density) within(edge float64) density {
 	return d
 }
 
-// spreadOut is the density after one more block. In the longer vector the old one has the share ρ of the length, with a density that goes with
-// ρ^(m-1)·sqrt(1-ρ²) in m old dimensions, and the three new dimensions point anywhere, so that one of them alone is uniform (Archimedes):
+// spreadOut is the density after one more block. In the longer vector the old one has the share ρ of the length, with a
+// density that goes with ρ^(m-1)·sqrt(1-ρ²) in m old dimensions, and the three new dimensions point anywhere, so that
+// one of them alone is uniform (Archimedes):
 //
 //	w' = ρ·w + sqrt(1-ρ²)·uniform(-1, 1)
 //

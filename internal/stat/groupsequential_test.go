@@ -44,7 +44,8 @@ func TestEachLookSpendsItsShare(t *testing.T) {
 	}
 }
 
-// Before a plan nothing is claimed, within it less and less is asked for, from its middle on less than without it, and after it more.
+// Before a plan nothing is claimed, within it less and less is asked for, from its middle on less than without it, and
+// after it more.
 func TestCriticalValuesOfAPlan(t *testing.T) {
 	for _, alpha := range []float64{0.05, 0.05 / 8, 0.05 / 144} {
 		g := NewGroupSequential(alpha, 20)

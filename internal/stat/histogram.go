@@ -26,8 +26,8 @@ func MergeBins(dstNs []int64, dstCounts []uint64, ns []int64, counts []uint64) (
 	return dstNs, dstCounts
 }
 
-// insertBins adds bins that belong at place i and behind. Which side comes next can't be foretold, and a branch that the
-// processor guesses wrong costs more than all else here; so the loop has none, and adds a count or nothing.
+// insertBins adds bins that belong at place i and behind. Which side comes next can't be foretold, and a branch that
+// the processor guesses wrong costs more than all else here; so the loop has none, and adds a count or nothing.
 func insertBins(dstNs []int64, dstCounts []uint64, i int, ns []int64, counts []uint64) ([]int64, []uint64) {
 	values, sums := make([]int64, len(dstNs)+len(ns)), make([]uint64, len(dstNs)+len(ns))
 	k, j := i, 0

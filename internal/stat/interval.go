@@ -14,24 +14,26 @@ type Interval struct {
 	Confidence     float64
 	// Estimator names what Center is: "median".
 	Estimator string
-	// Widened is how many times wider the interval is than for values that don't depend on their neighbours; 1 where too few values show it. Of medians only.
+	// Widened is how many times wider the interval is than for values that don't depend on their neighbours; 1 where
+	// too few values show it. Of medians only.
 	Widened float64
 }
 
 // Known says whether there is an interval at all; with fewer than two values there is none.
 func (i Interval) Known() bool { return !math.IsNaN(i.Lo) && !math.IsNaN(i.Hi) }
 
-// MedianInterval is QuantileInterval of the median: 75% for three values, 94% for five, and 95% from six on. Values are in the order in which they were
-// measured: where neighbours are alike they say less than their number, and the interval is widened around the median by what their correlation tells, as
-// that of UnpairedChange (dependence). Fewer than four values show none, and a spell as long as the series is not seen in it.
+// MedianInterval is QuantileInterval of the median: 75% for three values, 94% for five, and 95% from six on. Values are
+// in the order in which they were measured: where neighbours are alike they say less than their number, and the
+// interval is widened around the median by what their correlation tells, as that of UnpairedChange (dependence). Fewer
+// than four values show none, and a spell as long as the series is not seen in it.
 func MedianInterval(values []float64, confidence float64) Interval {
 	out := QuantileInterval(values, 0.5, confidence)
 	out.Estimator = "median"
 	return out.widenedFor(values)
 }
 
-// widenedFor moves the ends away from the centre for neighbours that are alike; by the same factor as logarithms where all values are positive, so that no
-// end passes zero.
+// widenedFor moves the ends away from the centre for neighbours that are alike; by the same factor as logarithms where
+// all values are positive, so that no end passes zero.
 func (i Interval) widenedFor(values []float64) Interval {
 	i.Widened = 1
 	if !i.Known() {
@@ -49,20 +51,20 @@ func (i Interval) widenedFor(values []float64) Interval {
 	return i
 }
 
-// QuantileInterval estimates a quantile (0.99: what 99% of values do not exceed) and an interval between two order statistics that
-// covers the quantile of the distribution with at least the asked confidence (0.95), whatever the shape of that distribution: I/O
-// rates are skewed and have several modes, so nothing here assumes a normal one.
+// QuantileInterval estimates a quantile (0.99: what 99% of values do not exceed) and an interval between two order
+// statistics that covers the quantile of the distribution with at least the asked confidence (0.95), whatever the shape
+// of that distribution: I/O rates are skewed and have several modes, so nothing here assumes a normal one.
 //
-// The number of values below the true quantile q is Binomial(n, q). The interval spans the fewest ranks that reach the confidence;
-// of several, those that cover more, then the lower. The ranks are chosen by n alone, never by looking at the values: choosing the
-// narrowest after seeing them would cover less than it says. Where even [min, max] does not reach the asked confidence, it is
-// [min, max] with what it does reach, 1 - q^n - (1-q)^n: 75% for the median of three, 10% for the 99th percentile of ten. One value
-// has no interval, and none are NaN throughout.
+// The number of values below the true quantile q is Binomial(n, q). The interval spans the fewest ranks that reach the
+// confidence; of several, those that cover more, then the lower. The ranks are chosen by n alone, never by looking at
+// the values: choosing the narrowest after seeing them would cover less than it says. Where even [min, max] does not
+// reach the asked confidence, it is [min, max] with what it does reach, 1 - q^n - (1-q)^n: 75% for the median of three,
+// 10% for the 99th percentile of ten. One value has no interval, and none are NaN throughout.
 //
 // The centre lies between two order statistics where the quantile does (R's type 7).
 //
-// Source: the binomial interval for a quantile (David and Nagaraja, Order Statistics, section 7.1); the same ranks as QuantileCI of
-// aclements/go-moremath, which benchstat uses, but exact above 30 values too.
+// Source: the binomial interval for a quantile (David and Nagaraja, Order Statistics, section 7.1); the same ranks as
+// QuantileCI of aclements/go-moremath, which benchstat uses, but exact above 30 values too.
 func QuantileInterval(values []float64, q, confidence float64) Interval {
 	sorted := present(values)
 	slices.Sort(sorted)
@@ -75,9 +77,9 @@ func QuantileInterval(values []float64, q, confidence float64) Interval {
 	return out
 }
 
-// quantileRanks returns the ranks (from 1) of the order statistics that bound a quantile, and the confidence reached. [x_lo, x_hi]
-// covers it when lo to hi-1 values lie below. As these numbers become less likely away from their mode, adding the likelier of the
-// two neighbours gives the likeliest range of every width.
+// quantileRanks returns the ranks (from 1) of the order statistics that bound a quantile, and the confidence reached.
+// [x_lo, x_hi] covers it when lo to hi-1 values lie below. As these numbers become less likely away from their mode,
+// adding the likelier of the two neighbours gives the likeliest range of every width.
 func quantileRanks(n int, q, confidence float64) (lo, hi int, reached float64) {
 	const equal = 1e-9 // keeps rounding from preferring one of two choices that are each other's mirror image
 	below := distuv.Binomial{N: float64(n), P: q}

@@ -24,7 +24,8 @@ func TestMedianRanks(t *testing.T) {
 	}
 }
 
-// No interval of fewer ranks reaches the confidence, and none of as many covers more: checked against every pair of ranks.
+// No interval of fewer ranks reaches the confidence, and none of as many covers more: checked against every pair of
+// ranks.
 func TestQuantileRanksAreTightest(t *testing.T) {
 	for _, q := range []float64{0.01, 0.1, 0.5, 0.75, 0.99} {
 		for n := 2; n <= 100; n++ {

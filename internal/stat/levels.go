@@ -9,41 +9,43 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Boot is what was repeated within one boot of a machine, or within one visit of an arm that takes no boot. Arm and Block are any
-// numbers: what arms differ by is an effect, and what moves all of a block cancels where arms are held against each other within
-// it, so that neither is noise of boots.
+// Boot is what was repeated within one boot of a machine, or within one visit of an arm that takes no boot. Arm and
+// Block are any numbers: what arms differ by is an effect, and what moves all of a block cancels where arms are held
+// against each other within it, so that neither is noise of boots.
 type Boot struct {
 	Arm, Block int
 	Values     []float64
 }
 
-// Levels says where the variance of a measurement arises: between boots (page placement, interrupts, address randomisation are
-// drawn anew), or between repetitions within one. The variances have the unit of the values squared; of logarithms they are
-// relative.
+// Levels says where the variance of a measurement arises: between boots (page placement, interrupts, address
+// randomisation are drawn anew), or between repetitions within one. The variances have the unit of the values squared;
+// of logarithms they are relative.
 type Levels struct {
 	// Between boots, beyond what repetitions within a boot explain; Within a boot. NaN where nothing tells.
 	Between, Within float64
 	// Boots, and Values in all of them.
 	Boots, Values int
 
-	// square is the mean square of boots, which expects Within + typical*Between, typical being a number of repetitions.
+	// square is the mean square of boots, which expects Within + typical*Between, typical being a number of
+	// repetitions.
 	square, typical float64
 	// freedom are the degrees of the mean square of boots and of Within.
 	freedom [2]int
 }
 
-// VarianceByLevel estimates both variances from the repetitions of several boots, which may differ in number. NaN values and
-// boots without values are left out. Between takes two boots of one arm in one block, or two arms in two blocks; Within a boot with
-// two repetitions; and Between takes both. The estimates are unbiased, but for Between being cut off at 0 where boots differ by less
-// than their repetitions let expect.
+// VarianceByLevel estimates both variances from the repetitions of several boots, which may differ in number. NaN
+// values and boots without values are left out. Between takes two boots of one arm in one block, or two arms in two
+// blocks; Within a boot with two repetitions; and Between takes both. The estimates are unbiased, but for Between being
+// cut off at 0 where boots differ by less than their repetitions let expect.
 //
-// The levels of arms and blocks are fitted to the means of boots, each with the weight of its repetitions. What is left is the sum of
-// squares of boots; it expects Within once for each degree of freedom left, and Between once for each repetition times the part of
-// its boot that the fit leaves open (1 - leverage). For one arm in one block this is the nested analysis of variance.
+// The levels of arms and blocks are fitted to the means of boots, each with the weight of its repetitions. What is left
+// is the sum of squares of boots; it expects Within once for each degree of freedom left, and Between once for each
+// repetition times the part of its boot that the fit leaves open (1 - leverage). For one arm in one block this is the
+// nested analysis of variance.
 //
-// Source: the fitting constants method, C. R. Henderson, "Estimation of variance and covariance components", Biometrics 9 (1953), and
-// S. R. Searle, G. Casella, C. E. McCulloch, Variance Components, chapter 5; the nested analysis as T. Kalibera and R. Jones use it
-// in "Rigorous benchmarking in reasonable time", ISMM 2013.
+// Source: the fitting constants method, C. R. Henderson, "Estimation of variance and covariance components", Biometrics
+// 9 (1953), and S. R. Searle, G. Casella, C. E. McCulloch, Variance Components, chapter 5; the nested analysis as T.
+// Kalibera and R. Jones use it in "Rigorous benchmarking in reasonable time", ISMM 2013.
 func VarianceByLevel(boots []Boot) Levels {
 	var kept []Boot
 	var means []float64
@@ -82,7 +84,8 @@ func (l *Levels) leftOver(boots []Boot, means []float64) {
 		arms, blocks, sizes = append(arms, b.Arm), append(blocks, b.Block), append(sizes, float64(len(b.Values)))
 	}
 	arms, blocks = distinct(arms), distinct(blocks)
-	// Rows and values are multiplied by the root of their weights, so that ordinary least squares do. The level of the first block is 0.
+	// Rows and values are multiplied by the root of their weights, so that ordinary least squares do. The level of the
+	// first block is 0.
 	design := mat.NewDense(len(boots), len(arms)+len(blocks)-1, nil)
 	values := mat.NewVecDense(len(boots), nil)
 	centre := stat.Mean(means, sizes)
@@ -127,11 +130,12 @@ func (l *Levels) leftOver(boots []Boot, means []float64) {
 	l.square, l.typical = sum/float64(l.freedom[0]), open/float64(l.freedom[0])
 }
 
-// RepetitionsPerBoot is the number of repetitions within each boot that gives the narrowest interval for a given time, when a boot
-// and a repetition cost so much (in the same unit): what remains is to be spent on more boots. 0 where boots make no difference,
-// so that rebooting gains nothing; -1 where the variances are not known.
+// RepetitionsPerBoot is the number of repetitions within each boot that gives the narrowest interval for a given time,
+// when a boot and a repetition cost so much (in the same unit): what remains is to be spent on more boots. 0 where
+// boots make no difference, so that rebooting gains nothing; -1 where the variances are not known.
 //
-// Source: Kalibera and Jones, ISMM 2013: the square root of the ratio of costs times the inverse ratio of variances, rounded up.
+// Source: Kalibera and Jones, ISMM 2013: the square root of the ratio of costs times the inverse ratio of variances,
+// rounded up.
 func (l Levels) RepetitionsPerBoot(bootCost, repetitionCost float64) int {
 	switch {
 	case math.IsNaN(l.Between) || math.IsNaN(l.Within):
@@ -142,7 +146,8 @@ func (l Levels) RepetitionsPerBoot(bootCost, repetitionCost float64) int {
 	return repetitionsAt(l.Between/l.Within, bootCost/repetitionCost)
 }
 
-// repetitionsAt a ratio of the variances between and within, and of the costs of a boot and a repetition; 0 for no bound.
+// repetitionsAt a ratio of the variances between and within, and of the costs of a boot and a repetition; 0 for no
+// bound.
 func repetitionsAt(variances, costs float64) int {
 	if costs <= 0 {
 		return 1 // a boot is as cheap as none
@@ -158,13 +163,14 @@ const mostRepetitions = 1e6
 
 // Repetitions is how many within a boot are worth it, as far as that is known.
 type Repetitions struct {
-	// Best for the variances as they are estimated; where no difference between boots was seen, for the largest one that there may be. 0 where
-	// nothing is known.
+	// Best for the variances as they are estimated; where no difference between boots was seen, for the largest one
+	// that there may be. 0 where nothing is known.
 	Best int
-	// From and To are the best for the largest and for the least ratio of variance between boots to that within which the values allow, with
-	// 90%; 0 where there is no bound.
+	// From and To are the best for the largest and for the least ratio of variance between boots to that within which
+	// the values allow, with 90%; 0 where there is no bound.
 	From, To int
-	// Told says that whichever of these ratios is the true one, Best costs at most a fifth more time than the best number for it would.
+	// Told says that whichever of these ratios is the true one, Best costs at most a fifth more time than the best
+	// number for it would.
 	Told bool
 }
 
@@ -173,8 +179,8 @@ const (
 	repetitionsWaste      = 1.2
 )
 
-// Repetitions says how sure RepetitionsPerBoot is: variances of a few boots are known badly, but where a boot costs little, or boots
-// differ much, the number is the same for all that they could be.
+// Repetitions says how sure RepetitionsPerBoot is: variances of a few boots are known badly, but where a boot costs
+// little, or boots differ much, the number is the same for all that they could be.
 func (l Levels) Repetitions(bootCost, repetitionCost float64) Repetitions {
 	lo, hi := l.ratio(repetitionsConfidence)
 	if math.IsNaN(hi) {
@@ -189,11 +195,11 @@ func (l Levels) Repetitions(bootCost, repetitionCost float64) Repetitions {
 	return r
 }
 
-// ratio is an interval for Between/Within of normal values: exact where all boots have the same number of repetitions, else
-// near enough; NaN where nothing is known.
+// ratio is an interval for Between/Within of normal values: exact where all boots have the same number of repetitions,
+// else near enough; NaN where nothing is known.
 //
-// Source: R. K. Burdick, F. A. Graybill, Confidence Intervals on Variance Components (1992): the mean squares over what they expect have the
-// F distribution.
+// Source: R. K. Burdick, F. A. Graybill, Confidence Intervals on Variance Components (1992): the mean squares over what
+// they expect have the F distribution.
 func (l Levels) ratio(confidence float64) (lo, hi float64) {
 	if l.freedom[0] < 1 || l.freedom[1] < 1 || l.square == 0 && l.Within == 0 {
 		return math.NaN(), math.NaN()
@@ -203,8 +209,8 @@ func (l Levels) ratio(confidence float64) (lo, hi float64) {
 	return bound((1 + confidence) / 2), bound((1 - confidence) / 2)
 }
 
-// wasted is how many times as long n repetitions a boot take, until an interval is as narrow, as the best number would. The time is
-// that of a boot with its repetitions, times the variance of its mean.
+// wasted is how many times as long n repetitions a boot take, until an interval is as narrow, as the best number would.
+// The time is that of a boot with its repetitions, times the variance of its mean.
 func wasted(n int, variances, costs float64) float64 {
 	if math.IsInf(variances, 1) { // the repetitions of a boot say nothing new
 		return (costs + float64(n)) / (costs + 1)

@@ -23,8 +23,8 @@ func TestVarianceByLevelKnown(t *testing.T) {
 	if got.Boots != 3 || got.Values != 6 {
 		t.Errorf("%+v", got)
 	}
-	// Unequal numbers: boots {1,3}, {5,7,9}, {20}. Within (2+8+0)/(6-3) = 10/3; mean 7.5; between boots (2*5.5² + 3*0.5² + 12.5²)/2
-	// = 108.75; typical (6-14/6)/2 = 11/6.
+	// Unequal numbers: boots {1,3}, {5,7,9}, {20}. Within (2+8+0)/(6-3) = 10/3; mean 7.5; between boots (2*5.5² +
+	// 3*0.5² + 12.5²)/2 = 108.75; typical (6-14/6)/2 = 11/6.
 	got = VarianceByLevel(ofOneArm([]float64{1, 3}, []float64{5, 7, 9}, []float64{20}))
 	near(t, "within", got.Within, 10.0/3, 1e-12)
 	near(t, "between", got.Between, (108.75-10.0/3)/(11.0/6), 1e-9)
@@ -74,7 +74,8 @@ func TestRepetitionsPerBoot(t *testing.T) {
 
 // What arms differ by and what moves whole blocks is no noise of boots, whether all arms are in all blocks or not.
 func TestVarianceByLevelOfArmsInBlocks(t *testing.T) {
-	// By hand: 2 arms in 2 blocks, means 2 4 / 12 18: left over is ±1 of each, 4 boots * 2 repetitions * 1² for one degree; within 2.
+	// By hand: 2 arms in 2 blocks, means 2 4 / 12 18: left over is ±1 of each, 4 boots * 2 repetitions * 1² for one
+	// degree; within 2.
 	known := VarianceByLevel([]Boot{{1, 1, []float64{1, 3}}, {2, 1, []float64{3, 5}}, {1, 2, []float64{11, 13}}, {2, 2, []float64{17, 19}}})
 	near(t, "within", known.Within, 2, 1e-12)
 	near(t, "between", known.Between, (8.0-2)/2, 1e-12)
@@ -123,8 +124,8 @@ func simulatedBoots(r *rand.Rand, s shape) []Boot {
 	return boots
 }
 
-// Where the number is told, it is within one of the true best in nearly all experiments, and seldom costs much more time; and it is told
-// wherever it can be.
+// Where the number is told, it is within one of the true best in nearly all experiments, and seldom costs much more
+// time; and it is told wherever it can be.
 func TestRepetitionsAreTold(t *testing.T) {
 	const trials = 400
 	for name, c := range map[string]struct {

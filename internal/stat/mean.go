@@ -7,8 +7,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// MeanInterval is the mean of a number of values that was fixed beforehand, with Student's interval around it. It is for differences of
-// pairs, which are near to normal where the values themselves are not. Lo and Hi are NaN for fewer than two values.
+// MeanInterval is the mean of a number of values that was fixed beforehand, with Student's interval around it. It is
+// for differences of pairs, which are near to normal where the values themselves are not. Lo and Hi are NaN for fewer
+// than two values.
 func MeanInterval(values []float64, confidence float64) Interval {
 	values = present(values)
 	n := len(values)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The exact chance that the interval ever leaves the median out: every path of "below" and "above" over 2,000 values. Only the number
-// below counts, so this holds for every distribution.
+// The exact chance that the interval ever leaves the median out: every path of "below" and "above" over 2,000 values.
+// Only the number below counts, so this holds for every distribution.
 func TestMedianSequenceNeverLeavesTheMedianOut(t *testing.T) {
 	for _, confidence := range []float64{0.9, 0.95, 0.99} {
 		at := []float64{1} // by the number below

@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// PairedChange estimates the ratio from the logarithms of new/base, one a pair, in the order in which they were measured. Its
-// interval may be looked at after every pair and acted on at any time: with probability 1-alpha it covers the true ratio at all
-// looks together. For m comparisons of which none may be wrong, give each alpha/m.
+// PairedChange estimates the ratio from the logarithms of new/base, one a pair, in the order in which they were
+// measured. Its interval may be looked at after every pair and acted on at any time: with probability 1-alpha it covers
+// the true ratio at all looks together. For m comparisons of which none may be wrong, give each alpha/m.
 //
-// It inverts an exact sequential t test of normal differences with unknown spread: the likelihood ratio of the t statistics,
-// which is a martingale under "no change" whatever the spread is, averaged over a normal distribution of the effect. How it fares
-// with noise that is not normal, docs/statistics.md shows.
+// It inverts an exact sequential t test of normal differences with unknown spread: the likelihood ratio of the t
+// statistics, which is a martingale under "no change" whatever the spread is, averaged over a normal distribution of
+// the effect. How it fares with noise that is not normal, docs/statistics.md shows.
 //
-// Sources: T. L. Lai, "On confidence sequences", Annals of Statistics 4 (1976); H. Wang and A. Ramdas, "Anytime-valid t-tests and
-// confidence sequences for Gaussian means with unknown variance", Sequential Analysis 44 (2025).
+// Sources: T. L. Lai, "On confidence sequences", Annals of Statistics 4 (1976); H. Wang and A. Ramdas, "Anytime-valid
+// t-tests and confidence sequences for Gaussian means with unknown variance", Sequential Analysis 44 (2025).
 func PairedChange(logs []float64, alpha float64) Change {
 	c, mean := pairs(logs, "paired, anytime")
 	if c.N < FewestPairs(alpha) {
@@ -25,9 +25,9 @@ func PairedChange(logs []float64, alpha float64) Change {
 	return c.around(mean, criticalT(c.N, alpha), 1-alpha)
 }
 
-// PairedOnce estimates the ratio as PairedChange does, for a number of pairs that was fixed before the first one: the interval of
-// Student's t. It is for a fixed plan, and for pairs measured after a comparison had stopped: an estimate that took part in the
-// decision when to stop is too large more often than not, one from fresh pairs is not.
+// PairedOnce estimates the ratio as PairedChange does, for a number of pairs that was fixed before the first one: the
+// interval of Student's t. It is for a fixed plan, and for pairs measured after a comparison had stopped: an estimate
+// that took part in the decision when to stop is too large more often than not, one from fresh pairs is not.
 func PairedOnce(logs []float64, confidence float64) Change {
 	return PairedOnceSpread(logs, 0, confidence)
 }
@@ -56,7 +56,8 @@ func pairs(logs []float64, estimator string) (c Change, mean float64) {
 	return c, mean
 }
 
-// around is the change with an interval of so many standard errors on both sides of the mean; without one where it would be infinite.
+// around is the change with an interval of so many standard errors on both sides of the mean; without one where it
+// would be infinite.
 func (c Change) around(mean, errors, confidence float64) Change {
 	if math.IsInf(errors, 1) {
 		return c
@@ -66,23 +67,23 @@ func (c Change) around(mean, errors, confidence float64) Change {
 	return c
 }
 
-// FewestPairs is how many pairs there must be before anything is claimed of them. A disk that jumps between two levels gives
-// n pairs in a row that all differ by the same jump, as if it were a change measured without noise, at most 2·4⁻ⁿ of the
-// time (a pair's second run is up and its first one down at most once in four times). That may take a quarter of alpha: 4 pairs at
-// 5%, 6 where 8 comparisons share it, 8 where 144 do.
+// FewestPairs is how many pairs there must be before anything is claimed of them. A disk that jumps between two levels
+// gives n pairs in a row that all differ by the same jump, as if it were a change measured without noise, at most 2·4⁻ⁿ
+// of the time (a pair's second run is up and its first one down at most once in four times). That may take a quarter of
+// alpha: 4 pairs at 5%, 6 where 8 comparisons share it, 8 where 144 do.
 func FewestPairs(alpha float64) int {
 	return max(4, int(math.Ceil(math.Log(8/alpha)/math.Log(4))))
 }
 
-// effectVariance is the square of the effect that PairedChange is sharpest for, in standard deviations of a pair: two. Such an
-// effect takes some 6 pairs, one of 0.75 some 20, and where noise is 1 to 3% these are changes of 2 to 10%. The cost of other sizes is
-// small: with a variance of its own an effect of 0.75 would take 20.7 pairs on average, not 21.9; at 200 pairs the best choice would
-// give an interval a seventh narrower. Averaging over several variances gains a part of that and pays for it at the start, where
-// most comparisons end.
+// effectVariance is the square of the effect that PairedChange is sharpest for, in standard deviations of a pair: two.
+// Such an effect takes some 6 pairs, one of 0.75 some 20, and where noise is 1 to 3% these are changes of 2 to 10%. The
+// cost of other sizes is small: with a variance of its own an effect of 0.75 would take 20.7 pairs on average, not
+// 21.9; at 200 pairs the best choice would give an interval a seventh narrower. Averaging over several variances gains
+// a part of that and pays for it at the start, where most comparisons end.
 const effectVariance = 4
 
-// criticalT is the t statistic of n values at which the evidence reaches 1/alpha; infinite where none does. The evidence is the
-// likelihood ratio, with k = 1+n·effectVariance,
+// criticalT is the t statistic of n values at which the evidence reaches 1/alpha; infinite where none does. The
+// evidence is the likelihood ratio, with k = 1+n·effectVariance,
 //
 //	k^(-1/2) · ((1 + t²/(n-1)) / (1 + t²/(n-1)/k))^(n/2)
 //
@@ -91,8 +92,8 @@ func criticalT(n int, alpha float64) float64 {
 	return criticalMixture(float64(n-1), 1+float64(n)*effectVariance, alpha)
 }
 
-// criticalMixture is criticalT for any t statistic with so many degrees of freedom (n-1 above). k is how many times the estimate's
-// variance is larger for the effect that is drawn.
+// criticalMixture is criticalT for any t statistic with so many degrees of freedom (n-1 above). k is how many times the
+// estimate's variance is larger for the effect that is drawn.
 func criticalMixture(freedom, k, alpha float64) float64 {
 	ratio := math.Exp((math.Log(k) - 2*math.Log(alpha)) / (freedom + 1)) // of the two brackets
 	if ratio >= k {

@@ -8,14 +8,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// evidence is the likelihood ratio of a t statistic: its density with the effect (in standard deviations of a pair) drawn from a normal
-// distribution of variance 4, over its density without effect. Here by its definition, there solved for t.
+// evidence is the likelihood ratio of a t statistic: its density with the effect (in standard deviations of a pair)
+// drawn from a normal distribution of variance 4, over its density without effect. Here by its definition, there solved
+// for t.
 func evidence(t float64, n int) float64 {
 	k := 1 + 4*float64(n)
 	return math.Pow(k, -0.5) * math.Pow((1+t*t/float64(n-1))/(1+t*t/float64(n-1)/k), float64(n)/2)
 }
 
-// Under "no change" the likelihood ratio is 1 on average, whatever the number of pairs: that is what makes 1/alpha a bound on the error.
+// Under "no change" the likelihood ratio is 1 on average, whatever the number of pairs: that is what makes 1/alpha a
+// bound on the error.
 func TestEvidenceIsOneOnAverage(t *testing.T) {
 	for _, n := range []int{2, 4, 7, 20, 100} {
 		student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}
@@ -48,8 +50,8 @@ func TestCriticalTReachesTheEvidence(t *testing.T) {
 	}
 }
 
-// The exact chance of a wrong claim where a disk jumps between two levels and has no other noise at all: every path of up and down jumps
-// over 100 pairs. It is the hardest noise for a t statistic, and independent of the jump's size.
+// The exact chance of a wrong claim where a disk jumps between two levels and has no other noise at all: every path of
+// up and down jumps over 100 pairs. It is the hardest noise for a t statistic, and independent of the jump's size.
 func TestJumpsBetweenTwoLevelsAreNoChange(t *testing.T) {
 	for _, family := range []float64{1, 8, 144} {
 		alpha := 0.05 / family
@@ -61,8 +63,8 @@ func TestJumpsBetweenTwoLevelsAreNoChange(t *testing.T) {
 	}
 }
 
-// claimOfJumps is the probability that PairedChange excludes "no change" after any of so many pairs, each +1 or -1 with the
-// probability of a jump, else 0.
+// claimOfJumps is the probability that PairedChange excludes "no change" after any of so many pairs, each +1 or -1 with
+// the probability of a jump, else 0.
 func claimOfJumps(t *testing.T, jump, alpha float64, most int) float64 {
 	t.Helper()
 	type path struct{ up, down int }

@@ -12,13 +12,13 @@ import (
 // power is how often a change of the stated size would have been decided.
 const power = 0.8
 
-// MinimumDetectable is the smallest ratio above 1 that UnpairedChange would have called Above in four of five comparisons with so
-// many values and this spread (Change.Spread); its inverse, Below. NaN without a spread. From the three values that many
-// comparisons have, the spread itself is known to a factor of two or three at best, and so is this; two values a side at
-// more than 99% detect hardly anything, and the figure is rough.
+// MinimumDetectable is the smallest ratio above 1 that UnpairedChange would have called Above in four of five
+// comparisons with so many values and this spread (Change.Spread); its inverse, Below. NaN without a spread. From the
+// three values that many comparisons have, the spread itself is known to a factor of two or three at best, and so is
+// this; two values a side at more than 99% detect hardly anything, and the figure is rough.
 //
-// It is for normal noise: on noise with modes the same spread is told from a change at about the same size, never in the wrong
-// direction.
+// It is for normal noise: on noise with modes the same spread is told from a change at about the same size, never in
+// the wrong direction.
 func MinimumDetectable(spread float64, base, next int, confidence float64) float64 {
 	if math.IsNaN(spread) || min(base, next) < 2 {
 		return math.NaN()
@@ -26,7 +26,8 @@ func MinimumDetectable(spread float64, base, next int, confidence float64) float
 	if min(base, next) < fewestForFormula || criticalRank(base, next, confidence) < fewestForFormula {
 		return math.Exp(simulatedReach(spread, base, next, confidence))
 	}
-	// Welch's test of equal spreads: the interval's half, and as much again as the estimate falls few in one case of five.
+	// Welch's test of equal spreads: the interval's half, and as much again as the estimate falls few in one case of
+	// five.
 	va, vb := 1/float64(base), 1/float64(next)
 	freedom := (va + vb) * (va + vb) / (va*va/float64(base-1) + vb*vb/float64(next-1))
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
@@ -35,14 +36,16 @@ func MinimumDetectable(spread float64, base, next int, confidence float64) float
 	return math.Exp(costOfRanks * spread * math.Sqrt(va+vb) * (widened*t.Quantile(0.5+confidence/2) + t.Quantile(power)))
 }
 
-// costOfRanks is how much further the wider of the two intervals reaches than Welch's alone; 1.04 to 1.1 with 8 values and more.
+// costOfRanks is how much further the wider of the two intervals reaches than Welch's alone; 1.04 to 1.1 with 8 values
+// and more.
 const costOfRanks = 1.07
 
-// fewestForFormula is how many values a side, and ratios outside the interval, the formula takes to be right within a tenth.
+// fewestForFormula is how many values a side, and ratios outside the interval, the formula takes to be right within a
+// tenth.
 const fewestForFormula = 8
 
-// simulatedReach asks UnpairedChange itself. As its interval moves with the true change, it is decided as soon as the true change
-// is larger than the interval reaches below it. The draws are always the same, so that the answer is.
+// simulatedReach asks UnpairedChange itself. As its interval moves with the true change, it is decided as soon as the
+// true change is larger than the interval reaches below it. The draws are always the same, so that the answer is.
 func simulatedReach(spread float64, base, next int, confidence float64) float64 {
 	const comparisons, enough = 400, 100 // 400 settle it within 3%, 2 v 2 aside; beyond 100 values a side nothing changes
 	r := rand.New(rand.NewPCG(1, 1))
@@ -61,8 +64,8 @@ func simulatedReach(spread float64, base, next int, confidence float64) float64 
 	return quantileOfSorted(reach, power)
 }
 
-// RepetitionsFor is how many values a side UnpairedChange takes to tell a change of the wanted ratio (1.03 or 0.97) from none in
-// four of five comparisons. 0 for a ratio of 1 or an unknown spread, which no number tells.
+// RepetitionsFor is how many values a side UnpairedChange takes to tell a change of the wanted ratio (1.03 or 0.97)
+// from none in four of five comparisons. 0 for a ratio of 1 or an unknown spread, which no number tells.
 func RepetitionsFor(spread, wanted, confidence float64) int {
 	distance := math.Abs(math.Log(wanted))
 	return fewest(func(n int) bool {
@@ -70,8 +73,8 @@ func RepetitionsFor(spread, wanted, confidence float64) int {
 	})
 }
 
-// MinimumDetectablePairs is MinimumDetectable for PairedChange after a number of pairs; spread is that of the logarithm of a pair.
-// NaN where so few pairs decide nothing.
+// MinimumDetectablePairs is MinimumDetectable for PairedChange after a number of pairs; spread is that of the logarithm
+// of a pair. NaN where so few pairs decide nothing.
 func MinimumDetectablePairs(spread float64, pairs int, alpha float64) float64 {
 	if math.IsNaN(spread) || pairs < FewestPairs(alpha) {
 		return math.NaN()
@@ -79,8 +82,8 @@ func MinimumDetectablePairs(spread float64, pairs int, alpha float64) float64 {
 	return math.Exp(detectableErrors(criticalT(pairs, alpha), float64(pairs-1)) * spread / math.Sqrt(float64(pairs)))
 }
 
-// detectableErrors is how many standard errors away an effect must be to pass a critical t in four of five cases. Both the mean and the
-// spread that it is divided by vary: the spread about 1 by a variance of 1/(2·freedom).
+// detectableErrors is how many standard errors away an effect must be to pass a critical t in four of five cases. Both
+// the mean and the spread that it is divided by vary: the spread about 1 by a variance of 1/(2·freedom).
 func detectableErrors(t, freedom float64) float64 {
 	return t*(1-1/(4*freedom)) + distuv.UnitNormal.Quantile(power)*math.Sqrt(1+t*t/(2*freedom))
 }

@@ -20,8 +20,8 @@ func decidedShare(spread, ratio float64, base, next int, confidence float64, tri
 	return float64(decided) / float64(trials)
 }
 
-// A change 15% smaller than the smallest that is said to be detectable is decided less often than four times in five, and one that
-// is 15% larger, more often.
+// A change 15% smaller than the smallest that is said to be detectable is decided less often than four times in five,
+// and one that is 15% larger, more often.
 func TestMinimumDetectable(t *testing.T) {
 	const spread, trials = 0.03, 300
 	for _, confidence := range []float64{0.95, 1 - 0.05/8, 1 - 0.05/144} {
@@ -40,7 +40,8 @@ func TestMinimumDetectable(t *testing.T) {
 	}
 }
 
-// The table of the usual formula 2((z_a/2+z_b)/d)^2: from 16 a side on, ranks, Student's t and the formula hardly differ.
+// The table of the usual formula 2((z_a/2+z_b)/d)^2: from 16 a side on, ranks, Student's t and the formula hardly
+// differ.
 func TestRepetitionsFor(t *testing.T) {
 	for d, want := range map[float64]float64{0.25: 252, 0.5: 63, 0.75: 28, 1: 16} {
 		if got := RepetitionsFor(0.01, math.Exp(0.01*d), 0.95); float64(got) < want || float64(got) > want*1.3+1 {

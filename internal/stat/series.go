@@ -11,7 +11,8 @@ import (
 // values and for a constant series, where it is not defined. The values of one second tell much of the next one's:
 // 0.6 is common, and then the textbook 95% interval of a mean of 60 values covers two times in three only.
 //
-// Source: Box, Jenkins, Reinsel, Time Series Analysis, section 2.1.5 (the biased estimator, which never leaves [-1, 1]).
+// Source: Box, Jenkins, Reinsel, Time Series Analysis, section 2.1.5 (the biased estimator, which never leaves [-1,
+// 1]).
 func Lag1(values []float64) float64 {
 	n := len(values)
 	if n < 3 {

@@ -181,8 +181,8 @@ func TestDriftFinds(t *testing.T) {
 }
 
 // Of series without a trend few are called drifting at P < 0.01: 1 in 100 when values are independent, up to 3 in 100
-// when they remember each other, which 60 values are too few to mend wholly.
-// A second that was not measured is left out; and a series that can't be judged has an answer, where it once had no end.
+// when they remember each other, which 60 values are too few to mend wholly. A second that was not measured is left
+// out; and a series that can't be judged has an answer, where it once had no end.
 func TestDriftWithoutSomeValues(t *testing.T) {
 	rising, holes := make([]float64, 60), []float64{}
 	for i := range rising {

@@ -19,7 +19,8 @@ func TestOverSessionsAddsWhatSessionsDifferBy(t *testing.T) {
 	if !known || math.Abs(wide.Lo-c.Lo) > 1e-12 || math.Abs(wide.Hi-c.Hi) > 1e-12 {
 		t.Errorf("sessions that agree change the interval: %+v", wide)
 	}
-	// A standard deviation of 2% (8 deviations of 2% x sqrt(14/8) around 7 that have none, over 14 degrees), and Student's t of seven degrees, 2.365.
+	// A standard deviation of 2% (8 deviations of 2% x sqrt(14/8) around 7 that have none, over 14 degrees), and
+	// Student's t of seven degrees, 2.365.
 	var levels []float64
 	for range 4 {
 		levels = append(levels, math.Exp(-0.02*math.Sqrt(14.0/8)), math.Exp(0.02*math.Sqrt(14.0/8)))
@@ -31,7 +32,8 @@ func TestOverSessionsAddsWhatSessionsDifferBy(t *testing.T) {
 	}
 }
 
-// What two of the others differ by is what two sessions of one system may differ by, though one of many lies on the other level.
+// What two of the others differ by is what two sessions of one system may differ by, though one of many lies on the
+// other level.
 func TestOverSessionsTakesInALevelThatWasMet(t *testing.T) {
 	c := Change{Ratio: 0.7, Lo: 0.7 / 1.01, Hi: 0.7 * 1.01, Confidence: 0.95, Estimator: "Hodges-Lehmann"}
 	alike := slices.Repeat([]float64{100}, 29)
@@ -43,7 +45,8 @@ func TestOverSessionsTakesInALevelThatWasMet(t *testing.T) {
 	}
 }
 
-// sessionsThatDiffer have so many repetitions, whose spread is 1%, and differ from one another by this standard deviation.
+// sessionsThatDiffer have so many repetitions, whose spread is 1%, and differ from one another by this standard
+// deviation.
 func sessionsThatDiffer(repetitions int, between float64, r *rand.Rand) func() []float64 {
 	return func() []float64 {
 		level := between * r.NormFloat64()
@@ -55,7 +58,8 @@ func sessionsThatDiffer(repetitions int, between float64, r *rand.Rand) func() [
 	}
 }
 
-// sessionsApart is how often two sessions of one system are called different, by themselves and where so many others are known.
+// sessionsApart is how often two sessions of one system are called different, by themselves and where so many others
+// are known.
 func sessionsApart(session func() []float64, others, trials int) (alone, wide int) {
 	for range trials {
 		c := UnpairedChange(session(), session(), 0.95)

@@ -6,10 +6,11 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// ShiftChange estimates the ratio of two independent samples with a fixed number of values as UnpairedChange does, but its interval is
-// that of the ranks alone: one wild run among twenty hardly moves it, where Welch's widens until it says nothing. It takes for
-// granted that both sides are the same but for the ratio, as two segments of one machine's history mostly are. With fewer than four
-// values on a side the interval is the whole range of ratios, and Confidence the lower one that it has: 90% for three and three.
+// ShiftChange estimates the ratio of two independent samples with a fixed number of values as UnpairedChange does, but
+// its interval is that of the ranks alone: one wild run among twenty hardly moves it, where Welch's widens until it
+// says nothing. It takes for granted that both sides are the same but for the ratio, as two segments of one machine's
+// history mostly are. With fewer than four values on a side the interval is the whole range of ratios, and Confidence
+// the lower one that it has: 90% for three and three.
 func ShiftChange(base, next []float64, confidence float64) Change {
 	a, b := logsOf(base), logsOf(next)
 	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)), Spread: math.NaN()}

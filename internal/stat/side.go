@@ -17,9 +17,10 @@ const (
 	SecondSide
 )
 
-// SideOf values between two levels, each known by measurements of its own: on which side of the middle their mean lies, with this risk of the
-// wrong side over all looks together. All three are taken to spread alike, in a normal distribution, and how much they spread is learnt from
-// all of them; what is not known of the levels is allowed for. Values at neither level are on a side too: the nearer one.
+// SideOf values between two levels, each known by measurements of its own: on which side of the middle their mean lies,
+// with this risk of the wrong side over all looks together. All three are taken to spread alike, in a normal
+// distribution, and how much they spread is learnt from all of them; what is not known of the levels is allowed for.
+// Values at neither level are on a side too: the nearer one.
 func SideOf(first, second, values []float64, looks int, alpha float64) Side {
 	n, m, k := float64(len(first)), float64(len(second)), float64(len(values))
 	if min(n, m, k) == 0 || n+m+k <= 3 {

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/figure"
 )
 
-// Looked at again and again until it is clear, the wrong side is named no more often than was allowed, and it becomes clear soon where the
-// levels are far apart.
+// Looked at again and again until it is clear, the wrong side is named no more often than was allowed, and it becomes
+// clear soon where the levels are far apart.
 func TestSideOf(t *testing.T) {
 	const searches, most, alpha = 2000, 20, 0.01
 	for _, c := range []struct {

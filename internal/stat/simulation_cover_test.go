@@ -11,7 +11,8 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// What is covered is the mean of the log ratios of a pair, which is the change itself where noise falls on both sides alike.
+// What is covered is the mean of the log ratios of a pair, which is the change itself where noise falls on both sides
+// alike.
 func TestSimulatedCoverageOfChanges(t *testing.T) {
 	stops := []struct {
 		name string
@@ -96,7 +97,8 @@ func untilNarrow(values []float64, half float64, interval func([]float64) stat.I
 	}
 }
 
-// What a stop does to an estimate: where a difference was claimed, the estimate that led to the claim, and one of four fresh pairs.
+// What a stop does to an estimate: where a difference was claimed, the estimate that led to the claim, and one of four
+// fresh pairs.
 func TestSimulatedFreshPairs(t *testing.T) {
 	const fresh = 4
 	planned := stat.NewGroupSequential(0.05, plannedPairs)
@@ -148,8 +150,8 @@ func TestSimulatedFreshPairs(t *testing.T) {
 	}
 }
 
-// What few pairs can't see: the new system is as the old one in nine runs of ten and half as fast in the tenth. Its mean is 6.7% lower, its
-// median is not, and the first pairs are nearly always alike. "Same" is said of the usual run.
+// What few pairs can't see: the new system is as the old one in nine runs of ten and half as fast in the tenth. Its
+// mean is 6.7% lower, its median is not, and the first pairs are nearly always alike. "Same" is said of the usual run.
 func TestSimulatedRareSlowRuns(t *testing.T) {
 	const slow, gap, within = 0.1, 0.5, 0.003
 	n := figure.Times(300, 5000)

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// Intervals of one level where neighbouring runs are alike: how often they cover the median of the noise, beside those that take runs as independent.
+// Intervals of one level where neighbouring runs are alike: how often they cover the median of the noise, beside those
+// that take runs as independent.
 func TestSimulatedCoverageOfLevels(t *testing.T) {
 	models := []noise.Model{noise.Gaussian(0.03), noise.Wandering(0.5, 0.03)}
 	if figure.Whole {

@@ -11,8 +11,9 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// What 20 pairs decide: by the plan of a live comparison, with and without giving up; by an interval that holds at any time, which knows of no
-// plan; and by all 20 pairs with an ordinary t. Claims share the error with others of their suite; the second run of a pair can be slower on both sides.
+// What 20 pairs decide: by the plan of a live comparison, with and without giving up; by an interval that holds at any
+// time, which knows of no plan; and by all 20 pairs with an ordinary t. Claims share the error with others of their
+// suite; the second run of a pair can be slower on both sides.
 func TestSimulatedPower(t *testing.T) {
 	const margin = 0.03
 	type scenario struct {

@@ -25,9 +25,10 @@ func differs(c stat.Change) bool {
 	return d == stat.Above || d == stat.Below
 }
 
-// Two saved runs of one system, the repetitions of the second right after those of the first. Where repetitions don't depend on each other
-// a verdict is wrong as often as said. Where the noise comes in spells, as on the disks that were recorded, it is wrong more often,
-// for which the documents send people to pairs; intervals that take no notice of it are the negative control.
+// Two saved runs of one system, the repetitions of the second right after those of the first. Where repetitions don't
+// depend on each other a verdict is wrong as often as said. Where the noise comes in spells, as on the disks that were
+// recorded, it is wrong more often, for which the documents send people to pairs; intervals that take no notice of it
+// are the negative control.
 func TestSimulatedSavedRuns(t *testing.T) {
 	models := []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.03), noise.TwoMode(0.15, 0.5, 0.003, 0), noise.TwoMode(0.15, 0.2, 0.003, 0)}
 	independent := len(models)
@@ -64,8 +65,8 @@ func TestSimulatedSavedRuns(t *testing.T) {
 	}
 }
 
-// Two or three values a side show no modes, and the interval allows for a jump of 15%. Levels farther apart than that are a negative
-// control: suites of eight cells with a wrong verdict, where a tenth of the runs have half the speed.
+// Two or three values a side show no modes, and the interval allows for a jump of 15%. Levels farther apart than that
+// are a negative control: suites of eight cells with a wrong verdict, where a tenth of the runs have half the speed.
 func TestSimulatedSavedRunsOfFewValues(t *testing.T) {
 	n := figure.Times(100, 4000)
 	m := noise.TwoMode(0.5, 0.1, 0.003, 0)
@@ -92,8 +93,8 @@ func TestSimulatedSavedRunsOfFewValues(t *testing.T) {
 	}
 }
 
-// Runs that were repeated until their median was known to a precision chose their numbers by what they saw. It does next to nothing to
-// the comparison of two of them, or of one with a run of a fixed number.
+// Runs that were repeated until their median was known to a precision chose their numbers by what they saw. It does
+// next to nothing to the comparison of two of them, or of one with a run of a fixed number.
 func TestSimulatedSavedRunsToAPrecision(t *testing.T) {
 	stopped := func(m noise.Model, r *rand.Rand, half float64) []float64 {
 		values := levels(m, r, 100)

@@ -12,10 +12,12 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// The simulations ask of known changes under known noise whether decisions keep what they promise. `go test` runs each a few times, with
-// bounds that allow for it; scripts/bench runs them as often as it takes for the figures that docs/statistics.md quotes.
+// The simulations ask of known changes under known noise whether decisions keep what they promise. `go test` runs each
+// a few times, with bounds that allow for it; scripts/bench runs them as often as it takes for the figures that
+// docs/statistics.md quotes.
 
-// atMost fails where the share of n is above the limit by more than chance allows (three standard errors of n draws at the limit).
+// atMost fails where the share of n is above the limit by more than chance allows (three standard errors of n draws at
+// the limit).
 func atMost(t *testing.T, what string, count, n int, limit float64) {
 	t.Helper()
 	if share := float64(count) / float64(n); share > limit+3*math.Sqrt(limit*(1-limit)/float64(n)) {
@@ -141,8 +143,8 @@ func trials(t *testing.T) []trial {
 	)
 }
 
-// A against A, looking after every block up to 200 pairs, of which 20 were planned; in other orders than ABBA, after every pair without a plan. Any
-// claim is wrong.
+// A against A, looking after every block up to 200 pairs, of which 20 were planned; in other orders than ABBA, after
+// every pair without a plan. Any claim is wrong.
 func TestSimulatedSameAgainstItself(t *testing.T) {
 	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	for i, c := range trials(t) {
@@ -189,8 +191,8 @@ func TestSimulatedSameAgainstItself(t *testing.T) {
 
 func percent(count, of int) float64 { return 100 * float64(count) / float64(of) }
 
-// peeks says that a Mann-Whitney test (normal approximation with continuity correction, which agrees with the exact one from 5 a side) gives
-// p < 0.05 after some pair from the fifth on.
+// peeks says that a Mann-Whitney test (normal approximation with continuity correction, which agrees with the exact one
+// from 5 a side) gives p < 0.05 after some pair from the fifth on.
 func peeks(base, next []float64) bool {
 	above := 0.0 // pairs of values of which next is above
 	for i := range base {
@@ -369,8 +371,8 @@ func TestSimulatedMixAgainstAFixedPlan(t *testing.T) {
 	}
 }
 
-// hodgesLehmann is the interval for a shift that goes with a Mann-Whitney test of 20 against 20 at 5%: the 128th smallest and largest of
-// the 400 differences (the test rejects for U up to 127).
+// hodgesLehmann is the interval for a shift that goes with a Mann-Whitney test of 20 against 20 at 5%: the 128th
+// smallest and largest of the 400 differences (the test rejects for U up to 127).
 func hodgesLehmann(base, next []float64) (lo, hi float64) {
 	var shifts []float64
 	for _, a := range base {

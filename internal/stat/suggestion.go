@@ -9,8 +9,8 @@ import (
 )
 
 // Suggestion is what values suggest where they prove nothing: the change by a model of their noise. It is as good as
-// the model: logarithms follow Student's t with two degrees of freedom, so that one wild repetition of four says little,
-// and what is not known of the noise is taken as usual.
+// the model: logarithms follow Student's t with two degrees of freedom, so that one wild repetition of four says
+// little, and what is not known of the noise is taken as usual.
 type Suggestion struct {
 	// Ratio is how many times the base the new side is, with the model's interval.
 	Ratio, Lo, Hi, Confidence float64
@@ -21,8 +21,8 @@ type Suggestion struct {
 }
 
 const (
-	// tails are the degrees of freedom of the noise. On recorded disks and with three or four repetitions two tell most:
-	// three tell half the speed in 47 of 100 where two tell 77, and neither is wrong more often.
+	// tails are the degrees of freedom of the noise. On recorded disks and with three or four repetitions two tell
+	// most: three tell half the speed in 47 of 100 where two tell 77, and neither is wrong more often.
 	tails = 2
 	// usualSpread is how far repetitions usually differ, as the scale of Student's t, and counts as one value. With it
 	// one value a side suggests something, and two that happen to agree do not suggest too much.

@@ -135,8 +135,8 @@ func TestSuggestionsGoByWhatIsKnown(t *testing.T) {
 	if !(boots.Lo > alone.Lo) || !(pairs.Chance > 0.95) {
 		t.Errorf("boots %+v, pairs %+v", boots, pairs)
 	}
-	// Sequential reads of a virtual machine, then of the same limited to half of their median: one of four is far off, or
-	// all are.
+	// Sequential reads of a virtual machine, then of the same limited to half of their median: one of four is far off,
+	// or all are.
 	for _, reads := range [][]float64{{1012.6, 929.6, 2076.2, 1092.4}, {2080.4, 1483.7, 1284.8, 1122.3}} {
 		half := Median(reads) / 2
 		s := Suggest(reads, []float64{half * 1.001, half, half * 0.999, half}, nil, 0.95)

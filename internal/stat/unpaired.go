@@ -8,21 +8,23 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// modes is how far apart, as a ratio, the levels are between which shared and throttled storage jumps from one run to the next.
-// Three runs at one level against three at the other happen in one comparison of 32, agree within each side, and look like
-// certainty. Where there are too few values to rule that out, the interval allows for a jump that was not seen: of 15%, and a little
-// more, so that a jump of just that between rates which a limit holds flat is not decided by rounding.
+// modes is how far apart, as a ratio, the levels are between which shared and throttled storage jumps from one run to
+// the next. Three runs at one level against three at the other happen in one comparison of 32, agree within each side,
+// and look like certainty. Where there are too few values to rule that out, the interval allows for a jump that was not
+// seen: of 15%, and a little more, so that a jump of just that between rates which a limit holds flat is not decided by
+// rounding.
 const modes = 0.849
 
 // fewestWithoutModes is how many values a side must have before a jump is taken to show among them.
 const fewestWithoutModes = 4
 
-// UnpairedChange estimates the ratio of two independent samples with a fixed number of values; it must not be looked at again and
-// again until it says what one likes to hear. Values are in the order in which they were measured; those that are NaN or not
-// positive are left out. It looks at every pair of a base and a new value: thousands a side are too many.
+// UnpairedChange estimates the ratio of two independent samples with a fixed number of values; it must not be looked at
+// again and again until it says what one likes to hear. Values are in the order in which they were measured; those that
+// are NaN or not positive are left out. It looks at every pair of a base and a new value: thousands a side are too
+// many.
 //
-// The ratio is Hodges and Lehmann's: the median of all ratios of a new value to a base value. The interval reaches as far as the
-// wider of two, on each side:
+// The ratio is Hodges and Lehmann's: the median of all ratios of a new value to a base value. The interval reaches as
+// far as the wider of two, on each side:
 //   - Mann and Whitney's test inverted: between two of those ratios, whose ranks follow from the exact distribution of U. It holds
 //     for any distribution (heavy tails, modes) that is the same on both sides but for the factor. There is none where even the
 //     smallest and the largest ratio reach the confidence too rarely: below 4 v 4 for 95%, below 6 v 6 for 99.4%.
@@ -31,17 +33,18 @@ const fewestWithoutModes = 4
 //     slow in a fifth of its runs, ranks alone would call the two the same. The price: with two modes on both sides and 20 values
 //     it is up to three times as wide as by ranks.
 //
-// Neighbours that are alike, because the noise comes in spells, say less than their number: the interval is widened by what their
-// correlation tells (dependence). That takes most of the error away, not all: a spell as long as the run is not seen in it.
+// Neighbours that are alike, because the noise comes in spells, say less than their number: the interval is widened by
+// what their correlation tells (dependence). That takes most of the error away, not all: a spell as long as the run is
+// not seen in it.
 //
-// With fewer than four values on a side, or where ranks don't reach the confidence, both ends move by a jump between modes
-// (modes). So three slow runs in a row prove 60% and cannot prove 4%.
+// With fewer than four values on a side, or where ranks don't reach the confidence, both ends move by a jump between
+// modes (modes). So three slow runs in a row prove 60% and cannot prove 4%.
 //
-// Welch alone (benchmath's AssumeNormal) covers 53% at 2 v 20 with two modes; ranks alone (its AssumeNothing) have no interval of
-// the ratio there, and a P value of 0.03 for four runs that agree says nothing of how much.
+// Welch alone (benchmath's AssumeNormal) covers 53% at 2 v 20 with two modes; ranks alone (its AssumeNothing) have no
+// interval of the ratio there, and a P value of 0.03 for four runs that agree says nothing of how much.
 //
-// Sources: J. L. Hodges and E. L. Lehmann, "Estimates of location based on rank tests", Annals of Mathematical Statistics 34
-// (1963); B. L. Welch, Biometrika 34 (1947).
+// Sources: J. L. Hodges and E. L. Lehmann, "Estimates of location based on rank tests", Annals of Mathematical
+// Statistics 34 (1963); B. L. Welch, Biometrika 34 (1947).
 func UnpairedChange(base, next []float64, confidence float64) Change {
 	a, b := logsOf(base), logsOf(next)
 	c := Change{
@@ -71,7 +74,8 @@ func UnpairedChange(base, next []float64, confidence float64) Change {
 	return c
 }
 
-// welch is the interval of the difference of the means, by Student's t with Welch's and Satterthwaite's degrees of freedom.
+// welch is the interval of the difference of the means, by Student's t with Welch's and Satterthwaite's degrees of
+// freedom.
 func welch(a, b []float64, confidence float64) (lo, hi float64) {
 	na, nb := float64(len(a)), float64(len(b))
 	va, vb := stat.Variance(a, nil)/na, stat.Variance(b, nil)/nb
@@ -87,12 +91,13 @@ func welch(a, b []float64, confidence float64) (lo, hi float64) {
 // FewestForDependence is how many values a series must have to show whether neighbours are alike.
 const FewestForDependence = fewestWithoutModes
 
-// dependence is how many times wider an interval for the difference of two series is than if their values did not depend on each
-// other: the root of (1+r)/(1-r), with r the autocorrelation at lag 1 of both series together. A short series shows less of it than
-// there is, by (1+3r)/n. Never below 1: an alternation is no gain. 1 below four values, which show nothing.
+// dependence is how many times wider an interval for the difference of two series is than if their values did not
+// depend on each other: the root of (1+r)/(1-r), with r the autocorrelation at lag 1 of both series together. A short
+// series shows less of it than there is, by (1+3r)/n. Never below 1: an alternation is no gain. 1 below four values,
+// which show nothing.
 //
-// Sources: G. E. P. Box, G. M. Jenkins, G. C. Reinsel, Time Series Analysis, section 2.1; M. G. Kendall, "Note on bias in the
-// estimation of autocorrelation", Biometrika 41 (1954).
+// Sources: G. E. P. Box, G. M. Jenkins, G. C. Reinsel, Time Series Analysis, section 2.1; M. G. Kendall, "Note on bias
+// in the estimation of autocorrelation", Biometrika 41 (1954).
 func dependence(series ...[]float64) float64 {
 	const most = 0.9
 	var product, square, n float64
@@ -129,12 +134,13 @@ func pairwise(a, b []float64) []float64 {
 	return differences
 }
 
-// exactLimit is the product of the numbers of values above which Mann-Whitney's U is taken as normal. At 95% ranks differ by at most one
-// there. At more its tails are too long, so that intervals are a little too wide: at 99.97% of 51 v 51 the rank is 766 instead of 774.
+// exactLimit is the product of the numbers of values above which Mann-Whitney's U is taken as normal. At 95% ranks
+// differ by at most one there. At more its tails are too long, so that intervals are a little too wide: at 99.97% of 51
+// v 51 the rank is 766 instead of 774.
 const exactLimit = 2500
 
-// criticalRank is the largest k for which the k-th smallest and the k-th largest of the n*m pairwise differences enclose the shift
-// with the confidence; 0 where not even the smallest and the largest do.
+// criticalRank is the largest k for which the k-th smallest and the k-th largest of the n*m pairwise differences
+// enclose the shift with the confidence; 0 where not even the smallest and the largest do.
 func criticalRank(n, m int, confidence float64) int {
 	tail := (1 - confidence) / 2
 	if n*m > exactLimit {
@@ -160,8 +166,8 @@ func choose(n, k int) float64 {
 	return ways
 }
 
-// arrangements[u] is in how many orders of n and m values Mann-Whitney's U is u, up to the middle of its distribution: the number
-// of partitions of u into at most n parts of at most m, p(n,m,u) = p(n-1,m,u) + p(n,m-1,u-n).
+// arrangements[u] is in how many orders of n and m values Mann-Whitney's U is u, up to the middle of its distribution:
+// the number of partitions of u into at most n parts of at most m, p(n,m,u) = p(n-1,m,u) + p(n,m-1,u-n).
 func arrangements(n, m int) []float64 {
 	partitions := make([][]float64, n+1) // by the number of parts
 	for i := range partitions {

@@ -13,8 +13,8 @@ type runNoise struct {
 	draw func(r *rand.Rand, spread float64) float64
 }
 
-// runNoises are how runs on real storage scatter: evenly, with heavy tails, and between two levels 15% apart, of which the slow
-// one is met in a half, a fifth or a tenth of the runs.
+// runNoises are how runs on real storage scatter: evenly, with heavy tails, and between two levels 15% apart, of which
+// the slow one is met in a half, a fifth or a tenth of the runs.
 func runNoises() []runNoise {
 	noises := []runNoise{
 		{"Gaussian", func(r *rand.Rand, spread float64) float64 { return spread * r.NormFloat64() }},
@@ -77,8 +77,8 @@ func TestCriticalRankOfManyValues(t *testing.T) {
 	}
 }
 
-// A run measured to a precision may have a hundred values where the other one has four: enough for ranks at the confidence of a large
-// suite, of which a normal distribution knows nothing.
+// A run measured to a precision may have a hundred values where the other one has four: enough for ranks at the
+// confidence of a large suite, of which a normal distribution knows nothing.
 func TestCriticalRankOfUnevenNumbers(t *testing.T) {
 	for _, c := range []struct {
 		n, m       int
@@ -219,8 +219,8 @@ func TestUnpairedFamily(t *testing.T) {
 	}
 }
 
-// BenchmarkUnpaired prints, for 95% claimed: how often the interval covers and how wide it is; and for suites of eight cells how
-// many have a wrong verdict.
+// BenchmarkUnpaired prints, for 95% claimed: how often the interval covers and how wide it is; and for suites of eight
+// cells how many have a wrong verdict.
 func BenchmarkUnpaired(b *testing.B) {
 	for _, noise := range runNoises() {
 		for _, sizes := range sampleSizes() {

@@ -36,8 +36,8 @@ type Bundle struct {
 	Run lab.Run
 }
 
-// OpenBundle reads the header of the bundle in dir. A run that says it is running while nobody holds its lock was killed,
-// and is shown as interrupted.
+// OpenBundle reads the header of the bundle in dir. A run that says it is running while nobody holds its lock was
+// killed, and is shown as interrupted.
 func OpenBundle(dir string) (*Bundle, error) {
 	run, err := readHeader(dir)
 	if err != nil {

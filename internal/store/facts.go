@@ -28,16 +28,17 @@ const (
 	After  When = "after"
 )
 
-// factsFile is the name of a snapshot in a bundle. Snapshots are files of their own because they hold every build option
-// and every sysctl: ten thousand facts that the header, which is read whenever runs are listed, would carry along.
+// factsFile is the name of a snapshot in a bundle. Snapshots are files of their own because they hold every build
+// option and every sysctl: ten thousand facts that the header, which is read whenever runs are listed, would carry
+// along.
 var factsFile = regexp.MustCompile(`^facts/[a-z0-9-]{1,40}\.(before|after)\.json\.zst$`)
 
 func factsName(role string, when When) string {
 	return "facts/" + role + "." + string(when) + ".json.zst"
 }
 
-// factsWindow is how far back the compression looks: snapshots repeat themselves within a few lines, and memory that headroom
-// takes is taken from the machine that is measured.
+// factsWindow is how far back the compression looks: snapshots repeat themselves within a few lines, and memory that
+// headroom takes is taken from the machine that is measured.
 const factsWindow = 64 << 10
 
 // maxFacts bounds what a snapshot of a bundle from elsewhere may unpack to.
@@ -64,7 +65,8 @@ func (w *Writer) Facts(role string, when When, d facts.Document) error {
 	return w.store.writeFile(filepath.Join(w.dir, filepath.FromSlash(name)), packed.Bytes())
 }
 
-// writeDocument writes a snapshot fact by fact, because the whole as text would take more memory than the facts themselves.
+// writeDocument writes a snapshot fact by fact, because the whole as text would take more memory than the facts
+// themselves.
 func writeDocument(w io.Writer, d facts.Document) error {
 	all := d.Facts
 	d.Facts = []lab.Fact{}
@@ -107,8 +109,8 @@ func (b *Bundle) Known(when When) []string {
 	return roles
 }
 
-// Facts reads a snapshot. A run that was imported, or measured before snapshots were kept apart, has the facts of its header;
-// ok is false when there are none at all.
+// Facts reads a snapshot. A run that was imported, or measured before snapshots were kept apart, has the facts of its
+// header; ok is false when there are none at all.
 func (b *Bundle) Facts(role string, when When) (d facts.Document, ok bool, err error) {
 	name := filepath.Join(b.dir, filepath.FromSlash(factsName(role, when)))
 	f, err := os.Open(name)
@@ -137,8 +139,8 @@ func (b *Bundle) Facts(role string, when When) (d facts.Document, ok bool, err e
 	return d, true, nil
 }
 
-// EachFact reads the facts of a snapshot one by one, as Facts does all at once: beside a measurement the whole would take
-// memory from the machine. It yields nothing when there is no such snapshot.
+// EachFact reads the facts of a snapshot one by one, as Facts does all at once: beside a measurement the whole would
+// take memory from the machine. It yields nothing when there is no such snapshot.
 func (b *Bundle) EachFact(role string, when When) iter.Seq2[lab.Fact, error] {
 	return func(yield func(lab.Fact, error) bool) {
 		f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(factsName(role, when))))

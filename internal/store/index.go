@@ -31,8 +31,8 @@ type Row struct {
 	Suite string `json:"suite"`
 	// Experiment says what the run varies: "sweep of queue:scheduler". Empty for one that varies nothing.
 	Experiment string `json:"experiment,omitempty"`
-	// Pair is the same in runs that belong together: the two sides of a live comparison, the stages of one measurement. Stage is what such a run
-	// is one of; empty for one that is none.
+	// Pair is the same in runs that belong together: the two sides of a live comparison, the stages of one measurement.
+	// Stage is what such a run is one of; empty for one that is none.
 	Pair    string    `json:"pair,omitempty"`
 	Stage   string    `json:"stage,omitempty"`
 	Target  string    `json:"target"`
@@ -84,8 +84,8 @@ func (s *Store) readIndex(ids []string, open func() (*sql.DB, error)) (rows []Ro
 // openInMemory opens an index that is of use once.
 func openInMemory() (*sql.DB, error) { return openDatabase(":memory:") }
 
-// openIndex opens the index beside the runs. In a store that others can change it could be a link, through which root would write:
-// there the index is made anew each time, in memory.
+// openIndex opens the index beside the runs. In a store that others can change it could be a link, through which root
+// would write: there the index is made anew each time, in memory.
 func (s *Store) openIndex() (*sql.DB, error) {
 	if Trust(s.dir) != nil {
 		return openInMemory()

@@ -7,15 +7,16 @@ import (
 	"io"
 )
 
-// The bounds of what is read of a repetition. A line with the latency bins and the series of a day has a few megabytes; one that holds
-// all that a load generator printed was written by older versions, or by somebody else.
+// The bounds of what is read of a repetition. A line with the latency bins and the series of a day has a few megabytes;
+// one that holds all that a load generator printed was written by older versions, or by somebody else.
 const (
 	plainLine = 1 << 20
 	mostText  = 256 << 10
 	mostLine  = 256 << 20
 )
 
-// readLine reads a line of JSON of any length. Of one that is long, texts longer than mostText are cut; the rest may have mostLine bytes.
+// readLine reads a line of JSON of any length. Of one that is long, texts longer than mostText are cut; the rest may
+// have mostLine bytes.
 func readLine(lines *bufio.Reader) ([]byte, error) {
 	var line []byte
 	var cutter *textCutter

@@ -11,8 +11,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// encodeRepetition writes a repetition as encoding/json would (a test holds the two together), in a third of the time: most
-// of a record are latency bins, some thousand numbers, and imports write ten thousands of records.
+// encodeRepetition writes a repetition as encoding/json would (a test holds the two together), in a third of the time:
+// most of a record are latency bins, some thousand numbers, and imports write ten thousands of records.
 func encodeRepetition(e *jx.Encoder, r lab.Repetition) {
 	e.ObjStart()
 	text(e, "cell", r.Cell)

@@ -115,8 +115,9 @@ func abandoned(dir string) (*Abandoned, error) {
 	return &a, nil
 }
 
-// notOurs finds a name among leftovers that headroom would not have given. Jobs, scratch files and folders of a run have its id in
-// their names, and so does what it left on one of several targets: "headroom-ID.scratch", "headroom-ID-ROLE.work".
+// notOurs finds a name among leftovers that headroom would not have given. Jobs, scratch files and folders of a run
+// have its id in their names, and so does what it left on one of several targets: "headroom-ID.scratch",
+// "headroom-ID-ROLE.work".
 func notOurs(id string, left lab.Leftovers) (name string, found bool) {
 	of := func(owner string) bool { return owner == id || strings.HasPrefix(owner, id+"-") }
 	for _, part := range left.Parts("") {

@@ -16,8 +16,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// ExportRedacted is Export for other people's eyes: what names a drive, an address, a host or a person is replaced by a short
-// hash of itself, the same in every file of the bundle and in every bundle.
+// ExportRedacted is Export for other people's eyes: what names a drive, an address, a host or a person is replaced by a
+// short hash of itself, the same in every file of the bundle and in every bundle.
 func (b *Bundle) ExportRedacted(w io.Writer) error {
 	known, err := b.allFacts()
 	if err != nil {

@@ -372,7 +372,8 @@ func TestANewerBundleIsRefusedWithAdvice(t *testing.T) {
 	}
 }
 
-// A file that was cut off in the midst of being written says nothing; the jobs are then looked for on every target of the run.
+// A file that was cut off in the midst of being written says nothing; the jobs are then looked for on every target of
+// the run.
 func TestLeftoversThatCannotBeRead(t *testing.T) {
 	s := Open(t.TempDir())
 	run := exampleRun("ABCDEFGH01")

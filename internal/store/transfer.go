@@ -56,8 +56,8 @@ func addFile(archive *tar.Writer, name, as string) error {
 	return err
 }
 
-// The bounds of an archive from elsewhere. A run that is measured adds two files a repetition, and a segment is some tens of megabytes: a run of
-// a week has a twentieth of this.
+// The bounds of an archive from elsewhere. A run that is measured adds two files a repetition, and a segment is some
+// tens of megabytes: a run of a week has a twentieth of this.
 const (
 	mostEntries     = 400_000
 	mostImportedOne = 8 << 30
@@ -75,7 +75,8 @@ func IsExport(head []byte) bool {
 	return ok && validID(id) && bundleFile(rest)
 }
 
-// ImportExport puts an exported run into a store, unchanged, and marks it as one that was imported. The run must not be there.
+// ImportExport puts an exported run into a store, unchanged, and marks it as one that was imported. The run must not be
+// there.
 func (s *Store) ImportExport(r io.Reader) (*Bundle, error) {
 	if err := s.makeRuns(); err != nil {
 		return nil, err
@@ -98,7 +99,8 @@ func (s *Store) ImportExport(r io.Reader) (*Bundle, error) {
 	return s.adopt(building, id)
 }
 
-// DropImports takes away what imports that are still going on have unpacked so far, so that they fail: one that has been adopted stays.
+// DropImports takes away what imports that are still going on have unpacked so far, so that they fail: one that has
+// been adopted stays.
 func (s *Store) DropImports() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +225,8 @@ func unpackFile(r io.Reader, name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncAll has all that was written to the file system of a folder survive a power cut. To flush each of many thousand files takes minutes.
+// syncAll has all that was written to the file system of a folder survive a power cut. To flush each of many thousand
+// files takes minutes.
 func syncAll(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

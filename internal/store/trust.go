@@ -11,13 +11,14 @@ import (
 	"headroom/internal/safepath"
 )
 
-// Untrusted is the reason why nothing is done that a file of a store says, or why nothing is written to a store: somebody else could have
-// written it, or could put something else in its place.
+// Untrusted is the reason why nothing is done that a file of a store says, or why nothing is written to a store:
+// somebody else could have written it, or could put something else in its place.
 type Untrusted struct{ *safepath.Unsafe }
 
-// Trust says whether what a file says, or a folder holds, may be acted on: it and all folders on the way to it belong to the user of
-// this process or to root, and nobody else can write to them. Whoever puts settings back, ends processes, removes folders or goes on
-// with a run by what a store holds asks first; to show it needs no trust. The error is an *Untrusted, with the way out.
+// Trust says whether what a file says, or a folder holds, may be acted on: it and all folders on the way to it belong
+// to the user of this process or to root, and nobody else can write to them. Whoever puts settings back, ends
+// processes, removes folders or goes on with a run by what a store holds asks first; to show it needs no trust. The
+// error is an *Untrusted, with the way out.
 //
 // What passes can't be changed between the look at it and its use, since nobody else could.
 func Trust(name string) error {
@@ -33,9 +34,9 @@ func (s *Store) Pods() string { return filepath.Join(s.dir, "pods") }
 // Built is where built commits are kept, a folder a run.
 func (s *Store) Built() string { return filepath.Join(s.dir, "built") }
 
-// Writable says whether root may write to the store. Where others can change one of its folders, a link in place of a file would have root
-// write wherever they like, and nobody could trust the record of what a killed run left. Others than root can be led to nothing that isn't
-// theirs.
+// Writable says whether root may write to the store. Where others can change one of its folders, a link in place of a
+// file would have root write wherever they like, and nobody could trust the record of what a killed run left. Others
+// than root can be led to nothing that isn't theirs.
 func (s *Store) Writable() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -88,8 +89,8 @@ func refusal(what, name string, err error) error {
 // Accept says that the user wants to go on with a run although it was imported.
 func (s *Store) Accept(b *Bundle) { s.accepted = append(s.accepted, b.Run.ID) }
 
-// Resumable refuses to go on with a run of another store, one that others can have written, and one that came from elsewhere, unless
-// the user has accepted it: to go on with a run is to carry out the commands in its header.
+// Resumable refuses to go on with a run of another store, one that others can have written, and one that came from
+// elsewhere, unless the user has accepted it: to go on with a run is to carry out the commands in its header.
 func (s *Store) Resumable(b *Bundle) error {
 	if filepath.Dir(b.dir) != s.runs() {
 		return &lab.Error{Kind: lab.Usage, What: b.dir + " is not in the store " + s.dir, Hints: []string{"import it first"}}

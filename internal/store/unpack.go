@@ -15,7 +15,8 @@ const (
 	mostWindow = 32 << 20
 	// mostMember is the largest raw file: imports take files up to this size, and of a load's output less is kept.
 	mostMember = 1 << 30
-	// mostUnpacked is the largest raw archive: a segment is committed when it holds some tens of megabytes and one file more.
+	// mostUnpacked is the largest raw archive: a segment is committed when it holds some tens of megabytes and one file
+	// more.
 	mostUnpacked = 4 << 30
 )
 

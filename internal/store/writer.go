@@ -149,9 +149,9 @@ func (w *Writer) writeHeader() error {
 	return w.store.writeFile(filepath.Join(w.dir, headerName), append(data, '\n'))
 }
 
-// Leave records what would be left behind, before it is: the file is flushed when Leave returns. What it was told before of other
-// targets stays. The file is written in place, because the lock is on it; a crash in the midst of that is recovered by the bundle's id,
-// which all names of leftovers contain.
+// Leave records what would be left behind, before it is: the file is flushed when Leave returns. What it was told
+// before of other targets stays. The file is written in place, because the lock is on it; a crash in the midst of that
+// is recovered by the bundle's id, which all names of leftovers contain.
 func (w *Writer) Leave(part lab.Leftovers) error {
 	w.store.atStep("write " + activeName)
 	left := w.left.With(part)
@@ -248,8 +248,8 @@ func (w *Writer) Close(change func(*lab.Run)) error {
 	return errors.Join(err, w.active.Close())
 }
 
-// Abandon ends the writing but leaves the run as one that was cut off, for the next start to clear: something that it began
-// could not be ended.
+// Abandon ends the writing but leaves the run as one that was cut off, for the next start to clear: something that it
+// began could not be ended.
 func (w *Writer) Abandon(change func(*lab.Run)) error {
 	if w.raw != nil {
 		w.raw.abandon()
@@ -270,8 +270,8 @@ func (w *Writer) Discard() error {
 // rawArchive is a segment's archive while it is written.
 type rawArchive struct {
 	file *os.File
-	// buffer is between zstd and the file: zstd writes a few kilobytes at a time, and each write costs the file system more than to
-	// copy them.
+	// buffer is between zstd and the file: zstd writes a few kilobytes at a time, and each write costs the file system
+	// more than to copy them.
 	buffer *bufio.Writer
 	zstd   *zstd.Encoder
 	tar    *tar.Writer
@@ -285,11 +285,11 @@ func (w *Writer) newRawArchive() (*rawArchive, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One goroutine and a small window: the archive is written between measurements on the machine that is
-	// measured, and what fio prints repeats within a few documents. At the fastest level it shrinks to a seventeenth, at some
-	// 700 MB/s. A megabyte would make archives a twentieth smaller, and an import a thirtieth slower, since it does not stay in the
-	// processor's cache. To leave out the entropy coding would save as little and make archives a third larger; snappy is hardly
-	// faster, at a quarter of the ratio.
+	// One goroutine and a small window: the archive is written between measurements on the machine that is measured,
+	// and what fio prints repeats within a few documents. At the fastest level it shrinks to a seventeenth, at some 700
+	// MB/s. A megabyte would make archives a twentieth smaller, and an import a thirtieth slower, since it does not
+	// stay in the processor's cache. To leave out the entropy coding would save as little and make archives a third
+	// larger; snappy is hardly faster, at a quarter of the ratio.
 	buffer := bufio.NewWriterSize(f, 64<<10)
 	enc, err := zstd.NewWriter(buffer, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(256<<10))

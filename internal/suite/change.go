@@ -11,10 +11,11 @@ import (
 	"headroom/internal/yamlfile"
 )
 
-// With returns the suite with parameters set for all its jobs, each in the form "runtime=5s": fio's for fio jobs, and those
-// that the suite declares, or has as an axis, for jobs that run a command. Where jobs measure a network they are those of the load generators. A parameter that is
-// an axis of a matrix takes the one value, and the axis is gone; one that the suite's source set otherwise stays as it
-// is set here. What a file can't set, this can't either. The error is a usage error that names the settings.
+// With returns the suite with parameters set for all its jobs, each in the form "runtime=5s": fio's for fio jobs, and
+// those that the suite declares, or has as an axis, for jobs that run a command. Where jobs measure a network they are
+// those of the load generators. A parameter that is an axis of a matrix takes the one value, and the axis is gone; one
+// that the suite's source set otherwise stays as it is set here. What a file can't set, this can't either. The error is
+// a usage error that names the settings.
 func (s Suite) With(settings []string) (Suite, error) {
 	if len(settings) == 0 {
 		return s, nil

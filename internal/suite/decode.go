@@ -191,7 +191,8 @@ func (r *reporter) job(n *yaml.Node, s Suite, defaults settings) Job {
 	return j
 }
 
-// fio reads what a fio job does; before is how many problems there were before the job. Keys of jobs that run a command are reported.
+// fio reads what a fio job does; before is how many problems there were before the job. Keys of jobs that run a command
+// are reported.
 func (r *reporter) fio(j *Job, n *yaml.Node, entries []yamlfile.Entry, place Place, defaults settings, before int) {
 	var own settings
 	var matrix *yaml.Node

@@ -14,8 +14,8 @@ import (
 	"headroom/internal/yamlfile"
 )
 
-// Exec is what a job runs that is no fio job: any command, whose placeholders are the suite's parameters, the job's axes, and what
-// only the target knows ({dir}, {cpus}, {job}).
+// Exec is what a job runs that is no fio job: any command, whose placeholders are the suite's parameters, the job's
+// axes, and what only the target knows ({dir}, {cpus}, {job}).
 type Exec struct {
 	lab.Command
 	// Takes is how long it is expected to take, with placeholders: "{seconds}s"; empty when nobody knows.
@@ -392,7 +392,8 @@ func (j Job) worksInFolder() bool {
 	return j.Exec != nil && slices.Contains(command.Uses(j.Exec.Command), command.Dir)
 }
 
-// CommandLines are the plain command lines of one repetition of a cell that runs a command, in a folder; {cpus} becomes CPUS.
+// CommandLines are the plain command lines of one repetition of a cell that runs a command, in a folder; {cpus} becomes
+// CPUS.
 func (c Cell) CommandLines(folder string) []string {
 	values := map[string]string{}
 	for _, name := range command.Uses(*c.Command) {
@@ -431,7 +432,8 @@ func (c Cell) execTitle() string {
 	return strings.Join(words, " ")
 }
 
-// setParameter gives a parameter of jobs with exec a value, and says whether there is one. An axis of that name is gone then.
+// setParameter gives a parameter of jobs with exec a value, and says whether there is one. An axis of that name is gone
+// then.
 func (s *Suite) setParameter(name, value string) bool {
 	found := false
 	s.Parameters = slices.Clone(s.Parameters)

@@ -14,8 +14,8 @@ import (
 // MostPairs of clients and servers are measured at the same time.
 const MostPairs = 256
 
-// Experiment is a file that says what to vary, over which suite, and how long. A zero value leaves the choice to the command line or to
-// the command's default.
+// Experiment is a file that says what to vary, over which suite, and how long. A zero value leaves the choice to the
+// command line or to the command's default.
 type Experiment struct {
 	// Kind is the verb: sweep or ablate.
 	Kind string
@@ -23,7 +23,8 @@ type Experiment struct {
 	Suite string
 	// Place under test.
 	Place string
-	// On is the target that it is on, or the ends of a network as after --on, and Addresses those of the network's server, or of each of its servers.
+	// On is the target that it is on, or the ends of a network as after --on, and Addresses those of the network's
+	// server, or of each of its servers.
 	On        []string
 	Addresses []string
 	// NetworkPairs are how many pairs of a network measure at the same time.
@@ -41,8 +42,8 @@ type Experiment struct {
 	// Blocks at most; Repetitions of each cell in a visit.
 	Blocks, Repetitions int
 	Budget              time.Duration
-	// Share of the best level that is enough, Margin within which two levels are the same, Alpha the risk of any wrong claim; as
-	// shares of 1.
+	// Share of the best level that is enough, Margin within which two levels are the same, Alpha the risk of any wrong
+	// claim; as shares of 1.
 	Share, Margin, Alpha float64
 	// Limit of latency that a load is to stay within, as after --limit.
 	Limit string
@@ -52,7 +53,8 @@ type Experiment struct {
 	Text string
 }
 
-// IsExperiment says whether a YAML file is an experiment, and no suite: whether it has the key that only experiments have.
+// IsExperiment says whether a YAML file is an experiment, and no suite: whether it has the key that only experiments
+// have.
 func IsExperiment(data []byte) bool {
 	var top map[string]yaml.Node
 	if yaml.Unmarshal(data, &top) != nil {
@@ -62,8 +64,8 @@ func IsExperiment(data []byte) bool {
 	return ok
 }
 
-// DecodeExperiment reads an experiment file. Check says what is wrong with a factor or setting, and what to write instead. The
-// error holds Problems: all of them at once.
+// DecodeExperiment reads an experiment file. Check says what is wrong with a factor or setting, and what to write
+// instead. The error holds Problems: all of them at once.
 //
 //	version: 1
 //	experiment: sweep

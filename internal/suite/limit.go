@@ -9,8 +9,9 @@ import (
 	"headroom/internal/unit"
 )
 
-// ParseLimit reads a limit of latency as people write it: "p99.9=2ms", or "2ms" of a quantile that the reader names. A unit must be there,
-// and "2m", which is minutes elsewhere, is none: taken for what it is not, it would be a limit that every load keeps.
+// ParseLimit reads a limit of latency as people write it: "p99.9=2ms", or "2ms" of a quantile that the reader names. A
+// unit must be there, and "2m", which is minutes elsewhere, is none: taken for what it is not, it would be a limit that
+// every load keeps.
 func ParseLimit(text string) (quantile string, seconds float64, err error) {
 	quantile, latency, named := strings.Cut(text, "=")
 	if !named {

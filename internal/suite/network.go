@@ -34,7 +34,8 @@ func (l NetworkLoad) generator() served.Generator {
 	return g
 }
 
-// network reads what a job measures of a network: options of its load generator's client by their long names. Keys of other jobs are reported.
+// network reads what a job measures of a network: options of its load generator's client by their long names. Keys of
+// other jobs are reported.
 func (r *reporter) network(g served.Generator, entries []yamlfile.Entry) (*NetworkLoad, []Axis) {
 	load := &NetworkLoad{Engine: g.Engine, Options: map[string]string{}}
 	where := map[string]*yaml.Node{}
@@ -106,8 +107,8 @@ func networkCell(j Job, params map[string]string) Cell {
 	return Cell{Job: j.Name, JobTitle: j.Title, Engine: g.Engine, Params: params, Steps: []lab.Step{lab.Load}, Runtime: g.Takes(params)}
 }
 
-// setNetwork sets an option of all jobs that measure a network and whose load generator has it. An axis of that name is gone then. Complaint says what is
-// wrong with it, or that none of them has it.
+// setNetwork sets an option of all jobs that measure a network and whose load generator has it. An axis of that name is
+// gone then. Complaint says what is wrong with it, or that none of them has it.
 func (s *Suite) setNetwork(name, typed string) (complaint, hint string) {
 	set := false
 	for i, j := range s.Jobs {

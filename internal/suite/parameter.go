@@ -294,8 +294,8 @@ func abbreviated(name string, known []string) string {
 	return ""
 }
 
-// CheckParams says what is wrong with parameters of a fio job that no suite file of this machine was checked for: those of a run that came from
-// elsewhere. Empty where a suite may have them.
+// CheckParams says what is wrong with parameters of a fio job that no suite file of this machine was checked for: those
+// of a run that came from elsewhere. Empty where a suite may have them.
 func CheckParams(params map[string]string) string {
 	for _, typed := range slices.Sorted(maps.Keys(params)) {
 		name, complaint, _ := parameterName(typed)

@@ -75,7 +75,8 @@ const (
 type Job struct {
 	Name  string
 	Title string
-	// Fio parameters by fio's own names, the suite's defaults underneath, matrix not applied; nil for a job that is none of fio's.
+	// Fio parameters by fio's own names, the suite's defaults underneath, matrix not applied; nil for a job that is
+	// none of fio's.
 	Fio map[string]string
 	// Network is what a job that measures a network does; nil for others.
 	Network *NetworkLoad

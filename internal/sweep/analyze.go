@@ -58,8 +58,8 @@ func Analyze(in Input) Document {
 	return d
 }
 
-// countSettled counts the loads that were left out of the blocks after the look: they have as many as it took, and all of their numbers are settled. Where a run was interrupted
-// others have as few, and are open.
+// countSettled counts the loads that were left out of the blocks after the look: they have as many as it took, and all
+// of their numbers are settled. Where a run was interrupted others have as few, and are open.
 func (d *Document) countSettled() {
 	if d.Looks < 2 || d.Blocks <= FewestBlocks {
 		return
@@ -77,8 +77,8 @@ func (d *Document) countSettled() {
 	}
 }
 
-// pairs is how many statements are made of a row: each pair of levels, and each level against the reference. Which level is the best,
-// and which of the lower ones is the best, is found by looking, so every pair must hold.
+// pairs is how many statements are made of a row: each pair of levels, and each level against the reference. Which
+// level is the best, and which of the lower ones is the best, is found by looking, so every pair must hold.
 func (in *Input) pairs() int {
 	n := len(in.Levels)
 	claims := n * (n - 1) / 2
@@ -302,7 +302,8 @@ func (in *Input) noLongerPays(r *row) *Step {
 	return &Step{Level: in.name(level), After: in.name(before), Certain: certain, Ratio: *ratio}
 }
 
-// harm are the levels that are worse than the baseline, and those that are worse than a lower level: than the best of these.
+// harm are the levels that are worse than the baseline, and those that are worse than a lower level: than the best of
+// these.
 func (in *Input) harm(r *row) []Harm {
 	var out []Harm
 	for i := range in.Levels {

@@ -7,7 +7,8 @@ import (
 	"headroom/internal/reference"
 )
 
-// Where the baseline has the best mean, how much another level may gain is bounded by what is known of the others: what lies within is not denied.
+// Where the baseline has the best mean, how much another level may gain is bounded by what is known of the others: what
+// lies within is not denied.
 func TestBesideABaselineThatIsBest(t *testing.T) {
 	four, lo, hi := 0.97, 0.8, 1.3
 	d := Document{Baseline: "0", Cells: []Cell{{Cell: "c", Params: map[string]string{"rw": "read", "bs": "4k"}, Top: "0", Gain: &Ratio{Ratio: 1, Bounds: bounds(1, 1), N: 4},

@@ -32,8 +32,8 @@ type Curve struct {
 // CurvePoint is one level. What was not measured is absent.
 type CurvePoint struct {
 	Level string `json:"level"`
-	// Offered is the load that was asked for, of all processes together, where the factor is a rate. KeptUp says whether it was
-	// reached but for the margin.
+	// Offered is the load that was asked for, of all processes together, where the factor is a rate. KeptUp says
+	// whether it was reached but for the margin.
 	Offered *float64   `json:"offered,omitempty"`
 	KeptUp  *bool      `json:"kept_up,omitempty"`
 	Reached *Estimated `json:"reached,omitempty"`
@@ -56,17 +56,20 @@ type Limit struct {
 	// Level with the highest rate among those that stay within; empty where none does. Reached is its rate.
 	Level   string     `json:"level"`
 	Reached *Estimated `json:"reached,omitempty"`
-	// Between are the levels that it lies between for sure: the best that is shown to stay within (empty where none is), and the
-	// best that is not shown to exceed.
+	// Between are the levels that it lies between for sure: the best that is shown to stay within (empty where none
+	// is), and the best that is not shown to exceed.
 	Between Between `json:"between"`
-	// Exceeding are levels of a lower rate that do not stay within, so that the limit holds by chance or for another reason.
+	// Exceeding are levels of a lower rate that do not stay within, so that the limit holds by chance or for another
+	// reason.
 	Exceeding []string `json:"exceeding,omitempty"`
 }
 
-// Knee is the level at which rate divided by mean latency ("power") is the highest: below it more load costs little latency, above it
-// little rate is gained for much latency. Set are the levels that can't be told apart from it, itself among them.
+// Knee is the level at which rate divided by mean latency ("power") is the highest: below it more load costs little
+// latency, above it little rate is gained for much latency. Set are the levels that can't be told apart from it, itself
+// among them.
 //
-// Source: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer communications", ICC 1979.
+// Source: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer communications",
+// ICC 1979.
 type Knee struct {
 	Level     string   `json:"level"`
 	Set       []string `json:"set"`
@@ -181,7 +184,8 @@ func (r *row) estimated(level int, confidence float64) *Estimated {
 	return &Estimated{Value: v, Bounds: b, N: len(r.values[level])}
 }
 
-// offered is the rate that a level asks for. fio gives each process the rate, and takes "reads,writes,trims" where they differ.
+// offered is the rate that a level asks for. fio gives each process the rate, and takes "reads,writes,trims" where they
+// differ.
 func (in *Input) offered(level string, c *Curve) *float64 {
 	if in.Factor != "job:rate" && in.Factor != "job:rate_iops" {
 		return nil

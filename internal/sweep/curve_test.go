@@ -10,8 +10,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// A server that takes 100 µs for an operation, one at a time (M/M/1): mean latency is 1/(10000-rate), the 99th percentile 4.6 times that,
-// and rate over mean latency is the highest at half of what it can do.
+// A server that takes 100 µs for an operation, one at a time (M/M/1): mean latency is 1/(10000-rate), the 99th
+// percentile 4.6 times that, and rate over mean latency is the highest at half of what it can do.
 func queue(r *rand.Rand, blocks int, offered ...float64) []Measured {
 	var out []Measured
 	for b := 1; b <= blocks; b++ {

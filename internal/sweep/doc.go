@@ -1,5 +1,5 @@
-// Package sweep says which level of a factor is best, for each load and for all of them, and which is enough. It is pure: arms
-// and values in, a document out.
+// Package sweep says which level of a factor is best, for each load and for all of them, and which is enough. It is
+// pure: arms and values in, a document out.
 //
 // The pieces:
 //
@@ -10,6 +10,6 @@
 //	Document    the result, the published JSON document headroom/sweep/v1
 //	Beside      published figures of merit, beside those of the same loads
 //
-// The definitions are those of the IOThreads report (merit.go); each figure has an interval by blocks (row.go): what moves all
-// levels of a block alike cancels in the ratio of two of them.
+// The definitions are those of the IOThreads report (merit.go); each figure has an interval by blocks (row.go): what
+// moves all levels of a block alike cancels in the ratio of two of them.
 package sweep

@@ -8,8 +8,8 @@ import (
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/sweep/v1"
 
-// Document is the result of a sweep. Values are in base units; ratios are how many times one value is the other, in the metric's
-// own direction (a latency that halved has 0.5).
+// Document is the result of a sweep. Values are in base units; ratios are how many times one value is the other, in the
+// metric's own direction (a latency that halved has 0.5).
 type Document struct {
 	Schema string `json:"schema"`
 	Run    string `json:"run,omitempty"`
@@ -21,17 +21,18 @@ type Document struct {
 	// Share of the best that is enough, Margin within which levels are the same.
 	Share  float64 `json:"share"`
 	Margin float64 `json:"margin"`
-	// Alpha is the probability that any statement about any cell is wrong; Claims shares it out, so that each interval holds with
-	// Confidence. Blocks is how many blocks there are.
+	// Alpha is the probability that any statement about any cell is wrong; Claims shares it out, so that each interval
+	// holds with Confidence. Blocks is how many blocks there are.
 	Alpha      float64 `json:"alpha"`
 	Claims     int     `json:"claims"`
 	Confidence float64 `json:"confidence"`
 	Blocks     int     `json:"blocks"`
-	// Looks is how many times it was decided which loads are worth more blocks: every interval bears the risk of that many. Settled is how many loads
-	// got no more because of it.
+	// Looks is how many times it was decided which loads are worth more blocks: every interval bears the risk of that
+	// many. Settled is how many loads got no more because of it.
 	Looks   int `json:"looks,omitempty"`
 	Settled int `json:"settled,omitempty"`
-	// MeansOnly says that the levels were not visited by turns: figures are those of means, none has an interval, and no level is shown to be better.
+	// MeansOnly says that the levels were not visited by turns: figures are those of means, none has an interval, and
+	// no level is shown to be better.
 	MeansOnly bool `json:"means_only,omitempty"`
 	// Cells are one for each primary metric of each cell; none where the factor is the rate of the load itself.
 	Cells       []Cell       `json:"cells"`
@@ -60,8 +61,8 @@ type Level struct {
 	Arm  string `json:"arm,omitempty"`
 	// Number that the name stands for, where it is one.
 	Number *float64 `json:"number,omitempty"`
-	// NotVerified is why nothing shows whether the level was in effect at all; empty where something does, and a difference that was measured does.
-	// Where a level has one, nothing is called the same.
+	// NotVerified is why nothing shows whether the level was in effect at all; empty where something does, and a
+	// difference that was measured does. Where a level has one, nothing is called the same.
 	NotVerified string `json:"not_verified,omitempty"`
 }
 
@@ -107,35 +108,37 @@ type Cell struct {
 	// Levels in the order of the document's; one that was not measured has no value.
 	Levels    []Point `json:"levels"`
 	Reference *Point  `json:"reference,omitempty"`
-	// Top is the level whose mean is the best. BestSet are those that are not shown to be worse than any other, Top among them, and Best is the
-	// smallest of these. ToldApart says that some level is not in the set.
+	// Top is the level whose mean is the best. BestSet are those that are not shown to be worse than any other, Top
+	// among them, and Best is the smallest of these. ToldApart says that some level is not in the set.
 	Top       string   `json:"top"`
 	Best      string   `json:"best"`
 	BestSet   []string `json:"best_set"`
 	ToldApart bool     `json:"told_apart"`
-	// SmallestForShare is the smallest level whose mean reaches the share of the top one. With the document's confidence it lies in
-	// SmallestBetween: at the earliest the first level that is not shown to fall short, at the latest the first that is shown to
-	// reach it (absent where none is).
+	// SmallestForShare is the smallest level whose mean reaches the share of the top one. With the document's
+	// confidence it lies in SmallestBetween: at the earliest the first level that is not shown to fall short, at the
+	// latest the first that is shown to reach it (absent where none is).
 	SmallestForShare string  `json:"smallest_for_share"`
 	SmallestBetween  Between `json:"smallest_between"`
 	Share            float64 `json:"share"`
-	// Verdict is better where some level is shown to be better than the baseline, same where none is by more than the margin, and
-	// undecided otherwise.
+	// Verdict is better where some level is shown to be better than the baseline, same where none is by more than the
+	// margin, and undecided otherwise.
 	Verdict Verdict `json:"verdict"`
 	// Gain is the top level against the baseline; ToReference against the reference arm.
 	Gain        *Ratio `json:"gain,omitempty"`
 	ToReference *Ratio `json:"to_reference,omitempty"`
-	// NoLongerPays is the first level that gains less than the margin over the one before; absent where each gains more.
+	// NoLongerPays is the first level that gains less than the margin over the one before; absent where each gains
+	// more.
 	NoLongerPays *Step `json:"no_longer_pays,omitempty"`
 	// Harm are the levels that are shown to be worse.
 	Harm []Harm `json:"harm"`
-	// AtCeiling says that the top level is at the ceiling, so that no level could be better. The ceiling may be of another metric
-	// of the same direction (bytes where operations are counted).
+	// AtCeiling says that the top level is at the ceiling, so that no level could be better. The ceiling may be of
+	// another metric of the same direction (bytes where operations are counted).
 	AtCeiling bool            `json:"at_ceiling"`
 	Ceiling   *ReachedCeiling `json:"ceiling,omitempty"`
 }
 
-// Settled says that more blocks would answer nothing: whether any level is better than the baseline is shown, and which is enough, or the ceiling is in the way.
+// Settled says that more blocks would answer nothing: whether any level is better than the baseline is shown, and which
+// is enough, or the ceiling is in the way.
 func (c *Cell) Settled() bool {
 	return c.AtCeiling || c.Verdict == Same || c.Verdict == Better && c.SmallestBetween.From == c.SmallestBetween.To
 }
@@ -156,7 +159,8 @@ type ReachedCeiling struct {
 // Point is a metric of a cell at one level.
 type Point struct {
 	Level string `json:"level"`
-	// Value is the geometric mean of N blocks; absent where nothing was measured. Its interval holds with 95% by itself.
+	// Value is the geometric mean of N blocks; absent where nothing was measured. Its interval holds with 95% by
+	// itself.
 	Value *float64 `json:"value,omitempty"`
 	Bounds
 	N int `json:"n"`
@@ -169,7 +173,8 @@ type Point struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Cost is what an operation costs at a level, with the ratio to the baseline. Both intervals hold with 95% by themselves.
+// Cost is what an operation costs at a level, with the ratio to the baseline. Both intervals hold with 95% by
+// themselves.
 type Cost struct {
 	Value float64 `json:"value"`
 	Bounds
@@ -202,14 +207,16 @@ type Loss struct {
 	Metric string `json:"metric"`
 }
 
-// Recommended is the level with the smallest loss at the worst; of several that differ by less than the margin, the smallest.
+// Recommended is the level with the smallest loss at the worst; of several that differ by less than the margin, the
+// smallest.
 type Recommended struct {
 	Loss
-	// Set are the levels that can't be told apart from the one with the least loss. ToldApart says that some level is not in it.
+	// Set are the levels that can't be told apart from the one with the least loss. ToldApart says that some level is
+	// not in it.
 	Set       []string `json:"set"`
 	ToldApart bool     `json:"told_apart"`
-	// Gain over the baseline, the geometric mean of all cells, above 1 where it is better whatever the metric. Its interval holds
-	// with 95% for all levels together.
+	// Gain over the baseline, the geometric mean of all cells, above 1 where it is better whatever the metric. Its
+	// interval holds with 95% for all levels together.
 	Gain *Ratio `json:"gain,omitempty"`
 	// Cells is how many numbers it was weighed by; Losses are those of all levels.
 	Cells  int    `json:"cells"`
@@ -223,11 +230,12 @@ type Group struct {
 	Cells  int               `json:"cells"`
 	// Better is how many of them have a level that is shown to be better than the baseline.
 	Better int `json:"better"`
-	// SmallestForShare is the arithmetic mean of the cells' own, rounded half up, where levels are numbers; SmallestMean is not rounded.
+	// SmallestForShare is the arithmetic mean of the cells' own, rounded half up, where levels are numbers;
+	// SmallestMean is not rounded.
 	SmallestForShare *float64 `json:"smallest_for_share,omitempty"`
 	SmallestMean     *float64 `json:"smallest_mean,omitempty"`
-	// Gain is the arithmetic mean of the gains of the top levels over the baseline, as a share: 0.67 is 67%. It has no interval: the
-	// IOThreads report defines it so, and each cell's own gain has one.
+	// Gain is the arithmetic mean of the gains of the top levels over the baseline, as a share: 0.67 is 67%. It has no
+	// interval: the IOThreads report defines it so, and each cell's own gain has one.
 	Gain *float64 `json:"gain,omitempty"`
 	// Recommended for these cells alone; absent in totals.
 	Recommended *Recommended `json:"recommended,omitempty"`

@@ -12,13 +12,15 @@ import (
 	"headroom/internal/lab"
 )
 
-// By says which of the levels that a run's arms name is the factor. A run that another program made, or the stages of one, name several.
+// By says which of the levels that a run's arms name is the factor. A run that another program made, or the stages of
+// one, name several.
 type By struct {
 	// Factor is one of Factors; empty for the only one.
 	Factor string
 	// Baseline is a level of it; empty for the first.
 	Baseline string
-	// Reference names the arms that are no level of it, like pods beside virtual machines: "kube:runtime_class=runc"; empty for none.
+	// Reference names the arms that are no level of it, like pods beside virtual machines: "kube:runtime_class=runc";
+	// empty for none.
 	Reference string
 	// Share of the best level's result that is enough; 0 for 0.9.
 	Share float64
@@ -45,9 +47,10 @@ func levelsByName(arms []lab.Arm) map[string]map[string]bool {
 	return seen
 }
 
-// FromLevels makes an input of a run that was not measured as a sweep: another program's results, stages. Loads that differ in nothing but the
-// factor are one cell. The levels were not visited by turns, so that all repetitions of a load at a level count as one value: what moved
-// between one level and the next can't be told from the level, and no interval could say so.
+// FromLevels makes an input of a run that was not measured as a sweep: another program's results, stages. Loads that
+// differ in nothing but the factor are one cell. The levels were not visited by turns, so that all repetitions of a
+// load at a level count as one value: what moved between one level and the next can't be told from the level, and no
+// interval could say so.
 func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By, ceilings map[string][]ceiling.Ceiling) (Input, error) {
 	factor, err := by.factor(run)
 	if err != nil {
@@ -185,7 +188,8 @@ func (l *levels) takeLevels(in *Input, run lab.Run) {
 	}
 }
 
-// goAlong are the other factors that have one level at each level of the factor, and not the same at all: they can't be told from it, which is said.
+// goAlong are the other factors that have one level at each level of the factor, and not the same at all: they can't be
+// told from it, which is said.
 func (l *levels) goAlong(in *Input, run lab.Run) []string {
 	var along []string
 	for _, other := range slices.Sorted(maps.Keys(levelsByName(run.Arms))) {
@@ -214,8 +218,8 @@ func (l *levels) goAlong(in *Input, run lab.Run) []string {
 	return along
 }
 
-// severalRoles says whether one level was measured on several targets, whose loads are not the same. Where each level has a target of its own, the
-// target is part of the level.
+// severalRoles says whether one level was measured on several targets, whose loads are not the same. Where each level
+// has a target of its own, the target is part of the level.
 func (l *levels) severalRoles(run lab.Run) bool {
 	roles := map[string]string{}
 	for _, a := range run.Arms {

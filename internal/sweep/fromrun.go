@@ -22,8 +22,9 @@ type Known struct {
 	Settings Settings
 }
 
-// FromRun makes an input of a saved sweep: its arms are the levels, but for the reference. Cells of different arms are one where their
-// IDs agree up to the last "@". Repetitions that failed are left out, and those without a block, which belong to none.
+// FromRun makes an input of a saved sweep: its arms are the levels, but for the reference. Cells of different arms are
+// one where their IDs agree up to the last "@". Repetitions that failed are left out, and those without a block, which
+// belong to none.
 func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Known) (Input, error) {
 	e := run.Experiment
 	if e == nil || len(e.Factors) == 0 {

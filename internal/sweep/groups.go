@@ -61,8 +61,8 @@ func (in *Input) levels() []Level {
 	return out
 }
 
-// groupable are the parameters that people ask about, and the levels of other factors; others that differ go with these (a file name, a runtime)
-// or are a suite's own.
+// groupable are the parameters that people ask about, and the levels of other factors; others that differ go with these
+// (a file name, a runtime) or are a suite's own.
 func groupable(cells []Cell) []string {
 	list := []string{operation, "bs", "numjobs", "iodepth", "rwmixread"}
 	for _, c := range cells {

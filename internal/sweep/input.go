@@ -15,7 +15,8 @@ type Input struct {
 	Levels []Arm
 	// Baseline is the level that the others are held against, by its place in Levels.
 	Baseline int
-	// Reference is an arm that is no level (the same disk on the host); nil for none. It is measured as level len(Levels).
+	// Reference is an arm that is no level (the same disk on the host); nil for none. It is measured as level
+	// len(Levels).
 	Reference *Arm
 	Cells     []CellInput
 	Measured  []Measured
@@ -92,7 +93,8 @@ type Settings struct {
 	Anytime bool
 	// Looks is how many times it was decided which cells are worth more blocks; 0 where all have as many.
 	Looks int
-	// MeansOnly says that the levels were not visited by turns, so that no interval covers what moved between one and the next.
+	// MeansOnly says that the levels were not visited by turns, so that no interval covers what moved between one and
+	// the next.
 	MeansOnly bool
 	// Limit of the latency that load curves are read at, in seconds; 0 for none. Quantile names which latency: "p99".
 	Limit    float64

@@ -12,8 +12,9 @@ import (
 	"headroom/internal/stat"
 )
 
-// Releases of Linux form branches: 6.1 goes on as 6.1.1, 6.1.2, … for years, while 6.2 came from the mainline and ended after some
-// weeks. A fix from the mainline may have gone to the one and not to the other, so 6.2 can be older than a late 6.1 in what matters.
+// Releases of Linux form branches: 6.1 goes on as 6.1.1, 6.1.2, … for years, while 6.2 came from the mainline and ended
+// after some weeks. A fix from the mainline may have gone to the one and not to the other, so 6.2 can be older than a
+// late 6.1 in what matters.
 
 // Chain is the order of the kernels, and where a level changed from one to the next.
 type Chain struct {
@@ -24,7 +25,8 @@ type Chain struct {
 // Kernel is what the name of a level says.
 type Kernel struct {
 	Level string `json:"level"`
-	// Version as far as it is known ("6.1.119"), Branch that it belongs to ("6.1"); both empty where the name says nothing.
+	// Version as far as it is known ("6.1.119"), Branch that it belongs to ("6.1"); both empty where the name says
+	// nothing.
 	Version string `json:"version,omitempty"`
 	Branch  string `json:"branch,omitempty"`
 	// Support is "longterm", "end of life", or empty where the list of kernel.org that headroom has is too old to tell.
@@ -71,14 +73,15 @@ type version struct {
 
 var (
 	kernelVersion = regexp.MustCompile(`(?:^|\D)([2-9]|[1-9]\d)\.(\d{1,3})(?:\.(\d{1,3}))?(?:[-~]rc(\d{1,3}))?(?:-(\d{1,4})\b)?`)
-	// packageVersion is what follows the name in a Debian package's file name: linux-image-6.1.0-28-amd64_6.1.119-1_amd64.deb
+	// packageVersion is what follows the name in a Debian package's file name:
+	// linux-image-6.1.0-28-amd64_6.1.119-1_amd64.deb
 	packageVersion = regexp.MustCompile(`_(\d+\.\d+\.\d+[^_]*)_`)
 	// builtFrom is what Debian's kernels say of themselves: #1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)
 	builtFrom = regexp.MustCompile(`Debian (\d+\.\d+\.\d+)`)
 )
 
-// parseVersion reads the version out of a release (6.1.0-28-amd64, 6.12.9+bpo-amd64), a tag (v6.6.54, 6.11-rc3), a package's file
-// name, or the path of a kernel.
+// parseVersion reads the version out of a release (6.1.0-28-amd64, 6.12.9+bpo-amd64), a tag (v6.6.54, 6.11-rc3), a
+// package's file name, or the path of a kernel.
 func parseVersion(name string) version {
 	parts := strings.Split(name, "/")
 	for _, part := range slices.Backward(parts) {
@@ -200,8 +203,8 @@ func (in *Input) orderKernels() {
 	}
 }
 
-// chain is nil for levels that are no kernels. A change between neighbours is one of the pairs of levels that all hold together, so
-// there may be several along the chain.
+// chain is nil for levels that are no kernels. A change between neighbours is one of the pairs of levels that all hold
+// together, so there may be several along the chain.
 func (in *Input) chain(rows []*row) *Chain {
 	if !ofKernels(in.Factor) {
 		return nil
@@ -243,8 +246,8 @@ func (in *Input) chain(rows []*row) *Chain {
 
 const vulnerability = "cpu.vulnerability."
 
-// missingFixes are the mitigations that one kernel has and the other says it lacks, or does not know of: a kernel from before a
-// vulnerability was found has no file for it.
+// missingFixes are the mitigations that one kernel has and the other says it lacks, or does not know of: a kernel from
+// before a vulnerability was found has no file for it.
 func missingFixes(lacking, having Arm) []MissingFix {
 	says := map[string]string{}
 	for _, f := range lacking.Facts {

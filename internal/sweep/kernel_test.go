@@ -51,7 +51,8 @@ func FuzzParseVersion(f *testing.F) {
 	})
 }
 
-// kernelFacts are what a kernel says of one vulnerability, and of one that all know; "" for a kernel from before it was found.
+// kernelFacts are what a kernel says of one vulnerability, and of one that all know; "" for a kernel from before it was
+// found.
 func kernelFacts(srso, build string) []lab.Fact {
 	facts := []lab.Fact{{Key: "cpu.vulnerability.meltdown", Value: "Not affected"}, {Key: "kernel.version", Value: build}}
 	if srso != "" {
@@ -60,7 +61,8 @@ func kernelFacts(srso, build string) []lab.Fact {
 	return facts
 }
 
-// The Talos report's chart: 6.1 and 6.4 to 6.6 have the SRSO patch, 6.2 and 6.3 ended before it came and do at twice the rate.
+// The Talos report's chart: 6.1 and 6.4 to 6.6 have the SRSO patch, 6.2 and 6.3 ended before it came and do at twice
+// the rate.
 func TestFasterForLackOfAFix(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const fixed = "Mitigation: Safe RET"

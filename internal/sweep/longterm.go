@@ -6,9 +6,9 @@ type branch struct {
 	major, minor int
 }
 
-// longterm are the branches that kernel.org lists as longterm, or did. Every other branch ended some weeks after its successor came.
-// Source: https://www.kernel.org/category/releases.html, "Longterm release kernels", as of 2025, with the branches of its earlier
-// versions that have ended since.
+// longterm are the branches that kernel.org lists as longterm, or did. Every other branch ended some weeks after its
+// successor came. Source: https://www.kernel.org/category/releases.html, "Longterm release kernels", as of 2025, with
+// the branches of its earlier versions that have ended since.
 func longterm() []branch {
 	return []branch{
 		{"4.14", "2024-01", 4, 14},

@@ -2,9 +2,9 @@ package sweep
 
 import "math"
 
-// The definitions of the figures of merit, on the mean result of each level: more is better, NaN was not measured. They are those of
-// the IOThreads report: the best result of any level, and the smallest number of threads that reaches 90% of it, where 0 threads
-// is the baseline itself. Whether noise could have made them is for the intervals to say.
+// The definitions of the figures of merit, on the mean result of each level: more is better, NaN was not measured. They
+// are those of the IOThreads report: the best result of any level, and the smallest number of threads that reaches 90%
+// of it, where 0 threads is the baseline itself. Whether noise could have made them is for the intervals to say.
 
 // topOf is the level with the best result, the first of equals; -1 for none.
 func topOf(score []float64) int {
@@ -28,7 +28,8 @@ func smallestFor(share float64, score []float64) int {
 	return -1
 }
 
-// noLongerPays is the first level that gains less than the margin over the one measured before it; -1 where each gains more.
+// noLongerPays is the first level that gains less than the margin over the one measured before it; -1 where each gains
+// more.
 func noLongerPays(margin float64, score []float64) (level, before int) {
 	last := -1
 	for i, s := range score {

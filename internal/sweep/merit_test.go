@@ -40,8 +40,8 @@ func once(cell, metric string, block int, values ...float64) []Measured {
 	return out
 }
 
-// The figures of merit are those of their definitions, written down here once more in the plainest way, for random tables of
-// throughput and of latency.
+// The figures of merit are those of their definitions, written down here once more in the plainest way, for random
+// tables of throughput and of latency.
 func TestFiguresAgreeWithTheirDefinitions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	names := []string{"0", "1", "2", "3", "4", "6", "8", "12", "16"}
@@ -104,8 +104,8 @@ func noisy(r *rand.Rand, cell, metric string, blocks int, sigma float64, means .
 	return out
 }
 
-// A level that is shown to be worse than another is not among the best, also where the one with the best mean scatters so much that nothing is told from it: what the
-// table, the headline and the JSON call best agrees with the verdict.
+// A level that is shown to be worse than another is not among the best, also where the one with the best mean scatters
+// so much that nothing is told from it: what the table, the headline and the JSON call best agrees with the verdict.
 func TestALevelThatIsWorseIsNotAmongTheBest(t *testing.T) {
 	in := Input{Factor: "guest:iothreads", Levels: threads("0", "2", "4"), Cells: []CellInput{cellOf("a", "rw", "randread")}}
 	for block := 1; block <= 12; block++ {
@@ -161,8 +161,8 @@ func TestAKnownEffectIsFound(t *testing.T) {
 	}
 }
 
-// When no level differs from another, at most one sweep in twenty calls any level of any cell better or harmful, leaves any out of the
-// best set, or bounds the smallest level from below.
+// When no level differs from another, at most one sweep in twenty calls any level of any cell better or harmful, leaves
+// any out of the best set, or bounds the smallest level from below.
 func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	trials, cells := figure.Times(200, 4000), 6
@@ -213,8 +213,8 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 	}
 }
 
-// Loads that are settled after four blocks get no more, and the others eight: what is measured decides, so both looks share the risk. Every other load is so quiet that four
-// blocks show that nothing makes a difference.
+// Loads that are settled after four blocks get no more, and the others eight: what is measured decides, so both looks
+// share the risk. Every other load is so quiet that four blocks show that nothing makes a difference.
 func TestNothingIsFoundAtTwoLooks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	trials, cells, wrong, settled := figure.Times(200, 4000), 6, 0, 0

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// Published are figures of merit that somebody published, beside those of the same loads here. They are of another machine: what agrees is how a
-// factor works, not how fast anything is.
+// Published are figures of merit that somebody published, beside those of the same loads here. They are of another
+// machine: what agrees is how a factor works, not how fast anything is.
 type Published struct {
 	Source string `json:"source"`
 	// Factor that the source varies, and the share of the best that is enough there.
@@ -27,7 +27,8 @@ type PublishedLoad struct {
 	// Gain of the best level over the baseline there, as a share, and Here, of the level whose mean is the best.
 	Gain float64 `json:"gain"`
 	Here *Ratio  `json:"here,omitempty"`
-	// Bounds of the gain here, as ratios, whichever level is really the best. They are absent where a level has no interval.
+	// Bounds of the gain here, as ratios, whichever level is really the best. They are absent where a level has no
+	// interval.
 	Bounds
 	// Agrees says how the gain there lies to these bounds: within, above or below; empty where there are none.
 	Agrees string `json:"agrees,omitempty"`
@@ -37,8 +38,8 @@ type PublishedLoad struct {
 	Between      Between `json:"between"`
 }
 
-// Beside adds what a source published of the loads of the document. Loads are the same where they do the same in blocks of the same size, as deep,
-// in as many jobs.
+// Beside adds what a source published of the loads of the document. Loads are the same where they do the same in blocks
+// of the same size, as deep, in as many jobs.
 func (d *Document) Beside(m reference.Merits) {
 	p := &Published{Source: m.Source, Factor: m.Factor, Share: m.Share, Loads: []PublishedLoad{}}
 	for _, row := range m.Rows {
@@ -73,8 +74,8 @@ func (d *Document) Beside(m reference.Merits) {
 	d.Published = p
 }
 
-// gainOfAny bounds the gain of the level that is really the best, the baseline among them: it is no less than what any level surely gains, and no more
-// than the most that any may.
+// gainOfAny bounds the gain of the level that is really the best, the baseline among them: it is no less than what any
+// level surely gains, and no more than the most that any may.
 func (c *Cell) gainOfAny(baseline string) Bounds {
 	lo, hi := 1.0, 1.0
 	for _, p := range c.Levels {

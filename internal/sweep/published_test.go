@@ -10,7 +10,8 @@ import (
 	"headroom/internal/reference"
 )
 
-// published are the tables of the IOThreads report: threads and gains in percent by size, operation, jobs and depth; "total" is over the operations.
+// published are the tables of the IOThreads report: threads and gains in percent by size, operation, jobs and depth;
+// "total" is over the operations.
 func published(t *testing.T) (smallest, gain map[string]float64) {
 	t.Helper()
 	m, err := reference.BuiltInMerits("iothreads-report")
@@ -31,8 +32,8 @@ func published(t *testing.T) (smallest, gain map[string]float64) {
 	return smallest, gain
 }
 
-// From the report's cells come its totals: all 36 of threads exactly, all 36 of gains but for one point, since the cells that they are made
-// of here are rounded and the report's were not.
+// From the report's cells come its totals: all 36 of threads exactly, all 36 of gains but for one point, since the
+// cells that they are made of here are rounded and the report's were not.
 func TestTotalsOfTheIOThreadsReport(t *testing.T) {
 	smallest, gain := published(t)
 	var levels []Level
@@ -78,8 +79,8 @@ func TestTotalsOfTheIOThreadsReport(t *testing.T) {
 	}
 }
 
-// differing are the nine totals of the report's gains that are one point away from what comes of its printed cells: a mean of four
-// rounded cells is up to half a point off.
+// differing are the nine totals of the report's gains that are one point away from what comes of its printed cells: a
+// mean of four rounded cells is up to half a point off.
 func differing() []string {
 	return []string{
 		"2048 x4 q1: 97.50, printed 97",

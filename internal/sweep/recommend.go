@@ -47,8 +47,9 @@ func compareFloat(a, b float64) int {
 	return 0
 }
 
-// loss of a level at the worst, false where a row lacks it. Its bounds hold wherever those of all pairs do: the level loses at least
-// what it loses for sure against some level in some row, and at most what it may lose against any in any.
+// loss of a level at the worst, false where a row lacks it. Its bounds hold wherever those of all pairs do: the level
+// loses at least what it loses for sure against some level in some row, and at most what it may lose against any in
+// any.
 func (in *Input) loss(level int, rows []*row) (Loss, bool) {
 	out := Loss{Level: in.name(level), Loss: -1}
 	lo, hi := 0.0, 0.0
@@ -72,8 +73,8 @@ func (in *Input) loss(level int, rows []*row) (Loss, bool) {
 	return out, out.Loss >= 0
 }
 
-// meanGain is the geometric mean over the rows of a level against the baseline. A block counts once: its rows were measured on one
-// machine in one state.
+// meanGain is the geometric mean over the rows of a level against the baseline. A block counts once: its rows were
+// measured on one machine in one state.
 func (in *Input) meanGain(level int, rows []*row) *Ratio {
 	sums, counts := map[int]float64{}, map[int]int{}
 	for _, r := range rows {

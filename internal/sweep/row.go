@@ -9,15 +9,16 @@ import (
 	"headroom/internal/stat"
 )
 
-// FewestBlocks is how many blocks a claim takes. A disk that jumps between two levels shows the same difference in three blocks so
-// often that a tenth of all sweeps of such a disk would claim something; with four it is fewer than one in twenty.
+// FewestBlocks is how many blocks a claim takes. A disk that jumps between two levels shows the same difference in
+// three blocks so often that a tenth of all sweeps of such a disk would claim something; with four it is fewer than one
+// in twenty.
 const FewestBlocks = 4
 
 // alone is the confidence of intervals that stand for themselves and decide nothing.
 const alone = 0.95
 
-// row is one metric of one cell over the levels, with the ratios of all pairs of them. Goodness is the value where more is better and
-// its inverse where less is, so that above 1 always is better.
+// row is one metric of one cell over the levels, with the ratios of all pairs of them. Goodness is the value where more
+// is better and its inverse where less is, so that above 1 always is better.
 type row struct {
 	cell   CellInput
 	metric string
@@ -103,12 +104,14 @@ func (r *row) estimate(i, j int, confidence float64) stat.Change {
 	return c
 }
 
-// shareOfQuiet of the lower quartile is what pairs scatter by at least. All of it would hide gains; with this, as many are found as without it, and of levels that are alike
-// on a recorded disk with heavy tails 4.0% of sweeps tell some apart, where it was 6.1% (scripts/bench sweep: sweep/found/*, sweep/wrong/*).
+// shareOfQuiet of the lower quartile is what pairs scatter by at least. All of it would hide gains; with this, as many
+// are found as without it, and of levels that are alike on a recorded disk with heavy tails 4.0% of sweeps tell some
+// apart, where it was 6.1% (scripts/bench sweep: sweep/found/*, sweep/wrong/*).
 const shareOfQuiet = 0.7
 
-// quietSpread is how much pairs of levels scatter at least, told by the lower quartile of all pairs. Of dozens of pairs some scatter little by chance, and would be told
-// apart; but a level that does scatter more than the others must not hide what these show.
+// quietSpread is how much pairs of levels scatter at least, told by the lower quartile of all pairs. Of dozens of pairs
+// some scatter little by chance, and would be told apart; but a level that does scatter more than the others must not
+// hide what these show.
 func (r *row) quietSpread() float64 {
 	if r.quiet == nil {
 		var spreads []float64
@@ -147,8 +150,8 @@ func (r *row) sign() float64 {
 	return 1
 }
 
-// scores are the means of the levels over the blocks that all of them have: a level that lacks a block in which the machine was slow
-// would else look better. Where they have none in common, each counts with its own blocks.
+// scores are the means of the levels over the blocks that all of them have: a level that lacks a block in which the
+// machine was slow would else look better. Where they have none in common, each counts with its own blocks.
 func (r *row) scores() []float64 {
 	common := r.commonBlocks()
 	out := make([]float64, len(r.values))
@@ -190,8 +193,8 @@ func (r *row) measured(level int) bool { return len(r.values[level]) > 0 }
 // isWorse is a claim: the interval excludes "no change" and does not lie within the margin.
 func (r *row) isWorse(i, j int) bool { return r.ratios[i][j].Decide(r.margin) == stat.Below }
 
-// isWorseThanAny says whether a level is shown to be worse than some other. It can't be the best then, also where the one with the best mean scatters so much that
-// nothing is told from it.
+// isWorseThanAny says whether a level is shown to be worse than some other. It can't be the best then, also where the
+// one with the best mean scatters so much that nothing is told from it.
 func (r *row) isWorseThanAny(i int) bool {
 	for j := range r.levels {
 		if j != i && r.measured(j) && r.isWorse(i, j) {

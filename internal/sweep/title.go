@@ -8,8 +8,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// title names each cell by what tells it from the others, in the notation that engineers use: "randread 4k q32 x4". The factor's own
-// parameter is not among a cell's, so its default is not printed either.
+// title names each cell by what tells it from the others, in the notation that engineers use: "randread 4k q32 x4". The
+// factor's own parameter is not among a cell's, so its default is not printed either.
 func title(cells []CellInput) {
 	differ := map[string][]string{}
 	for _, c := range cells {

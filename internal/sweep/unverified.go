@@ -18,8 +18,8 @@ func notVerified(all []lab.Unverified, arm lab.Arm) string {
 	return ""
 }
 
-// withhold takes back that a level makes no difference where nothing shows that it was in effect. A difference that was measured does, for any
-// load.
+// withhold takes back that a level makes no difference where nothing shows that it was in effect. A difference that was
+// measured does, for any load.
 func (d *Document) withhold() {
 	for _, c := range d.Cells {
 		for i, p := range c.Levels {

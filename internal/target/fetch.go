@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 )
 
-// MostFetched is the longest file of a job that is read whole: many times fio's result of thousands of jobs with all their
-// latency bins. Without a bound a load generator decides how much memory headroom takes.
+// MostFetched is the longest file of a job that is read whole: many times fio's result of thousands of jobs with all
+// their latency bins. Without a bound a load generator decides how much memory headroom takes.
 const MostFetched = 64 << 20
 
-// mostOfEnd is how much of either end of a longer file is read: its beginning says what went wrong first, and programs print
-// their sums last.
+// mostOfEnd is how much of either end of a longer file is read: its beginning says what went wrong first, and programs
+// print their sums last.
 const mostOfEnd = 1 << 20
 
 // Cut is the error beside the two ends of a file that was too long to be read whole.

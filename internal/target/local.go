@@ -119,8 +119,8 @@ func (l *Local) Start(_ context.Context, spec JobSpec) (Job, error) {
 	return j, nil
 }
 
-// PrivateFolder makes the folder of the jobs. It lies where every user may create names, so one that is there already must
-// be a real folder of this user's own, or another user could read and steer the jobs.
+// PrivateFolder makes the folder of the jobs. It lies where every user may create names, so one that is there already
+// must be a real folder of this user's own, or another user could read and steer the jobs.
 func PrivateFolder(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) {
 		return err

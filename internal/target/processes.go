@@ -18,22 +18,22 @@ import (
 
 // Started says what of a target's processes a run's commands have started.
 //
-// Other users name their folders and variables as they like, so no text is parsed that holds names of several processes: each
-// process is asked for by itself, and what it says is compared as a whole.
+// Other users name their folders and variables as they like, so no text is parsed that holds names of several
+// processes: each process is asked for by itself, and what it says is compared as a whole.
 type Started struct {
 	// Mark is a variable of its environment, "NAME=value". Who has it got it from the run, or has given it to himself.
 	Mark string
 	// Folder is where it works, or below that, since some programs overwrite their environment; empty for none.
 	Folder string
-	// Users are the numbers of those who the commands are run as, beside headroom's own there. Who else works in the folder
-	// was not started by them.
+	// Users are the numbers of those who the commands are run as, beside headroom's own there. Who else works in the
+	// folder was not started by them.
 	Users []string
 	// Own says that this very process has started them, so that none that is older can be one of them.
 	Own bool
 }
 
-// SignalStarted sends a signal to each of the processes that were started, but those that have been asked before. It returns the
-// IDs of all that it found.
+// SignalStarted sends a signal to each of the processes that were started, but those that have been asked before. It
+// returns the IDs of all that it found.
 func SignalStarted(ctx context.Context, t Target, which Started, signal syscall.Signal, asked []string) ([]string, error) {
 	if _, ok := t.(*Local); ok {
 		return signalStartedHere(which, signal, asked)
@@ -67,9 +67,9 @@ func signalStartedHere(which Started, signal syscall.Signal, asked []string) ([]
 	return found, err
 }
 
-// signalEach sends a signal to each process of this machine that is chosen, but this one, those that it descends from, and those
-// that were asked before. What is looked at is what gets the signal: the kernel gives out the number of a process again only
-// after its end, of which the descriptor of a process knows.
+// signalEach sends a signal to each process of this machine that is chosen, but this one, those that it descends from,
+// and those that were asked before. What is looked at is what gets the signal: the kernel gives out the number of a
+// process again only after its end, of which the descriptor of a process knows.
 func signalEach(chosen func(pid int) bool, signal syscall.Signal, asked []string) ([]string, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -111,15 +111,15 @@ func marked(pid int, variable string) bool {
 	return false
 }
 
-// worksBelow says whether the working directory of a process is a folder or below it. The folder's path is one without links, as the
-// kernel tells it.
+// worksBelow says whether the working directory of a process is a folder or below it. The folder's path is one without
+// links, as the kernel tells it.
 func worksBelow(pid int, dir string) bool {
 	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 	return err == nil && (cwd == dir || cwd == dir+" (deleted)" || strings.HasPrefix(cwd, dir+"/"))
 }
 
-// realUser is who has started a process, whatever rights a program with the set-user-ID bit has given it; empty when it is gone. The
-// kernel writes no newline of a name into this file. Source: proc_pid_status(5).
+// realUser is who has started a process, whatever rights a program with the set-user-ID bit has given it; empty when it
+// is gone. The kernel writes no newline of a name into this file. Source: proc_pid_status(5).
 //
 //	Name:	fio
 //	Uid:	65534	0	0	0
@@ -194,9 +194,10 @@ const (
 	processorLimit = time.Minute
 )
 
-// KillBelow kills every process whose working directory is dir or below it, a folder that no other user can enter. A job's
-// processes are found this way and not by a recorded process ID because the record could not be written before the process
-// exists, and because IDs are used again. It looks again until none is found: a process may be forking meanwhile.
+// KillBelow kills every process whose working directory is dir or below it, a folder that no other user can enter. A
+// job's processes are found this way and not by a recorded process ID because the record could not be written before
+// the process exists, and because IDs are used again. It looks again until none is found: a process may be forking
+// meanwhile.
 func KillBelow(dir string) error {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved

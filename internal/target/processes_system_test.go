@@ -31,8 +31,8 @@ func asUser(t *testing.T, uid uint32, dir, script string, env ...string) *exec.C
 	return cmd
 }
 
-// hostile starts processes of another user, whose working directories spell what is said of processes of root. Some sit there, others
-// enter and leave without end. It returns the processes of root, one for each.
+// hostile starts processes of another user, whose working directories spell what is said of processes of root. Some sit
+// there, others enter and leave without end. It returns the processes of root, one for each.
 func hostile(t *testing.T, n int, folder string) (victims []*exec.Cmd) {
 	t.Helper()
 	if os.Getuid() != 0 {

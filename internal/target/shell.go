@@ -31,7 +31,8 @@ type Connection interface {
 	SFTP(stdout, stderr io.Writer) (*Session, error)
 	// Gone is closed when the connection is lost.
 	Gone() <-chan struct{}
-	// Refused says why a session ended before anything was carried out, from what was said; empty where it is not known.
+	// Refused says why a session ended before anything was carried out, from what was said; empty where it is not
+	// known.
 	Refused(said string) string
 	Close() error
 }
@@ -90,14 +91,14 @@ type link struct {
 // errConnectionLost says that the connection ended while a command went on, so that nobody knows what became of it.
 var errConnectionLost = errors.New("the connection was lost")
 
-// sessionsAtOnce leaves room for the connection's own session, for SFTP and for ending a command: sshd allows 10 unless told otherwise
-// (MaxSessions in sshd_config(5)).
+// sessionsAtOnce leaves room for the connection's own session, for SFTP and for ending a command: sshd allows 10 unless
+// told otherwise (MaxSessions in sshd_config(5)).
 const sessionsAtOnce = 6
 
 const defaultPatience = 2 * time.Minute
 
-// NewShell returns a machine as a target; name is what the user calls it. Nothing is connected before the first use, or Connect. A patience
-// of 0 is two minutes.
+// NewShell returns a machine as a target; name is what the user calls it. Nothing is connected before the first use, or
+// Connect. A patience of 0 is two minutes.
 func NewShell(name string, way Way, patience time.Duration) *Shell {
 	if patience == 0 {
 		patience = defaultPatience
@@ -131,8 +132,8 @@ func (l *link) closeWithin(patience time.Duration) error {
 	return l.Close()
 }
 
-// Relocate has files be read by other paths than they have on the machine that is meant: of a container, by those at which it has its host's. Nothing
-// has been read yet.
+// Relocate has files be read by other paths than they have on the machine that is meant: of a container, by those at
+// which it has its host's. Nothing has been read yet.
 func (s *Shell) Relocate(where func(path string) string) { s.where = where }
 
 // Rest gives the connection back until the next use. What was copied there stays.
@@ -169,7 +170,8 @@ func (s *Shell) Connect(ctx context.Context) error {
 	return err
 }
 
-// connection is the shared one, made anew if it was lost. The first is tried for once; one that was there is tried for with patience.
+// connection is the shared one, made anew if it was lost. The first is tried for once; one that was there is tried for
+// with patience.
 func (s *Shell) connection(ctx context.Context) (*link, error) {
 	if err := s.take(ctx); err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remoteFiles reads files of another machine by absolute path. Errors are fs.ErrNotExist, fs.ErrPermission or others that concern the
-// file; errConnectionLost says that the way there is gone.
+// remoteFiles reads files of another machine by absolute path. Errors are fs.ErrNotExist, fs.ErrPermission or others
+// that concern the file; errConnectionLost says that the way there is gone.
 type remoteFiles interface {
 	open(name string) (fs.File, error)
 	read(name string) ([]byte, error)
@@ -119,7 +119,8 @@ func (f shellFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return asked(f, "open", name, remoteFiles.list)
 }
 
-// Stat tells of a device its number, too, in a *syscall.Stat_t, where stat(1) is there: by its name alone nobody knows what it is.
+// Stat tells of a device its number, too, in a *syscall.Stat_t, where stat(1) is there: by its name alone nobody knows
+// what it is.
 func (f shellFS) Stat(name string) (fs.FileInfo, error) {
 	info, err := asked(f, "stat", name, remoteFiles.stat)
 	if err != nil || info.Mode()&fs.ModeDevice == 0 {

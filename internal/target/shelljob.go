@@ -17,8 +17,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// jobBases are the folders that can hold those of jobs, the best first: memory, so that nothing that a load prints goes to the disk that it
-// loads. They depend on the user alone: the next start must find what a killed one left.
+// jobBases are the folders that can hold those of jobs, the best first: memory, so that nothing that a load prints goes
+// to the disk that it loads. They depend on the user alone: the next start must find what a killed one left.
 func (s *Shell) jobBases(l *link) []string {
 	if s.jobs != "" {
 		return []string{s.jobs}
@@ -38,7 +38,8 @@ func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, erro
 		return "", err
 	}
 	bases := s.jobBases(l)
-	// An interruption meanwhile would leave a folder that nobody knows of. Whoever called hears of the interruption at the next step.
+	// An interruption meanwhile would leave a folder that nobody knows of. Whoever called hears of the interruption at
+	// the next step.
 	made, cancel := outlasting(ctx, folderLinger)
 	defer cancel()
 	out, err := s.script(made, "can't make a folder", script, append([]string{strconv.Itoa(l.uid), id, newToken()}, bases...)...)
@@ -171,8 +172,8 @@ func (s *Shell) write(ctx context.Context, name string, data []byte, mode fs.Fil
 	return err
 }
 
-// Receive copies a file into a folder whose files can be executed. The name's first part, if it has several, is the ID of the
-// folder among those of jobs, so that ClearJob finds it after a crash.
+// Receive copies a file into a folder whose files can be executed. The name's first part, if it has several, is the ID
+// of the folder among those of jobs, so that ClearJob finds it after a crash.
 func (s *Shell) Receive(ctx context.Context, name string, data []byte, mode fs.FileMode) (string, error) {
 	id, file, ok := strings.Cut(name, "/")
 	if !ok {
@@ -233,8 +234,8 @@ type started struct {
 	ticks   string
 }
 
-// parseStart reads the machine's uptime, and the wrapper's line of /proc/PID/stat. The 22nd field is the time when the process began, the
-// name in brackets can hold anything. Source: proc_pid_stat(5).
+// parseStart reads the machine's uptime, and the wrapper's line of /proc/PID/stat. The 22nd field is the time when the
+// process began, the name in brackets can hold anything. Source: proc_pid_stat(5).
 //
 //	8342.71
 //	4711 (sh) S 1 4711 4711 0 -1 4194304 98 0 0 0 0 0 0 0 20 0 1 0 834271 2629632 …
@@ -269,8 +270,8 @@ func processIn(line string) (pid int, ticks string, ok bool) {
 	return pid, fields[19], true
 }
 
-// parseEnd reads the record of a job's end: exit status and uptime, then what the shell's "times" prints, of itself and of its children, user
-// and system. A shell gives a command that was ended by a signal 128 and its number.
+// parseEnd reads the record of a job's end: exit status and uptime, then what the shell's "times" prints, of itself and
+// of its children, user and system. A shell gives a command that was ended by a signal 128 and its number.
 //
 //	0 8343.90
 //	0m0.00s 0m0.00s
@@ -377,7 +378,8 @@ func (j *shellJob) clock(before time.Time, f File) (began time.Time, at func(up 
 	return at(max(j.start.up, j.begin)), at, nil
 }
 
-// uptime is that of the machine, and the time by our clock at which it was that, give or take half of the time since it was asked for.
+// uptime is that of the machine, and the time by our clock at which it was that, give or take half of the time since it
+// was asked for.
 func (j *shellJob) uptime(before time.Time, f File) (up float64, middle time.Time, err error) {
 	first, _, _ := strings.Cut(string(f.Data), " ")
 	up, err = strconv.ParseFloat(first, 64)
@@ -387,7 +389,8 @@ func (j *shellJob) uptime(before time.Time, f File) (up float64, middle time.Tim
 	return up, before.Add(time.Since(before) / 2), nil
 }
 
-// vanished is the error of a job that left no record of its end: all of its processes were killed, and the folder may be gone as well.
+// vanished is the error of a job that left no record of its end: all of its processes were killed, and the folder may
+// be gone as well.
 func (j *shellJob) vanished(ctx context.Context, folder error) error {
 	e := &lab.Error{What: "job " + j.id + " was ended from outside, and left no result", Target: j.s.Name()}
 	if errors.Is(folder, fs.ErrNotExist) {
@@ -505,8 +508,8 @@ func (s *Shell) kill(ctx context.Context, dir string, wrapper int, grace time.Du
 	return err
 }
 
-// parseLeft puts into words what killScript says of processes that are left: the number, the state (proc_pid_stat(5)), and the kernel's function that it waits
-// in, 0 where that may not be read.
+// parseLeft puts into words what killScript says of processes that are left: the number, the state (proc_pid_stat(5)),
+// and the kernel's function that it waits in, 0 where that may not be read.
 //
 //	5223 D jbd2_log_wait_commit
 //	5224 R 0
@@ -589,8 +592,8 @@ func (s *Shell) ClearJob(ctx context.Context, id string) error {
 	return nil
 }
 
-// ClockOffset estimates how far the host's clock is ahead of ours: from the quickest of several questions, the middle between
-// asking and hearing, and off by half of the time between at most.
+// ClockOffset estimates how far the host's clock is ahead of ours: from the quickest of several questions, the middle
+// between asking and hearing, and off by half of the time between at most.
 func (s *Shell) ClockOffset(ctx context.Context) (offset, uncertainty time.Duration, err error) {
 	argv := []string{"date", "+%s.%N"}
 	for i := range 5 {
@@ -617,8 +620,9 @@ func (s *Shell) ClockOffset(ctx context.Context) (offset, uncertainty time.Durat
 	return offset, uncertainty, nil
 }
 
-// processTime asks for the time at which the process that answers was first looked at, which is now: the kernel gives its folder that time. It is for the date of a BusyBox
-// that tells seconds only, whose stat tells more. Source: new_inode of fs/proc/base.c, proc_pid_make_inode.
+// processTime asks for the time at which the process that answers was first looked at, which is now: the kernel gives
+// its folder that time. It is for the date of a BusyBox that tells seconds only, whose stat tells more. Source:
+// new_inode of fs/proc/base.c, proc_pid_make_inode.
 func processTime() []string { return []string{"stat", "-L", "-c", "%y", "/proc/self"} }
 
 // tickStep is the longest step of the clock that inodes have their times from: a tick of a kernel with CONFIG_HZ=100.

@@ -14,13 +14,15 @@ import (
 	"time"
 )
 
-// shellFiles reads through the shell, for hosts without SFTP: small images with another server than OpenSSH's. Each call is a process and more
-// there, so a snapshot of facts takes many times as long; several files are read in one round trip.
+// shellFiles reads through the shell, for hosts without SFTP: small images with another server than OpenSSH's. Each
+// call is a process and more there, so a snapshot of facts takes many times as long; several files are read in one
+// round trip.
 type shellFiles struct{ s *Shell }
 
 func (f *shellFiles) close(time.Duration) {}
 
-// readScript prints each file, then a line with the mark, the status and what cat had to say. Its first argument is the mark.
+// readScript prints each file, then a line with the mark, the status and what cat had to say. Its first argument is the
+// mark.
 const readScript = `m=$1; shift
 exec 4>&1
 for f; do
@@ -88,7 +90,8 @@ func (f *shellFiles) read(name string) ([]byte, error) {
 	return f.tell(`cat -- "$1"`, name)
 }
 
-// fetchScript prints how long a file is, and the file: where it is longer than the second argument, as much of either end as the third says.
+// fetchScript prints how long a file is, and the file: where it is longer than the second argument, as much of either
+// end as the third says.
 const fetchScript = `[ -e "$1" ] || { echo 'No such file or directory' >&2; exit 1; }
 n=$(wc -c <"$1") || exit
 echo "$n"
@@ -130,7 +133,8 @@ func (f *shellFiles) readLink(name string) (string, error) {
 	return string(to), err
 }
 
-// statScript prints the type and permissions as stat(2) has them in hexadecimal, the size, the time of change, the owner and the group.
+// statScript prints the type and permissions as stat(2) has them in hexadecimal, the size, the time of change, the
+// owner and the group.
 const (
 	statScript  = `stat -L -c '%f %s %Y %u %g' -- "$1"`
 	lstatScript = `stat -c '%f %s %Y %u %g' -- "$1"`
@@ -212,7 +216,8 @@ func (s status) ModTime() time.Time { return s.changed }
 func (s status) IsDir() bool        { return s.mode.IsDir() }
 func (s status) Sys() any           { return nil }
 
-// listScript prints for each entry a letter for its type and its name, with a zero byte behind, and starts no process for it.
+// listScript prints for each entry a letter for its type and its name, with a zero byte behind, and starts no process
+// for it.
 const listScript = `[ -d "$1" ] || { ls -d -- "$1" >/dev/null && echo 'Not a directory' >&2; exit 1; }
 cd -- "$1" 2>/dev/null && [ -r . ] || { echo 'Permission denied' >&2; exit 1; }
 for f in * .[!.]* ..?*; do
@@ -262,8 +267,8 @@ type shellFile struct {
 func (f *shellFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *shellFile) Close() error               { return nil }
 
-// Read reads at the place. A kernel's file can give less than was asked for, so that only nothing is the end. From the beginning
-// nothing is read further than was meant: a configuration space of PCI must not be.
+// Read reads at the place. A kernel's file can give less than was asked for, so that only nothing is the end. From the
+// beginning nothing is read further than was meant: a configuration space of PCI must not be.
 func (f *shellFile) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

@@ -1,12 +1,12 @@
 package target
 
-// The scripts that jobs on another host take. They are POSIX, and need of the host: setsid, env, cat, ls, mkdir, mv, rm, sleep.
-// Each is given as an argument to sh, its own arguments behind it; no value is ever written into a script.
+// The scripts that jobs on another host take. They are POSIX, and need of the host: setsid, env, cat, ls, mkdir, mv,
+// rm, sleep. Each is given as an argument to sh, its own arguments behind it; no value is ever written into a script.
 
-// makeScript makes the folder of a job: USER-NUMBER ID TOKEN BASE..., in the first base that can be written to. A base lies where every user may
-// create names, so one that is there already must be a real folder of this user's own, or another user could read and
-// steer the jobs. The token is in the folder's name, so that nobody knows it beforehand; it tells a folder that an earlier try of this call has made, too.
-// It prints a word and a path.
+// makeScript makes the folder of a job: USER-NUMBER ID TOKEN BASE..., in the first base that can be written to. A base
+// lies where every user may create names, so one that is there already must be a real folder of this user's own, or
+// another user could read and steer the jobs. The token is in the folder's name, so that nobody knows it beforehand; it
+// tells a folder that an earlier try of this call has made, too. It prints a word and a path.
 const makeScript = `uid=$1; id=$2; token=$3; shift 3
 mine() { case $1 in drwx------*) [ "$3" = "$uid" ];; *) false;; esac; }
 for base; do
@@ -21,7 +21,8 @@ for base; do
 done
 echo "nowhere -"`
 
-// launchScript starts the wrapper of a job: FOLDER WRAPPER COMMAND BEGIN, then what env takes. Of two tries, one does. It prints what the wrapper recorded of itself.
+// launchScript starts the wrapper of a job: FOLDER WRAPPER COMMAND BEGIN, then what env takes. Of two tries, one does.
+// It prints what the wrapper recorded of itself.
 const launchScript = `cd "$1" || exit; wrapper=$2; command=$3; shift 3
 case $command in
 */*) [ -x "$command" ] && [ ! -d "$command" ] ;;
@@ -34,11 +35,12 @@ fi
 n=1000; while [ ! -e headroom.start ] && [ $n -gt 0 ]; do sleep 0.01; n=$((n-1)); done
 cat headroom.start`
 
-// wrapperScript carries out a job in its folder and records it there. The record of the beginning is the machine's uptime and the
-// wrapper's own line of /proc/PID/stat, which tells it from a later process of the same number; that of the end is exit status and
-// uptime, and what the shell's times prints. A record comes to be by rename, so that nobody reads half of one. The signals that end
-// a job are for the command; the wrapper lives on to write down what became of it. Its first argument is the uptime, in hundredths of a second, at which the
-// command begins; a signal before that ends the job without it.
+// wrapperScript carries out a job in its folder and records it there. The record of the beginning is the machine's
+// uptime and the wrapper's own line of /proc/PID/stat, which tells it from a later process of the same number; that of
+// the end is exit status and uptime, and what the shell's times prints. A record comes to be by rename, so that nobody
+// reads half of one. The signals that end a job are for the command; the wrapper lives on to write down what became of
+// it. Its first argument is the uptime, in hundredths of a second, at which the command begins; a signal before that
+// ends the job without it.
 const wrapperScript = `trap : HUP INT TERM
 begin=$1; shift; code=0
 read -r up rest </proc/uptime
@@ -53,11 +55,12 @@ trap '' HUP INT TERM
 read -r up rest </proc/uptime
 { printf '%s %s\n' "$code" "$up"; times; } >headroom.ending && mv headroom.ending headroom.end`
 
-// worksScript defines works, which says whether the working directory of process $1 is $dir or below it, and listed, which prints the
-// processes of which that may be so. They are found so because a record of a process ID can't be written before the process exists,
-// and because IDs are used again. All that are listed at once tell what may be so and no more: a folder whose name has a newline
-// makes lines that look like those of other processes. So each is asked for by itself. Of the answer everything behind the
-// first "/proc/PID/cwd -> " is the path, to the last byte: the x keeps newlines at its end.
+// worksScript defines works, which says whether the working directory of process $1 is $dir or below it, and listed,
+// which prints the processes of which that may be so. They are found so because a record of a process ID can't be
+// written before the process exists, and because IDs are used again. All that are listed at once tell what may be so
+// and no more: a folder whose name has a newline makes lines that look like those of other processes. So each is asked
+// for by itself. Of the answer everything behind the first "/proc/PID/cwd -> " is the path, to the last byte: the x
+// keeps newlines at its end.
 const worksScript = `works() {
 	at=$(ls -ld "/proc/$1/cwd" 2>/dev/null; echo x); at=${at%??}
 	case ${at#*"/proc/$1/cwd -> "} in "$dir"|"$dir/"*|"$dir (deleted)") ;; *) false ;; esac
@@ -75,9 +78,10 @@ const belowScript = worksScript + `dir=$1; cd "$dir" 2>/dev/null && dir=$(pwd -P
 found() { for f in $(listed); do if works "$f"; then echo "$f"; fi; done; }
 `
 
-// startedScript sends a signal to the processes that a run's commands have started, and prints their IDs: SIGNAL MARK FOLDER USERS ASKED,
-// see Started; those that were asked get no signal. It needs grep and tr besides. In the environment of a process, NUL ends each variable;
-// made lines, and the newlines in values something else, a variable is a whole line.
+// startedScript sends a signal to the processes that a run's commands have started, and prints their IDs: SIGNAL MARK
+// FOLDER USERS ASKED, see Started; those that were asked get no signal. It needs grep and tr besides. In the
+// environment of a process, NUL ends each variable; made lines, and the newlines in values something else, a variable
+// is a whole line.
 const startedScript = worksScript + `signal=$1; mark=$2; dir=$3; users=$4; asked=$5
 owner() { while read -r key real rest; do [ "$key" = Uid: ] && return; done <"/proc/$1/status"; real=none; }
 marked() { tr '\000\012' '\012\001' <"/proc/$1/environ" | grep -qxF -e "$mark"; }
@@ -91,10 +95,11 @@ for p in $([ -z "$dir" ] || listed; grep -lsF -e "$mark" /proc/[0-9]*/environ | 
 done 2>/dev/null
 exit 0`
 
-// killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until nothing is found: a process
-// may be forking meanwhile. The wrapper comes last, when it had time to record the end, for which it starts mv. One that waits for a device ends
-// when the device has answered, which some ten seconds are given for; one that only waits for a processor, on a busy host, has a minute. What is left is
-// printed, each with its state and where it waits in the kernel.
+// killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until nothing is
+// found: a process may be forking meanwhile. The wrapper comes last, when it had time to record the end, for which it
+// starts mv. One that waits for a device ends when the device has answered, which some ten seconds are given for; one
+// that only waits for a processor, on a busy host, has a minute. What is left is printed, each with its state and where
+// it waits in the kernel.
 const killScript = belowScript + `wrapper=$2; n=$3
 others() {
 	for p in $(found); do
@@ -135,7 +140,8 @@ const foundScript = belowScript + `found`
 // removeScript deletes folders, and the folder that they are in when nothing else is: FOLDER...
 const removeScript = `for dir; do rm -rf -- "$dir" || exit; rmdir -- "${dir%/*}" 2>/dev/null; done; :`
 
-// bringScript makes a folder whose files can be executed: USER-NUMBER ID TOKEN BASE..., the token is not used. It prints a word and a path, like makeScript.
+// bringScript makes a folder whose files can be executed: USER-NUMBER ID TOKEN BASE..., the token is not used. It
+// prints a word and a path, like makeScript.
 const bringScript = `uid=$1; id=$2; shift 3
 mine() { case $1 in drwx------*) [ "$3" = "$uid" ];; *) false;; esac; }
 for base; do

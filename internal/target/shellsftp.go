@@ -16,8 +16,8 @@ import (
 	"github.com/pkg/sftp"
 )
 
-// sftpFiles reads over the SFTP protocol: one resident process there, no process a file, and requests of many goroutines on their way at
-// the same time. A snapshot of facts reads thousands of small files.
+// sftpFiles reads over the SFTP protocol: one resident process there, no process a file, and requests of many
+// goroutines on their way at the same time. A snapshot of facts reads thousands of small files.
 type sftpFiles struct {
 	client *sftp.Client
 	*Session
@@ -31,9 +31,9 @@ const sftpServers = "/usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-serv
 
 const sftpLimit = 20 * time.Second
 
-// openSFTP starts a server there; nil when there is none. The program is tried first: it works behind start-up files that print, which
-// spoil the protocol of the subsystem, and writes no line into the host's log for each of thousands of files where the
-// subsystem is set up to. The subsystem is for sshd's built-in server.
+// openSFTP starts a server there; nil when there is none. The program is tried first: it works behind start-up files
+// that print, which spoil the protocol of the subsystem, and writes no line into the host's log for each of thousands
+// of files where the subsystem is set up to. The subsystem is for sshd's built-in server.
 func openSFTP(l *link) remoteFiles {
 	mark := randomHex(16)
 	line := "m=" + mark + ";for p in " + sftpServers + `;do if [ -x $p ];then printf '\n%s\n' $m;exec $p;fi;done` + "\n"
@@ -115,8 +115,8 @@ func trouble(err error) error {
 	return err
 }
 
-// sftpFile is an open file; each Read asks for as much as it has room for and no more: a configuration space of PCI must not be read further
-// than was meant.
+// sftpFile is an open file; each Read asks for as much as it has room for and no more: a configuration space of PCI
+// must not be read further than was meant.
 type sftpFile struct {
 	*sftp.File
 	name string
@@ -163,7 +163,8 @@ func (f *sftpFiles) read(name string) ([]byte, error) {
 		return nil, trouble(err)
 	}
 	defer file.Close()
-	// Files of /proc say that they are empty, those of /sys that they have 4096 bytes: only reading tells. Nearly all are short.
+	// Files of /proc say that they are empty, those of /sys that they have 4096 bytes: only reading tells. Nearly all
+	// are short.
 	buffer := f.buffers.Get().(*[chunk]byte)
 	defer f.buffers.Put(buffer)
 	var data []byte

@@ -45,8 +45,8 @@ func (l *link) worker() (*worker, error) {
 	return w, err
 }
 
-// closing is how long a program there may take to end by itself when it has nothing more to read, and parting is the same where there is not much time: it
-// ends then, too, but nobody waits for that.
+// closing is how long a program there may take to end by itself when it has nothing more to read, and parting is the
+// same where there is not much time: it ends then, too, but nobody waits for that.
 const (
 	closing = 2 * time.Second
 	parting = 50 * time.Millisecond
@@ -67,7 +67,8 @@ func (w *worker) discard() {
 	<-w.Ended
 }
 
-// run carries out a command. One that reads input has a worker of its own, because only an end of the session is an end of its input.
+// run carries out a command. One that reads input has a worker of its own, because only an end of the session is an end
+// of its input.
 func (l *link) run(ctx context.Context, input io.Reader, argv []string) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
@@ -93,8 +94,8 @@ func (l *link) run(ctx context.Context, input io.Reader, argv []string) (Output,
 	case <-whole:
 	case <-w.Ended:
 	case <-ctx.Done():
-		// Closing the session would leave the command running there. sshd makes each session's shell the leader of a process
-		// group, and the worker is that process.
+		// Closing the session would leave the command running there. sshd makes each session's shell the leader of a
+		// process group, and the worker is that process.
 		if line, _, ok := cutMark(w.stdout.bytes(), mark); ok {
 			l.end(line)
 		}
@@ -141,8 +142,8 @@ func (w *worker) listen(mark string) <-chan struct{} {
 	return whole
 }
 
-// answer cuts what the command printed out of what arrived. begun says that the host took the command up, ended that its exit
-// status arrived.
+// answer cuts what the command printed out of what arrived. begun says that the host took the command up, ended that
+// its exit status arrived.
 func (w *worker) answer(mark string) (out Output, begun, ended bool) {
 	return readAnswer(mark, w.stdout.bytes(), w.stderr.bytes())
 }

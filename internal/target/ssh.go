@@ -18,16 +18,19 @@ type SSHOptions struct {
 	Destination string
 	// Args are further arguments for ssh, before the destination: "-p", "2222", "-F", "/dev/null", "-i", KEY.
 	Args []string
-	// Jobs is the folder there that holds the folders of detached jobs; empty for one that is found there, in memory if possible.
+	// Jobs is the folder there that holds the folders of detached jobs; empty for one that is found there, in memory if
+	// possible.
 	Jobs string
 	// Patience is how long a connection that was lost is tried for again; 0 for two minutes.
 	Patience time.Duration
-	// Gone says before each connection that the machine is gone for good, by an error that is ErrGone; nil where nobody knows.
+	// Gone says before each connection that the machine is gone for good, by an error that is ErrGone; nil where nobody
+	// knows.
 	Gone func(ctx context.Context) error
 }
 
-// SSH is a host that is reached with the user's own OpenSSH client: with their configuration, keys, agent and jump hosts, none of
-// which is read here. Nothing is installed there. One connection is shared by all commands (ControlMaster).
+// SSH is a host that is reached with the user's own OpenSSH client: with their configuration, keys, agent and jump
+// hosts, none of which is read here. Nothing is installed there. One connection is shared by all commands
+// (ControlMaster).
 type SSH struct{ *Shell }
 
 // NewSSH returns a host as a target. Nothing is connected before the first use, or Connect.

@@ -158,7 +158,8 @@ func sleeper(t *testing.T, s *target.SSH, id string) target.Job {
 	return job
 }
 
-// An interruption, at whatever moment of the start of a job it comes, leaves no folder of it: the run that goes on starts it anew.
+// An interruption, at whatever moment of the start of a job it comes, leaves no folder of it: the run that goes on
+// starts it anew.
 func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	server := sshtest.Start(t)
 	o := server.Options("")
@@ -198,8 +199,8 @@ func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// A process that waits for a device is not ended by SIGKILL before the device answers. That is waited for; when it takes too long, the error says in which state
-// the process is, and once it has answered another try ends all.
+// A process that waits for a device is not ended by SIGKILL before the device answers. That is waited for; when it
+// takes too long, the error says in which state the process is, and once it has answered another try ends all.
 func TestAJobThatWaitsForADeviceIsEnded(t *testing.T) {
 	for name, long := range map[string]bool{"soon": false, "too long": true} {
 		t.Run(name, func(t *testing.T) {
@@ -347,7 +348,8 @@ func processesIn(t *testing.T, folder string) []int {
 	return found
 }
 
-// What logind does at the end of a session, or the kernel when memory runs out: all processes of the job are gone at once.
+// What logind does at the end of a session, or the kernel when memory runs out: all processes of the job are gone at
+// once.
 func TestAJobWhoseProcessesWereKilled(t *testing.T) {
 	server := sshtest.Start(t)
 	s := opened(t, server.Options(""))

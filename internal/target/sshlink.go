@@ -21,8 +21,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// sshConnection is one shared connection: an ssh process that is the master of a control socket, over which other ssh processes have
-// their sessions.
+// sshConnection is one shared connection: an ssh process that is the master of a control socket, over which other ssh
+// processes have their sessions.
 //
 // The master holds a session of its own, which waits there for the end of its input. So it is known when the connection
 // stands, and when headroom is killed the pipe closes, that session ends, and the master with it: nothing is left.
@@ -37,7 +37,8 @@ type sshConnection struct {
 	home string
 }
 
-// connectLimit is how long making a connection may take in all: a guest that is emulated takes seconds to agree on keys.
+// connectLimit is how long making a connection may take in all: a guest that is emulated takes seconds to agree on
+// keys.
 const connectLimit = time.Minute
 
 // aliveSeconds times aliveCount is when a peer that does not answer is given up. Under a heavy load sshd can be late.
@@ -54,8 +55,9 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	}
 	l := &sshConnection{socket: filepath.Join(folder, "socket"), stderr: &lastWords{}, gone: make(chan struct{})}
 	mark := randomHex(16)
-	// The first value of an option counts: what must be so, what the caller says, what would be good. -T, -x and -a: no terminal, no X11, no
-	// agent there. RemoteCommand and forwardings of the user's own configuration are for their own sessions.
+	// The first value of an option counts: what must be so, what the caller says, what would be good. -T, -x and -a: no
+	// terminal, no X11, no agent there. RemoteCommand and forwardings of the user's own configuration are for their own
+	// sessions.
 	args := slices.Concat(
 		[]string{"-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=yes", "-o", "ControlPersist=no", "-o", "ControlPath=" + percent(l.socket),
 			"-o", "RemoteCommand=none", "-o", "RequestTTY=no", "-o", "ClearAllForwardings=yes", "-o", "PermitLocalCommand=no", "-e", "none"},
@@ -63,7 +65,8 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 		[]string{"-o", fmt.Sprintf("ConnectTimeout=%d", connectSeconds), "-o", fmt.Sprintf("ServerAliveInterval=%d", aliveSeconds),
 			"-o", fmt.Sprintf("ServerAliveCountMax=%d", aliveCount), "--", o.Destination, crossing})
 	l.cmd = exec.Command("ssh", args...)
-	// A session of its own: a Ctrl-C at the terminal is for headroom alone, which still needs the connection to end what runs there.
+	// A session of its own: a Ctrl-C at the terminal is for headroom alone, which still needs the connection to end
+	// what runs there.
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	l.cmd.Stderr = l.stderr
 	if l.stdin, err = l.cmd.StdinPipe(); err != nil {
@@ -199,7 +202,8 @@ func (l *sshConnection) start(stdout, stderr io.Writer, arguments ...string) (*S
 	return &Session{Stdin: stdin, Ended: ended, Kill: func() { _ = cmd.Process.Kill() }}, nil
 }
 
-// session is an ssh process that has a session over the shared connection. Without the socket it must fail, never connect by itself.
+// session is an ssh process that has a session over the shared connection. Without the socket it must fail, never
+// connect by itself.
 func (l *sshConnection) session(arguments ...string) *exec.Cmd {
 	args := append([]string{"-F", "/dev/null", "-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o", "ControlPath=" + percent(l.socket),
 		"-o", "ProxyCommand=false", "-e", "none"}, arguments...)
@@ -247,7 +251,8 @@ func socketFolder(bases []string) (string, error) {
 	return "", &lab.Error{What: "there is no place for ssh's control socket", Err: failed, Hints: []string{"/tmp must exist and be writable"}}
 }
 
-// sweep removes the empty folders that killed headrooms have left. A new one is empty, too, until ssh has its socket there.
+// sweep removes the empty folders that killed headrooms have left. A new one is empty, too, until ssh has its socket
+// there.
 func sweep(base string) {
 	old, err := filepath.Glob(filepath.Join(base, socketFolders+"*"))
 	if err != nil {

@@ -40,8 +40,8 @@ type Job interface {
 	Poll(ctx context.Context) (JobState, error)
 	// Done is closed when the job has ended.
 	Done() <-chan struct{}
-	// Fetch reads a file of the job's folder: "stdout", "stderr", or what the command itself wrote there. Of one that is longer than
-	// MostFetched it returns the beginning and the end, with a *Cut as the error.
+	// Fetch reads a file of the job's folder: "stdout", "stderr", or what the command itself wrote there. Of one that
+	// is longer than MostFetched it returns the beginning and the end, with a *Cut as the error.
 	Fetch(ctx context.Context, name string) ([]byte, error)
 	// Size is how long such files are together by now; one that is not there counts as empty.
 	Size(ctx context.Context, names ...string) (int64, error)
@@ -64,12 +64,13 @@ type JobSpec struct {
 	Stdin []byte
 	// Files are written into the job's folder before it starts.
 	Files map[string][]byte
-	// Apart says how the job goes on apart from this machine, on a target that is Crowded; nil for one that begins at once and is followed.
+	// Apart says how the job goes on apart from this machine, on a target that is Crowded; nil for one that begins at
+	// once and is followed.
 	Apart *Apart
 }
 
-// Apart is a job that begins by itself, at a time that was agreed on, and that nobody follows: nothing has to be connected while it goes on. Poll says how
-// far it is; Done is closed when Poll has found its end.
+// Apart is a job that begins by itself, at a time that was agreed on, and that nobody follows: nothing has to be
+// connected while it goes on. Poll says how far it is; Done is closed when Poll has found its end.
 type Apart struct {
 	// Begin is when the command begins, by this machine's clock; it begins at once where that is over.
 	Begin time.Time
@@ -85,8 +86,8 @@ type Leftovers interface {
 
 // Booter is a target whose machine can be started anew in another way.
 type Booter interface {
-	// Boot starts the machine anew as the spec says and returns when commands can be run on it. The zero spec starts it as it
-	// starts by itself. A machine that does not come back is an error with a clear end, never an endless wait.
+	// Boot starts the machine anew as the spec says and returns when commands can be run on it. The zero spec starts it
+	// as it starts by itself. A machine that does not come back is an error with a clear end, never an endless wait.
 	Boot(ctx context.Context, spec BootSpec) error
 }
 
@@ -102,8 +103,8 @@ type BootSpec struct {
 	Machine map[string]string
 }
 
-// NotStarted is the error of a machine that was started in the way that was asked for and did not come up: its kernel panicked, or was not heard of
-// in time. Started in another way it may.
+// NotStarted is the error of a machine that was started in the way that was asked for and did not come up: its kernel
+// panicked, or was not heard of in time. Started in another way it may.
 type NotStarted struct{ Err error }
 
 func (e *NotStarted) Error() string { return e.Err.Error() }
@@ -112,8 +113,9 @@ func (e *NotStarted) Unwrap() error { return e.Err }
 
 // Receiver is a target that files can be copied to.
 type Receiver interface {
-	// Receive writes a file with this mode, in a folder of the target's own that is gone when the target is closed; it returns
-	// the path there. A name of two parts, "ID/name", says which folder: ClearJob of that ID removes it, too, after a crash.
+	// Receive writes a file with this mode, in a folder of the target's own that is gone when the target is closed; it
+	// returns the path there. A name of two parts, "ID/name", says which folder: ClearJob of that ID removes it, too,
+	// after a crash.
 	Receive(ctx context.Context, name string, data []byte, mode fs.FileMode) (string, error)
 }
 
@@ -149,13 +151,15 @@ type Addressed interface {
 	Address(ctx context.Context) (string, error)
 }
 
-// Perishable is a target that can be gone for good while it is measured, with all that went on there, and of which another can be had: a pod.
+// Perishable is a target that can be gone for good while it is measured, with all that went on there, and of which
+// another can be had: a pod.
 type Perishable interface {
 	// Lost says why it is gone for good; nil while it is there, and while nobody can tell.
 	Lost(ctx context.Context) error
 	// Renew makes another in its place, on the same machine and with the same volume where that is still there.
 	Renew(ctx context.Context) error
-	// Incarnation is another word for each that was had. What was found out of one of them, its address and its interfaces, is not so of the next.
+	// Incarnation is another word for each that was had. What was found out of one of them, its address and its
+	// interfaces, is not so of the next.
 	Incarnation() string
 }
 
@@ -163,11 +167,13 @@ type Perishable interface {
 type Disposable interface {
 	// MadeBlank says whether a device, by its path there, is one of them: what is on it is headroom's own.
 	MadeBlank(ctx context.Context, device string) (bool, error)
-	// Unseen says whether others have made it, so that it may hold what was there before, and is to be looked at before the first write.
+	// Unseen says whether others have made it, so that it may hold what was there before, and is to be looked at before
+	// the first write.
 	Unseen() bool
 }
 
-// Crowded is a target that can be one of a thousand: its jobs can go on apart, and between two visits nothing is held for it.
+// Crowded is a target that can be one of a thousand: its jobs can go on apart, and between two visits nothing is held
+// for it.
 type Crowded interface {
 	// Rest gives back the connection, which the next use makes again.
 	Rest() error

@@ -100,9 +100,10 @@ func scaled(v, step float64, prefixes []string, gap string) string {
 	return strconv.FormatFloat(v, 'f', digits, 64) + gap + prefixes[i]
 }
 
-// ParseBytes reads an amount in fio's notation: 4k, 1M, 7.5g, 512. As in fio with its default kb_base of 1024, the plain
-// prefixes are binary, "kb" included, and those with an i are decimal: 4ki and 4KiB are 4000 bytes. It is the wrong way round
-// and has been so since before the i was agreed on. Source: fio's HOWTO, "Parameter types", int, and fio 3.33.
+// ParseBytes reads an amount in fio's notation: 4k, 1M, 7.5g, 512. As in fio with its default kb_base of 1024, the
+// plain prefixes are binary, "kb" included, and those with an i are decimal: 4ki and 4KiB are 4000 bytes. It is the
+// wrong way round and has been so since before the i was agreed on. Source: fio's HOWTO, "Parameter types", int, and
+// fio 3.33.
 func ParseBytes(s string) (int64, error) {
 	t := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), "b")
 	t, decimal := strings.CutSuffix(t, "i")
@@ -123,7 +124,8 @@ func ParseBytes(s string) (int64, error) {
 	return int64(v), nil
 }
 
-// Bandwidths are the units of bandwidth by their names, in bytes a second. Prefixes are taken at their word: 1 kB is 1000 bytes, 1 KiB 1024.
+// Bandwidths are the units of bandwidth by their names, in bytes a second. Prefixes are taken at their word: 1 kB is
+// 1000 bytes, 1 KiB 1024.
 func Bandwidths() map[string]float64 {
 	return map[string]float64{"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "KiB/s": 1 << 10, "MiB/s": 1 << 20, "GiB/s": 1 << 30}
 }
@@ -150,8 +152,8 @@ func BlockSize(bs string) string {
 	return strconv.FormatInt(n>>20, 10) + "m"
 }
 
-// ParseIEC reads an amount of bytes as IEC 80000-13 and SI write it: 4 KiB are 4096 bytes, 4 kB are 4000, and 7 B are 7. It is what most programs print;
-// fio's own options are read by ParseBytes.
+// ParseIEC reads an amount of bytes as IEC 80000-13 and SI write it: 4 KiB are 4096 bytes, 4 kB are 4000, and 7 B are
+// 7. It is what most programs print; fio's own options are read by ParseBytes.
 func ParseIEC(s string) (float64, error) {
 	t, isBytes := strings.CutSuffix(strings.TrimSpace(s), "B")
 	t, binary := strings.CutSuffix(t, "i")

@@ -21,8 +21,8 @@ const (
 	wideInterval = 0.10
 	// intervalConfidence is what intervals are asked to reach.
 	intervalConfidence = 0.95
-	// orderEffect is how much the order must matter before it is worth a warning, and orderAlpha how unlikely the effect
-	// must be by chance, all questions of one kind together.
+	// orderEffect is how much the order must matter before it is worth a warning, and orderAlpha how unlikely the
+	// effect must be by chance, all questions of one kind together.
 	orderEffect = 0.10
 	orderAlpha  = 0.01
 	// orderTwice is how many repetitions there must be with and without a condition: a single one may have stalled.
@@ -32,8 +32,8 @@ const (
 	freshFor = 5 * time.Minute
 )
 
-// emulatedGuest says so once for each target. It taints nothing: whether one setting of the guest is slower than another can still
-// be told.
+// emulatedGuest says so once for each target. It taints nothing: whether one setting of the guest is slower than
+// another can still be told.
 func emulatedGuest(h History) []Found {
 	var found []Found
 	for _, t := range h.Run.Targets {
@@ -133,7 +133,8 @@ func wide(h History) []Found {
 	return found
 }
 
-// rates are the metrics whose spread is looked at: the IOPS of each direction; of a command what its cell is decided by.
+// rates are the metrics whose spread is looked at: the IOPS of each direction; of a command what its cell is decided
+// by.
 func (c CellHistory) rates() []string {
 	if !lab.ByFio(c.Cell.Engine) {
 		measured := map[string]float64{}
@@ -312,7 +313,8 @@ func (c CellHistory) marked(mark func(lab.Repetition) bool) []stat.Marked {
 	return all
 }
 
-// speed is one number for how fast a repetition was: all its operations a second; of a command what its cell is decided by.
+// speed is one number for how fast a repetition was: all its operations a second; of a command what its cell is decided
+// by.
 func (c CellHistory) speed(r lab.Repetition) float64 {
 	if !lab.ByFio(c.Cell.Engine) {
 		names := lab.Deciding(c.Cell.Metrics, c.Cell.Params, r.Values)

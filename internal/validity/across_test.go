@@ -79,8 +79,8 @@ func found(run lab.Run, reps []lab.Repetition) (list []string, texts string) {
 	return list, texts
 }
 
-// The comment's finding: linear reads are three times as fast right after the file was written, and when they follow the
-// linear write; otherwise they are not. Its four commands in both orders, three times each.
+// The comment's finding: linear reads are three times as fast right after the file was written, and when they follow
+// the linear write; otherwise they are not. Its four commands in both orders, three times each.
 func TestPositionEffectOfTheFourCommands(t *testing.T) {
 	published, swapped := []int{0, 1, 2, 3}, []int{1, 0, 2, 3}
 	fast := func(cell, after, block, position int) float64 {
@@ -258,7 +258,8 @@ func TestRunChecks(t *testing.T) {
 	}
 }
 
-// A run that stops by what it measured has intervals that hold at all looks, or none: a warning must not name another one.
+// A run that stops by what it measured has intervals that hold at all looks, or none: a warning must not name another
+// one.
 func TestRunsByPrecisionAreJudgedByTheirOwnIntervals(t *testing.T) {
 	cells := fourCells()[:1]
 	for _, c := range []struct {

@@ -65,8 +65,8 @@ func pageCache(e *Evidence) []lab.Warning {
 		unit.Percent(1-share), unit.Bytes(read), e.storage(), unit.Bytes(share*read), memoryFactor)
 }
 
-// directNotHonoured looks at files only: a block device opened with O_DIRECT always gets what is asked of it. Holes look
-// the same, so it speaks only of files whose laying out is known; neverWritten takes the others.
+// directNotHonoured looks at files only: a block device opened with O_DIRECT always gets what is asked of it. Holes
+// look the same, so it speaks only of files whose laying out is known; neverWritten takes the others.
 func directNotHonoured(e *Evidence) []lab.Warning {
 	if direct, _ := e.direct(); !direct || e.Place.Kind != lab.Directory || e.compresses() || e.inMemory() {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/unit"
 )
 
-// Checks is the one list of warnings, in the order in which docs and reports show them: first whether there is a result,
-// then what answered, then the load, the device and the machine, then the run as a whole.
+// Checks is the one list of warnings, in the order in which docs and reports show them: first whether there is a
+// result, then what answered, then the load, the device and the machine, then the run as a whole.
 func Checks() []Check {
 	share, below := unit.Percent, func(v float64) string { return "less than " + unit.Percent(v) }
 	return []Check{

@@ -627,7 +627,8 @@ func cases() map[string][]one {
 	}
 }
 
-// throughNetwork is a test of a network for ten seconds between machines of four cores each, which have nothing else to do.
+// throughNetwork is a test of a network for ten seconds between machines of four cores each, which have nothing else to
+// do.
 func throughNetwork(and func(*Evidence)) Evidence {
 	idle := func(seconds float64) Counters {
 		c := Counters{Throttles: -1}
@@ -679,7 +680,8 @@ func (p *Passage) count(end *PassageEnd, with func(*PortCounters)) {
 	end.After["eth0"] = c
 }
 
-// move has another port count so many of the bytes at both ends, with all headers but a few, or none where it has no name.
+// move has another port count so many of the bytes at both ends, with all headers but a few, or none where it has no
+// name.
 func (p *Passage) move(payload int64, from, to string) {
 	for _, end := range []*PassageEnd{&p.Client, &p.Server} {
 		a, b := end.After[from], end.After[to]
@@ -791,8 +793,8 @@ func TestEmptyEvidence(t *testing.T) {
 	}
 }
 
-// Per-second rates of a healthy device wander. Few such series may be called unsteady: at most 2 in 100 by any check, with
-// 5% of noise that is remembered from second to second.
+// Per-second rates of a healthy device wander. Few such series may be called unsteady: at most 2 in 100 by any check,
+// with 5% of noise that is remembered from second to second.
 func TestSeriesFalseAlarms(t *testing.T) {
 	const trials = 300
 	for _, seconds := range []int{15, 30, 60, 300} {

@@ -7,7 +7,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// All that is held against fio's jobs says nothing of a command, whatever its parameters are called; what the machine did to it counts.
+// All that is held against fio's jobs says nothing of a command, whatever its parameters are called; what the machine
+// did to it counts.
 func TestCommandsAreCheckedForWhatTheMachineDid(t *testing.T) {
 	var machine []string
 	for _, c := range Checks() {

@@ -217,7 +217,8 @@ func (e *Evidence) disks() (DiskCounters, bool) {
 // file system metadata weighs too much.
 const minTraffic = 4 << 20
 
-// moved is what the disks under the place moved in a direction, or the server that it is mounted from; false where that is not known.
+// moved is what the disks under the place moved in a direction, or the server that it is mounted from; false where that
+// is not known.
 func (e *Evidence) moved(direction string) (bytes int64, ok bool) {
 	before, after := e.Before.Server, e.After.Server
 	if before == nil || after == nil { // else the disks are those of a guest, whose data the server has
@@ -239,8 +240,9 @@ func (e *Evidence) storage() string {
 	return "the disk"
 }
 
-// reached is the share of what fio moved in a direction that the disks, or the server, moved as well. fio leaves its ramp out
-// of its figures and the disks do not, so fio's are scaled up by it; after all, a share above 1 is somebody else's load.
+// reached is the share of what fio moved in a direction that the disks, or the server, moved as well. fio leaves its
+// ramp out of its figures and the disks do not, so fio's are scaled up by it; after all, a share above 1 is somebody
+// else's load.
 func (e *Evidence) reached(direction string) (share float64, ok bool) {
 	moved := float64(e.traffic(direction).bytes) * e.rampFactor()
 	below, known := e.moved(direction)
@@ -262,8 +264,8 @@ func portion(share float64) string {
 	return "only " + unit.Percent(share)
 }
 
-// IOs is how many I/Os the load did, of its ramp too, which fio does not count: they are taken to be as fast. 0 when that is not known,
-// as of a command.
+// IOs is how many I/Os the load did, of its ramp too, which fio does not count: they are taken to be as fast. 0 when
+// that is not known, as of a command.
 func (e *Evidence) IOs() float64 { return float64(e.Group.IOs) * e.rampFactor() }
 
 // rampFactor is how much longer the load ran than fio counted.

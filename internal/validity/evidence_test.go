@@ -40,7 +40,8 @@ func params(over ...string) map[string]string {
 	return p
 }
 
-// measure is the evidence of a load on a healthy machine: a filled NVMe drive, counters that agree, and a steady series.
+// measure is the evidence of a load on a healthy machine: a filled NVMe drive, counters that agree, and a steady
+// series.
 func measure(l load) Evidence {
 	amount := func(name string, fallback int64) int64 {
 		if n, err := unit.ParseBytes(l.params[name]); err == nil && n > 0 {

@@ -16,9 +16,11 @@ const (
 	// stealShare is the part of CPU time that a hypervisor may give to others. Above one in a hundred the tail
 	// percentiles are its, because a stolen slice lasts milliseconds.
 	stealShare = 0.01
-	// stealTime is the least that was taken away: the kernel counts it in ticks of 10 ms, so that one of them would be half of a command of 20 ms.
+	// stealTime is the least that was taken away: the kernel counts it in ticks of 10 ms, so that one of them would be
+	// half of a command of 20 ms.
 	stealTime = 100 * time.Millisecond
-	// quotaShare is the part of its periods in which a group may have used up its time: fewer are the bursts of starting and of telling results.
+	// quotaShare is the part of its periods in which a group may have used up its time: fewer are the bursts of
+	// starting and of telling results.
 	quotaShare = 0.02
 	// slowShare is how far below its highest clock a busy machine may run. All cores at work reach 60% to 80% of the
 	// highest clock, which is one core's turbo; busyShare is what counts as busy, since idle cores sleep.
@@ -69,8 +71,9 @@ func otherLoad(e *Evidence) []lab.Warning {
 		unit.Bytes(extra), names(e.Place.Disks), unit.Bytes(reads+writes)))
 }
 
-// overwritesAlone says whether direct writes through the file system are all that reaches the disk: ext4 and XFS write over a file that was laid out where it lies, and little
-// else. What is flushed writes to the journal, too, and file systems that copy on write also write where that is.
+// overwritesAlone says whether direct writes through the file system are all that reaches the disk: ext4 and XFS write
+// over a file that was laid out where it lies, and little else. What is flushed writes to the journal, too, and file
+// systems that copy on write also write where that is.
 func (e *Evidence) overwritesAlone() bool {
 	inPlace := slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, e.Machine.Filesystem) && !slices.Contains(e.Machine.MountOptions, "data=journal")
 	return inPlace && e.Repetition.Layout.Kind == "file" && e.syncs() == 0 && !e.syncsAsItWrites() && !e.syncsAtTheEnd()

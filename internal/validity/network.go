@@ -7,20 +7,23 @@ import (
 	"headroom/internal/unit"
 )
 
-// ServerCounters are those of the server of a network's test, around the load. Its clock need not be that of this machine.
+// ServerCounters are those of the server of a network's test, around the load. Its clock need not be that of this
+// machine.
 type ServerCounters struct {
 	Before, After Counters
 	// Same says that the server runs on the client's machine.
 	Same bool
 }
 
-// EndCounters are those of another machine that took part in a load, around it. Its clock need not be that of this machine.
+// EndCounters are those of another machine that took part in a load, around it. Its clock need not be that of this
+// machine.
 type EndCounters struct {
 	Name          string
 	Before, After Counters
 }
 
-// fullShare is the share of its time from which on a core has hardly any left: beside the test, the counters cover what comes just before and after.
+// fullShare is the share of its time from which on a core has hardly any left: beside the test, the counters cover what
+// comes just before and after.
 const fullShare = 0.9
 
 // ends are the machines that took part in a load which went through a network; none for other loads.
@@ -40,7 +43,8 @@ func (e *Evidence) ends() (all []EndCounters, advice string) {
 	return nil, ""
 }
 
-// coreFull looks for a core that had no time left, on any end. A flow is served by one core's interrupts and one thread, however many cores there are.
+// coreFull looks for a core that had no time left, on any end. A flow is served by one core's interrupts and one
+// thread, however many cores there are.
 func coreFull(e *Evidence) []lab.Warning {
 	ends, advice := e.ends()
 	if len(ends) == 0 || len(e.Repetition.Values) == 0 {

@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// fullTime is the share of the asked time that a load must have run; fio itself ends within some milliseconds of it.
+	// fullTime is the share of the asked time that a load must have run; fio itself ends within some milliseconds of
+	// it.
 	fullTime = 0.95
 	// slackSeconds are what start-up may take off a short one.
 	slackSeconds = 0.5
-	// shortRun is the run time below which starting up, some 100 ms of creating threads and filling queues, is more than
-	// 5% of what was measured.
+	// shortRun is the run time below which starting up, some 100 ms of creating threads and filling queues, is more
+	// than 5% of what was measured.
 	shortRun = 2.0
 )
 
-// failed gathers every way in which fio says that something went wrong: a job's errno, errors it went on after, its exit
-// status, and I/Os that came back short. Exit status 0 proves nothing, and a whole document may come with 1.
+// failed gathers every way in which fio says that something went wrong: a job's errno, errors it went on after, its
+// exit status, and I/Os that came back short. Exit status 0 proves nothing, and a whole document may come with 1.
 func failed(e *Evidence) []lab.Warning {
 	said := append([]string(nil), e.Group.Errors...)
 	var short, dropped int64

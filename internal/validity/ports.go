@@ -13,8 +13,8 @@ import (
 // PortCounters are those of a port since it appeared.
 type PortCounters struct{ Received, Sent lab.PortFlow }
 
-// Passage is what the ports of both ends counted around a test of a network, or around several at the same time, beside what the load
-// generator says went through them.
+// Passage is what the ports of both ends counted around a test of a network, or around several at the same time, beside
+// what the load generator says went through them.
 type Passage struct {
 	Client, Server PassageEnd
 	// Same says that both ends are one port, as on a loopback: then Client is all of it.
@@ -23,10 +23,12 @@ type Passage struct {
 
 // PassageEnd is one end of a passage.
 type PassageEnd struct {
-	// Meant are the ports that the traffic should take, and Address why: one, or those to several next hops of a route; none where that is not known.
+	// Meant are the ports that the traffic should take, and Address why: one, or those to several next hops of a route;
+	// none where that is not known.
 	Meant   []string
 	Address string
-	// Over are ports by those that lie on them: a bond by its members, a VLAN by its port. What goes through one goes through both.
+	// Over are ports by those that lie on them: a bond by its members, a VLAN by its port. What goes through one goes
+	// through both.
 	Over map[string][]string
 	// Before and After are the counters by port.
 	Before, After map[string]PortCounters
@@ -36,10 +38,11 @@ type PassageEnd struct {
 
 // Claim is what the load generator says of one direction of its tests, what did not count included.
 type Claim struct {
-	// Arrived at the receiver, and Handed to the kernel of the sender, in bytes of payload: what is between them was on its way when the test ended, or
-	// lost.
+	// Arrived at the receiver, and Handed to the kernel of the sender, in bytes of payload: what is between them was on
+	// its way when the test ended, or lost.
 	Arrived, Handed int64
-	// Payload is the least that a packet has of it, in bytes, where the load says; 0 where packets are as large as they can be.
+	// Payload is the least that a packet has of it, in bytes, where the load says; 0 where packets are as large as they
+	// can be.
 	Payload int64
 	// Again is how many packets were sent more than once, and Flows how many streams there were.
 	Again, Flows int64
@@ -52,15 +55,16 @@ func (c Claim) Plus(o Claim) Claim {
 	return Claim{Arrived: c.Arrived + o.Arrived, Handed: c.Handed + o.Handed, Again: c.Again + o.Again, Flows: c.Flows + o.Flows, Headers: c.Headers + o.Headers}
 }
 
-// The most that stands around the payload of a packet: Ethernet with a VLAN (18 bytes), IPv6 (40), TCP with time stamps (32). Sources: IEEE 802.1Q, RFC 8200,
-// RFC 9293, RFC 7323.
+// The most that stands around the payload of a packet: Ethernet with a VLAN (18 bytes), IPv6 (40), TCP with time stamps
+// (32). Sources: IEEE 802.1Q, RFC 8200, RFC 9293, RFC 7323.
 const (
 	frameHeader = 18
 	mostHeaders = frameHeader + 40 + 32
 )
 
-// WithHeaders is the claims of both directions of a test with what headers add to them at most, on ports of an MTU: where the kernel hands segments that
-// are larger to the port, it counts fewer headers. A packet is acknowledged once at most, by a packet of nothing but headers.
+// WithHeaders is the claims of both directions of a test with what headers add to them at most, on ports of an MTU:
+// where the kernel hands segments that are larger to the port, it counts fewer headers. A packet is acknowledged once
+// at most, by a packet of nothing but headers.
 func WithHeaders(send, receive Claim, mtu int) (Claim, Claim) {
 	if mtu <= 0 {
 		mtu = 1280 // the least that IPv6 has (RFC 8200)
@@ -79,14 +83,15 @@ func WithHeaders(send, receive Claim, mtu int) (Claim, Claim) {
 }
 
 const (
-	// portShare is how far a port's bytes may be from those that are claimed: acknowledgements, and what iperf3 and headroom say to each other, are
-	// far less.
+	// portShare is how far a port's bytes may be from those that are claimed: acknowledgements, and what iperf3 and
+	// headroom say to each other, are far less.
 	portShare = 0.05
-	// portNoise is the least in bytes by which they must differ, and minClaim what a test must claim to be looked at: ssh has the same way, mostly.
+	// portNoise is the least in bytes by which they must differ, and minClaim what a test must claim to be looked at:
+	// ssh has the same way, mostly.
 	portNoise = 1 << 20
 	minClaim  = minTraffic
-	// dropsShare is the share of a port's packets from which on its drops are said, and dropsFewest the least of them. What has no receiver, such as
-	// the switches' own frames, counts as dropped on every machine.
+	// dropsShare is the share of a port's packets from which on its drops are said, and dropsFewest the least of them.
+	// What has no receiver, such as the switches' own frames, counts as dropped on every machine.
 	dropsShare  = 1e-4
 	dropsFewest = 10
 )
@@ -138,8 +143,8 @@ func (f flow) meant() (sum lab.PortFlow, known bool) {
 // ports are the names of those that were meant.
 func (f flow) ports() string { return strings.Join(f.end.Meant, " and ") }
 
-// carriers are the ports besides those that were meant which carried a good part of the traffic, those that carried most first. Of ports that
-// lie on each other only the uppermost counts.
+// carriers are the ports besides those that were meant which carried a good part of the traffic, those that carried
+// most first. Of ports that lie on each other only the uppermost counts.
 func (f flow) carriers() []string {
 	var names []string
 	bytes := map[string]int64{}
@@ -261,8 +266,9 @@ func portErrors(e *Evidence) []lab.Warning {
 }
 
 const (
-	// hopShare is the part of an even share below which a next hop is said to carry next to nothing, and hopFlows how many flows for each hop are enough that all of
-	// them should carry some: of eight flows that are spread by chance over two hops, all take the same one in 1 of 128.
+	// hopShare is the part of an even share below which a next hop is said to carry next to nothing, and hopFlows how
+	// many flows for each hop are enough that all of them should carry some: of eight flows that are spread by chance
+	// over two hops, all take the same one in 1 of 128.
 	hopShare = 0.1
 	hopFlows = 4
 )
@@ -297,7 +303,8 @@ func unusedHop(e *Evidence) []lab.Warning {
 // mostPorts are the rows of an end at most: a host of containers has a port for each.
 const mostPorts = 16
 
-// Traffic is what went through the ports of both ends: through those that were meant, and all others that carried a part of it.
+// Traffic is what went through the ports of both ends: through those that were meant, and all others that carried a
+// part of it.
 func (p Passage) Traffic() []lab.PortTraffic {
 	var all []lab.PortTraffic
 	least := max(p.Client.Sent.Arrived, p.Client.Received.Arrived) / 100
@@ -328,7 +335,8 @@ func (p Passage) Traffic() []lab.PortTraffic {
 	return all
 }
 
-// Ports checks what the ports of both ends counted around tests that went on at the same time, of which none by itself tells.
+// Ports checks what the ports of both ends counted around tests that went on at the same time, of which none by itself
+// tells.
 func Ports(e Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, c := range Checks() {

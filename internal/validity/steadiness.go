@@ -13,7 +13,8 @@ const (
 	// minSeries is the number of values from which a series is judged at all: below ten, one stray second is a tenth.
 	minSeries = 10
 	// minTrend and minRounds are the same for a trend and for fifths of the run. Seconds remember each other (0.6 is
-	// common), and in simulated series of that kind without a trend, 5% noise, shorter ones raised an alarm in 3% and 6%.
+	// common), and in simulated series of that kind without a trend, 5% noise, shorter ones raised an alarm in 3% and
+	// 6%.
 	minTrend  = 20
 	minRounds = 30
 	// warmedBy is by how much the start must differ from the rest before it counts as warming up, and is as much
@@ -30,8 +31,8 @@ const (
 )
 
 // speeds are the series of operations a second by direction, or those of bandwidth where there are no others. The last
-// value is left out: fio closes it when the load ends, so it covers a part of a second or is printed twice (fio's HOWTO,
-// log_avg_msec).
+// value is left out: fio closes it when the load ends, so it covers a part of a second or is printed twice (fio's
+// HOWTO, log_avg_msec).
 func (e *Evidence) speeds() map[string][]float64 {
 	series := map[string][]float64{}
 	for _, suffix := range []string{".bandwidth", ".iops"} {

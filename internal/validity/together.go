@@ -9,12 +9,12 @@ import (
 	"headroom/internal/unit"
 )
 
-// apartShare is how far apart loads of several targets may start, as a share of the shortest of them: above that, a good part of what
-// is said to have gone on at the same time did not.
+// apartShare is how far apart loads of several targets may start, as a share of the shortest of them: above that, a
+// good part of what is said to have gone on at the same time did not.
 const apartShare = 0.05
 
-// Together are the warnings that loads of several targets, the shortest of which took so long, did not start together, or that nobody knows
-// whether they did.
+// Together are the warnings that loads of several targets, the shortest of which took so long, did not start together,
+// or that nobody knows whether they did.
 func Together(apart, unsure, shortest time.Duration) []lab.Warning {
 	most := time.Duration(apartShare * float64(shortest))
 	switch {
@@ -37,7 +37,8 @@ func startedApart(apart, unsure, shortest time.Duration) lab.Warning {
 // brief prints a time that may be far below a second.
 func brief(d time.Duration) string { return unit.Latency(d.Seconds()) }
 
-// ClocksUnknown is the warning that nobody knows whether loads of several targets ran at the same time; why begins the sentence.
+// ClocksUnknown is the warning that nobody knows whether loads of several targets ran at the same time; why begins the
+// sentence.
 func ClocksUnknown(why string) lab.Warning {
 	return lab.Warning{Code: "clocks-unknown", Taints: everything(),
 		Text: why + ": whether the loads ran at the same time is not known; run longer, or over a connection that answers faster"}

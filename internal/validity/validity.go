@@ -56,7 +56,8 @@ type Counters struct {
 	Server *ServerBytes
 	// Transports are the connections of the mount that Server is about, in their order.
 	Transports []TransportCalls
-	// Ports by name, where a network is measured, and MTU that of the one that the tests should take; 0 where it is not known.
+	// Ports by name, where a network is measured, and MTU that of the one that the tests should take; 0 where it is not
+	// known.
 	Ports map[string]PortCounters
 	MTU   int
 	// CPU seconds since boot, from /proc/stat, all cores together, and by core.
@@ -64,7 +65,8 @@ type Counters struct {
 	Cores []CPUTimes
 	// Throttles is the sum of thermal_throttle counters over the cores; -1 when there are none to read.
 	Throttles int64
-	// Quota is what a limit of CPU time on the load's control group, or on one above it, has done; nil where there is none to read.
+	// Quota is what a limit of CPU time on the load's control group, or on one above it, has done; nil where there is
+	// none to read.
 	Quota *Quota
 	// MHz is the mean of scaling_cur_freq over the cores, and MaxMHz of cpuinfo_max_freq; 0 when unreadable.
 	MHz, MaxMHz float64
@@ -148,15 +150,16 @@ type Check struct {
 	// Source says where the knowledge comes from.
 	Source string
 	// Repetition looks at one repetition, Run at all of them; at most one of the two is set. Neither is set for a
-	// warning that another part of headroom gives, because only it can know; By then names that part. The evidence is not changed;
-	// it is a pointer because copies of it for each check would take a thirtieth of an import.
+	// warning that another part of headroom gives, because only it can know; By then names that part. The evidence is
+	// not changed; it is a pointer because copies of it for each check would take a thirtieth of an import.
 	Repetition func(*Evidence) []lab.Warning
 	Run        func(History) []Found
 	By         string
-	// AnyLoad says that the check looks at the machine alone, so that it holds for a command as for fio. The other checks of
-	// repetitions read what fio says and was asked for, of which a command has nothing.
+	// AnyLoad says that the check looks at the machine alone, so that it holds for a command as for fio. The other
+	// checks of repetitions read what fio says and was asked for, of which a command has nothing.
 	AnyLoad bool
-	// OfPorts says that the check looks at the passage alone, which is known of tests together where they go on at the same time.
+	// OfPorts says that the check looks at the passage alone, which is known of tests together where they go on at the
+	// same time.
 	OfPorts bool
 }
 

@@ -24,8 +24,8 @@ const (
 	writeThrough   = "write through"
 )
 
-// unsyncedWrites asks of buffered writes whether they arrived, and of direct ones only at depth 1, where people read the
-// latency as that of a durable write. At depth the drive's cache fills within seconds and hardly matters.
+// unsyncedWrites asks of buffered writes whether they arrived, and of direct ones only at depth 1, where people read
+// the latency as that of a durable write. At depth the drive's cache fills within seconds and hardly matters.
 func unsyncedWrites(e *Evidence) []lab.Warning {
 	direct, known := e.direct()
 	if !e.did(lab.Write) || !known || e.syncsAsItWrites() || e.inMemory() {

@@ -1,7 +1,8 @@
-// Package visible keeps what others have named or printed from acting on a terminal: characters that a terminal obeys rather
-// than prints, and those that turn the order of what is read, are written as \u001b and \u202e.
+// Package visible keeps what others have named or printed from acting on a terminal: characters that a terminal obeys
+// rather than prints, and those that turn the order of what is read, are written as \u001b and \u202e.
 //
-// JSON strings know the same notation, so that a document means the same after it. A byte that is no UTF-8 becomes \xff.
+// JSON strings know the same notation, so that a document means the same after it. A byte that is no UTF-8 becomes
+// \xff.
 package visible
 
 import (
@@ -32,7 +33,8 @@ func acts(r rune) bool {
 	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// show replaces what must not be sent. What follows the key goes as it is. The rest is the end of the data, which the next piece may complete.
+// show replaces what must not be sent. What follows the key goes as it is. The rest is the end of the data, which the
+// next piece may complete.
 func show(data []byte, key Key, line bool) (out, rest []byte) {
 	start := 0 // of what is not in out yet
 	replace := func(from, to int, with []byte) {

@@ -50,8 +50,8 @@ func TestOwnSequencesGoThrough(t *testing.T) {
 	}
 }
 
-// FuzzVisible checks that nothing passes that a terminal obeys, that harmless text and the meaning of JSON stay, and that it does not
-// matter in which pieces a writer gets it.
+// FuzzVisible checks that nothing passes that a terminal obeys, that harmless text and the meaning of JSON stay, and
+// that it does not matter in which pieces a writer gets it.
 func FuzzVisible(f *testing.F) {
 	for _, seed := range []string{"plain", "\x1b[31m", "\u009b\x9b\xc2", "a\nb\tc\r", "\u202e\u2066\xe2\x80", "größer 日本 👍", "\x1bKEY\x1b[0m", "\x1bKE"} {
 		f.Add(seed, uint(3))

@@ -9,13 +9,15 @@ import (
 
 const escape = 0x1b
 
-// Key tells a program's own control characters from those in what it prints: they come behind it, and nobody else knows it.
+// Key tells a program's own control characters from those in what it prints: they come behind it, and nobody else knows
+// it.
 type Key string
 
 // NewKey makes a key that cannot be guessed.
 func NewKey() Key { return Key(string(rune(escape)) + rand.Text()) }
 
-// Own makes of a sequence of the program's own what a writer with the key sends as it is; without a key that is the sequence.
+// Own makes of a sequence of the program's own what a writer with the key sends as it is; without a key that is the
+// sequence.
 func (k Key) Own(sequence string) string {
 	var out []byte
 	for i := range len(sequence) {

@@ -1,5 +1,5 @@
-// Package yamlfile reads YAML files that people write: every fault with its line and column, all of them at once, and a hint
-// for each. What the keys mean is the caller's.
+// Package yamlfile reads YAML files that people write: every fault with its line and column, all of them at once, and a
+// hint for each. What the keys mean is the caller's.
 package yamlfile
 
 import (

@@ -1,5 +1,5 @@
-// Command figures puts what tests and benchmarks recorded into one file, and holds two such files against each other. scripts/bench
-// calls it.
+// Command figures puts what tests and benchmarks recorded into one file, and holds two such files against each other.
+// scripts/bench calls it.
 //
 // It is a module of its own as the other tools are, so that it is no command of headroom.
 package main
@@ -58,8 +58,8 @@ func open(name string) (*document.Document, error) {
 	return d, nil
 }
 
-// collect reads what sections left in a folder: SECTION.jsonl of tests, SECTION.log with benchmarks. What can be read is written, whatever
-// is wrong with the rest.
+// collect reads what sections left in a folder: SECTION.jsonl of tests, SECTION.log with benchmarks. What can be read
+// is written, whatever is wrong with the rest.
 func collect(out, commit, folder string, sections []string) error {
 	d := &document.Document{Schema: document.Schema, Commit: commit, Time: time.Now().UTC().Truncate(time.Second), Machine: machine()}
 	var faults []error

@@ -129,8 +129,8 @@ func (q question) record(who string, points [][]int, took time.Duration) error {
 	)
 }
 
-// watched is how often a history without any change shows one at some time when it is looked at after every run for a year. What is claimed of
-// one look is not claimed of forty-five.
+// watched is how often a history without any change shows one at some time when it is looked at after every run for a
+// year. What is claimed of one look is not claimed of forty-five.
 func watched(trials int, python string) error {
 	const first, last = 8, 52
 	for _, m := range models() {

@@ -16,7 +16,8 @@ import (
 // margin is what counts as no change for headroom; benchstat has none.
 const margin = 0.01
 
-// decider looks at two samples of one run a side each time, of which the first n are measured, and says what it makes of them.
+// decider looks at two samples of one run a side each time, of which the first n are measured, and says what it makes
+// of them.
 type decider struct {
 	name string
 	// decide returns the decision, and after how many runs a side.
@@ -76,7 +77,8 @@ func peeking(from int, decide func(base, next []float64) stat.Decision) func(bas
 	}
 }
 
-// right says whether a decision is true: "same" only without an effect, since all effects here are larger than the margin.
+// right says whether a decision is true: "same" only without an effect, since all effects here are larger than the
+// margin.
 func right(d stat.Decision, effect float64) bool {
 	return effect == 0 && d == stat.Same || effect > 0 && d == stat.Above
 }

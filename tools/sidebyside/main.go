@@ -1,8 +1,8 @@
-// Command sidebyside asks headroom, benchstat and Apache Otava the same questions about the same simulated runs, and prints who is
-// right how often, as the figures that the docs quote.
+// Command sidebyside asks headroom, benchstat and Apache Otava the same questions about the same simulated runs, and
+// prints who is right how often, as the figures that the docs quote.
 //
-// It is a module of its own, so that nothing of benchstat becomes a dependency of headroom. It calls what benchstat calls
-// (benchmath.AssumeNothing), and the published apache-otava in the Python that is named.
+// It is a module of its own, so that nothing of benchstat becomes a dependency of headroom. It calls what benchstat
+// calls (benchmath.AssumeNothing), and the published apache-otava in the Python that is named.
 package main
 
 import (

@@ -15,7 +15,8 @@ import (
 //	pkg: headroom/internal/load/fio
 //	BenchmarkParse/plain 	     384	   6215043 ns/op	 512.27 MB/s	     120 B/op
 //
-// Each unit is a figure of its own, "load/fio.BenchmarkParse/plain:MB/s"; those of several rounds (-count) have an interval.
+// Each unit is a figure of its own, "load/fio.BenchmarkParse/plain:MB/s"; those of several rounds (-count) have an
+// interval.
 func Benchmarks(r io.Reader) ([]figure.Figure, error) {
 	values := map[string][]float64{}
 	var names []string // in the order of the output

@@ -1,5 +1,5 @@
-// Package document is the file that figures are kept in, build/figures.json: made of what tests and benchmarks of several sections recorded,
-// and two of them side by side. For scripts/bench only.
+// Package document is the file that figures are kept in, build/figures.json: made of what tests and benchmarks of
+// several sections recorded, and two of them side by side. For scripts/bench only.
 package document
 
 import (

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The template is what fio 3.33 printed with --output-format=json+ for two jobs of random reads and writes that were not
-// reported as a group: 38 KB.
+// The template is what fio 3.33 printed with --output-format=json+ for two jobs of random reads and writes that were
+// not reported as a group: 38 KB.
 //
 //go:embed document.json
 var template []byte
@@ -35,9 +35,9 @@ func NewDocuments(seed uint64) *Documents {
 	return &Documents{random: rand.New(rand.NewPCG(seed, 1)), spans: changeable(template)}
 }
 
-// Next makes a document; it is valid until the next call. Its length is the template's. Numbers of three digits and more
-// have other last digits, and the counts of the latency bins are other counts, so that documents parse and compress like
-// real ones; what should add up in a real one (bins to N) does so only nearly.
+// Next makes a document; it is valid until the next call. Its length is the template's. Numbers of three digits and
+// more have other last digits, and the counts of the latency bins are other counts, so that documents parse and
+// compress like real ones; what should add up in a real one (bins to N) does so only nearly.
 func (d *Documents) Next() []byte {
 	d.buf = append(d.buf[:0], template...)
 	for _, s := range d.spans {

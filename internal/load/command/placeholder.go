@@ -1,5 +1,5 @@
-// Package command knows what a job of the engine "exec" is made of: argument vectors with placeholders in, values out of
-// what a command printed. It is pure; the runner carries commands out.
+// Package command knows what a job of the engine "exec" is made of: argument vectors with placeholders in, values out
+// of what a command printed. It is pure; the runner carries commands out.
 package command
 
 import (
@@ -18,8 +18,8 @@ const (
 	Job  = "job"  // the job's name
 )
 
-// Tree is the placeholder of the folder that the program under test was built in. A suite may have a parameter of that name, which is then
-// meant.
+// Tree is the placeholder of the folder that the program under test was built in. A suite may have a parameter of that
+// name, which is then meant.
 const Tree = "tree"
 
 // OfTarget are the placeholders that only the target can fill in.
@@ -97,8 +97,8 @@ func Uses(c lab.Command) []string {
 	return slices.Compact(names)
 }
 
-// Tools are the programs that a command needs, sorted, each with its package where the suite names it. What is named by a path
-// in which something is still to be filled in can't be looked for beforehand.
+// Tools are the programs that a command needs, sorted, each with its package where the suite names it. What is named by
+// a path in which something is still to be filled in can't be looked for beforehand.
 func Tools(c lab.Command) map[string]string {
 	tools := maps.Clone(c.Needs)
 	if tools == nil {

@@ -29,9 +29,9 @@ type Ended struct {
 	Stdout, Stderr []byte
 }
 
-// Values are what was measured: how long the command took, how many CPUs it and the processes that it waited for kept busy,
-// and its own metrics. The error says why there are none: a command that fails has done something else than what was to be
-// measured, so not even its time counts.
+// Values are what was measured: how long the command took, how many CPUs it and the processes that it waited for kept
+// busy, and its own metrics. The error says why there are none: a command that fails has done something else than what
+// was to be measured, so not even its time counts.
 //
 // Of a metric's matches the last counts, since programs print their sums last. Standard output is searched first:
 //
@@ -96,7 +96,8 @@ func CheckExpression(text string) string {
 	return ""
 }
 
-// Unit is the base unit of a unit as programs print it, and the factor to that. One that is not known is a unit of its own.
+// Unit is the base unit of a unit as programs print it, and the factor to that. One that is not known is a unit of its
+// own.
 func Unit(printed string) (lab.Unit, float64) {
 	for _, u := range []struct {
 		names string

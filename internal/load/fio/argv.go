@@ -17,14 +17,15 @@ type Options struct {
 	Program string
 	// Filename is the file or device to load; it replaces the parameter of that name. Empty leaves that alone.
 	Filename string
-	// Together are files or devices that are loaded at the same time by a job of the same name each, so that fio starts them
-	// together and their results are added up. Filename is not used then.
+	// Together are files or devices that are loaded at the same time by a job of the same name each, so that fio starts
+	// them together and their results are added up. Filename is not used then.
 	Together []string
 	// Output is the file that the JSON goes to; empty is fio's standard output.
 	Output string
 	// Logs is the prefix of per-second logs: Logs_iops.log and Logs_bw.log with the samples of all jobs. Empty is none.
 	Logs string
-	// Fine is the interval of the logs where it is to be another, by the target's clock then; 0 is a second, from the start of the load.
+	// Fine is the interval of the logs where it is to be another, by the target's clock then; 0 is a second, from the
+	// start of the load.
 	Fine time.Duration
 	// Progress has fio print its status line once a second. Up to fio 3.42 it goes to standard output, and it does so
 	// only while the JSON goes elsewhere: without Output, nothing is printed.
@@ -89,7 +90,8 @@ func Argv(name string, params map[string]string, opt Options) []string {
 	return argv
 }
 
-// oneFile spells a file's name. A bare colon separates names: fio would write to the file before it. Source: fio's HOWTO, filename.
+// oneFile spells a file's name. A bare colon separates names: fio would write to the file before it. Source: fio's
+// HOWTO, filename.
 func oneFile(name string) string { return strings.ReplaceAll(name, ":", `\:`) }
 
 // leading are the parameters that a reader looks for first.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Command finds a call of fio in a line of a terminal, with or without a prompt before it, and takes it apart as a shell
-// would. It is nil when there is none.
+// Command finds a call of fio in a line of a terminal, with or without a prompt before it, and takes it apart as a
+// shell would. It is nil when there is none.
 //
 //	root@debian:/exports# fio --name=fiotest --ioengine=io_uring --rw=randread --bs=8k
 //	$ sudo fio -name=write -filename=/dev/nvme0n1 -rw=write 2>&1 | tee log

@@ -68,8 +68,8 @@ type Direction struct {
 	Seconds   float64
 	ShortIOs  int64
 	DropIOs   int64
-	// BandwidthSamples and IOPSSamples are the extremes of fio's own samples in output for people; nil where they are not there. The
-	// JSON's are not read: nobody asks for them where the whole result is.
+	// BandwidthSamples and IOPSSamples are the extremes of fio's own samples in output for people; nil where they are
+	// not there. The JSON's are not read: nobody asks for them where the whole result is.
 	BandwidthSamples, IOPSSamples *lab.Samples
 	// Submission, completion and total latency; nil where fio measured none (gtod_reduce=1).
 	Submission, Completion, Total *Latency
@@ -122,7 +122,8 @@ type Group struct {
 	Values map[string]float64
 	// Latency by direction (read, write, trim, mixed, sync): the bins of all jobs added.
 	Latency map[string]lab.Histogram
-	// Samples are the extremes of fio's own samples, by metric, where there is one job, or fio added up the jobs itself.
+	// Samples are the extremes of fio's own samples, by metric, where there is one job, or fio added up the jobs
+	// itself.
 	Samples map[string]lab.Samples
 	// IOs that were counted, of all directions together; those of a ramp are not among them.
 	IOs     int64

@@ -7,16 +7,18 @@ import (
 	"headroom/internal/lab"
 )
 
-// Fine adds up the samples of all jobs and directions of a log with log_unix_epoch in even steps, and says when the first began by the clock of the
-// machine that fio ran on. A step of a tenth of a second is not much longer than what the thread that looks at the counters may be late by, so that a
-// sample stands for the time from the one before it to its own:
+// Fine adds up the samples of all jobs and directions of a log with log_unix_epoch in even steps, and says when the
+// first began by the clock of the machine that fio ran on. A step of a tenth of a second is not much longer than what
+// the thread that looks at the counters may be late by, so that a sample stands for the time from the one before it to
+// its own:
 //
 //	1795411731284, 2030, 0, 0, 0
 //	1795411731384, 2000, 0, 0, 0
 //	1795411732260, 15990, 0, 0, 0
 //
-// Where there is none for two intervals and more, nothing was done until an interval before the sample: fio writes none then. quantity is "iops" or
-// "bandwidth". Source: __add_samples in fio's stat.c, and logs of 3.33 of a load that was stopped.
+// Where there is none for two intervals and more, nothing was done until an interval before the sample: fio writes none
+// then. quantity is "iops" or "bandwidth". Source: __add_samples in fio's stat.c, and logs of 3.33 of a load that was
+// stopped.
 func Fine(samples []LogSample, quantity string, interval time.Duration) (s lab.Series, start time.Time, ok bool) {
 	if len(samples) == 0 || interval <= 0 {
 		return lab.Series{}, time.Time{}, false
@@ -33,7 +35,8 @@ func Fine(samples []LogSample, quantity string, interval time.Duration) (s lab.S
 	if (last-origin)/interval >= maxIntervals {
 		return lab.Series{}, time.Time{}, false
 	}
-	// position of a moment in steps. Those that are next to the edge of a step are on it: a hundredth of the neighbour would hide that nothing was done.
+	// position of a moment in steps. Those that are next to the edge of a step are on it: a hundredth of the neighbour
+	// would hide that nothing was done.
 	position := func(at time.Duration) float64 {
 		steps := float64(at-origin) / float64(interval)
 		if edge := math.Round(steps); math.Abs(steps-edge) < onEdge {

@@ -52,7 +52,8 @@ func TestArgvOnRealFio(t *testing.T) {
 		t.Fatal(len(docs), err)
 	}
 	g := docs[0].Groups()[0]
-	// Both jobs are in it, and in the logs: at a limit of 2,000 reads a second for each, a machine that is busy does less.
+	// Both jobs are in it, and in the logs: at a limit of 2,000 reads a second for each, a machine that is busy does
+	// less.
 	iops := g.Values["read.iops"]
 	if iops <= 0 || iops > 4100 {
 		t.Errorf("read.iops is %v", iops)

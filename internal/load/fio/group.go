@@ -138,7 +138,8 @@ func (g *Group) addDirections() (ios int64) {
 	return ios
 }
 
-// addSamples keeps the extremes of the only entry: those of several would have to be added up, and fio says nothing of their moments.
+// addSamples keeps the extremes of the only entry: those of several would have to be added up, and fio says nothing of
+// their moments.
 func (g *Group) addSamples(direction string) {
 	if len(g.Jobs) != 1 {
 		return

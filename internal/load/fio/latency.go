@@ -48,7 +48,8 @@ func (p *decoder) latency(to **Latency, perSecond float64) error {
 		return nil
 	}
 	l.N = uint64(n)
-	// With bins at hand nobody asks for percentiles, and to read some forty decimals takes as long as the rest of a summary.
+	// With bins at hand nobody asks for percentiles, and to read some forty decimals takes as long as the rest of a
+	// summary.
 	if len(l.Histogram.Counts) == 0 && percentiles != nil {
 		if l.Percentiles, err = percentilesOf(percentiles, perSecond); err != nil {
 			return at("percentile", err)
@@ -188,8 +189,8 @@ func inOrder(h lab.Histogram) lab.Histogram {
 	return sorted
 }
 
-// indexToValue is the middle of the bin at an index of fio's array, which has 2^bits bins for each power of two. Source:
-// plat_idx_to_val in fio's stat.c.
+// indexToValue is the middle of the bin at an index of fio's array, which has 2^bits bins for each power of two.
+// Source: plat_idx_to_val in fio's stat.c.
 func indexToValue(index int64, bits uint) int64 {
 	if index < 2<<bits {
 		return index

@@ -17,8 +17,8 @@ const maxDigits = 14
 //	}
 //
 // They are two thirds of a json+ document, nothing but numbers, and a loop for just that form reads them twice as
-// quickly as a decoder of any JSON. The rest is JSON exactly if the whole is. The result is nil where there are none, and
-// where one has another form: then all of the document is the decoder's to read, and to explain if it is damaged.
+// quickly as a decoder of any JSON. The rest is JSON exactly if the whole is. The result is nil where there are none,
+// and where one has another form: then all of the document is the decoder's to read, and to explain if it is damaged.
 func (p *decoder) lift(data []byte) []byte {
 	p.rest, p.lifted = p.rest[:0], p.lifted[:0]
 	kept := 0 // all before it is in p.rest, or lifted
@@ -49,9 +49,9 @@ func (p *decoder) lift(data []byte) []byte {
 	return p.rest
 }
 
-// nextBins finds the key "bins" and returns where it ends, or -1. In JSON, a quotation mark within a string is written \",
-// so that these bytes are the end of a key wherever a colon follows them. The search is for the word without its first
-// quotation mark: bytes.Index looks for the first byte, and quotation marks are everywhere.
+// nextBins finds the key "bins" and returns where it ends, or -1. In JSON, a quotation mark within a string is written
+// \", so that these bytes are the end of a key wherever a colon follows them. The search is for the word without its
+// first quotation mark: bytes.Index looks for the first byte, and quotation marks are everywhere.
 func nextBins(text []byte) int {
 	word := []byte(`bins"`)
 	for end := 0; ; {

@@ -22,8 +22,8 @@ type LogSample struct {
 	Direction string
 }
 
-// ParseLog reads a log of fio's. The columns are time in ms, value, direction (0 read, 1 write, 2 trim), block size and,
-// in newer versions, offset and more; for averages the latter are 0.
+// ParseLog reads a log of fio's. The columns are time in ms, value, direction (0 read, 1 write, 2 trim), block size
+// and, in newer versions, offset and more; for averages the latter are 0.
 //
 //	1000, 8004, 0, 0, 0
 //	1000, 4004, 1, 0, 0

@@ -33,12 +33,12 @@ func Parse(r io.Reader, yield func(Document) error) error {
 // ParseBytes is Parse for input that is in memory already.
 func ParseBytes(data []byte) ([]Document, error) { return new(Parser).ParseBytes(data) }
 
-// Parser parses one input after another with the same buffers, which counts where there are thousands. Its zero value is
-// ready for use, by one goroutine.
+// Parser parses one input after another with the same buffers, which counts where there are thousands. Its zero value
+// is ready for use, by one goroutine.
 type Parser struct{ dec decoder }
 
-// ParseBytes is Parse for input that is in memory already. The histograms of the documents are valid until the next call;
-// those of their Groups are copies, which the caller may keep.
+// ParseBytes is Parse for input that is in memory already. The histograms of the documents are valid until the next
+// call; those of their Groups are copies, which the caller may keep.
 func (p *Parser) ParseBytes(data []byte) ([]Document, error) {
 	p.dec.ns, p.dec.counts = p.dec.ns[:0], p.dec.counts[:0]
 	var docs []Document

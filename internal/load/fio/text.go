@@ -281,7 +281,8 @@ func (p *textParser) current() *Job {
 	return p.job
 }
 
-// Directions of a pattern (rw), with modifiers or without, in the order in which fio prints them; none for what is no pattern.
+// Directions of a pattern (rw), with modifiers or without, in the order in which fio prints them; none for what is no
+// pattern.
 func Directions(rw string) []string {
 	pattern, _, _ := strings.Cut(rw, ":")
 	switch pattern {

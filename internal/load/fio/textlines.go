@@ -179,8 +179,8 @@ func extremes(text, unit string, step float64, jobs int) *lab.Samples {
 	return &s
 }
 
-// addedUp says whether sample lines are those of all jobs of an entry. Before fio 3, which prints how many samples there
-// are, they were those of the first.
+// addedUp says whether sample lines are those of all jobs of an entry. Before fio 3, which prints how many samples
+// there are, they were those of the first.
 func (p *textParser) addedUp(job *Job, text string) bool {
 	if n := job.Options["numjobs"]; n == "" || n == "1" {
 		return true

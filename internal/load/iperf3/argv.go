@@ -12,8 +12,9 @@ import (
 	"headroom/internal/unit"
 )
 
-// Options are those of iperf3's client that a job can set, by their long names. Who serves whom, where and how the result is printed is not for a
-// job to say. "protocol" is no option of iperf3's: it stands for --udp. Source: iperf3(1).
+// Options are those of iperf3's client that a job can set, by their long names. Who serves whom, where and how the
+// result is printed is not for a job to say. "protocol" is no option of iperf3's: it stands for --udp. Source:
+// iperf3(1).
 func Options() map[string]option.Option {
 	return map[string]option.Option{
 		"protocol": {Kind: option.Text, Words: []string{"tcp", "udp"}}, "time": {Kind: option.Duration}, "omit": {Kind: option.Duration, Zero: true},
@@ -36,7 +37,8 @@ func Takes(params map[string]string) time.Duration {
 	return run + omit
 }
 
-// Payload is the least that a packet of a test has, in bytes, as far as its options say; 0 where packets are as large as they can be.
+// Payload is the least that a packet of a test has, in bytes, as far as its options say; 0 where packets are as large
+// as they can be.
 func Payload(params map[string]string) int64 {
 	var least int64
 	for _, name := range []string{"set-mss", "length"} {
@@ -96,14 +98,15 @@ func Client(params map[string]string, address string, port int) []string {
 	return argv
 }
 
-// Server is the argument vector of a server for one test. It listens on the address under test and nowhere else, and no longer than so long, whatever
-// becomes of whoever started it: timeout ends it, with options that busybox knows, too.
+// Server is the argument vector of a server for one test. It listens on the address under test and nowhere else, and no
+// longer than so long, whatever becomes of whoever started it: timeout ends it, with options that busybox knows, too.
 func Server(address string, port int, longest time.Duration) []string {
 	return []string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds())),
 		"iperf3", "--server", "--one-off", "--bind", address, "--port", strconv.Itoa(port), "--json"}
 }
 
-// Finely is a client's or a server's argument vector with intervals of so long: a tenth of a second is the least that iperf3 takes.
+// Finely is a client's or a server's argument vector with intervals of so long: a tenth of a second is the least that
+// iperf3 takes.
 func Finely(argv []string, interval time.Duration) []string {
 	return append(slices.Clone(argv), "--interval", strconv.FormatFloat(interval.Seconds(), 'g', -1, 64))
 }

@@ -39,7 +39,8 @@ func TestParseError(t *testing.T) {
 	}
 }
 
-// Packets are as large as they can be, unless the options say that they are smaller: a TCP that may wait fills them whatever it is handed.
+// Packets are as large as they can be, unless the options say that they are smaller: a TCP that may wait fills them
+// whatever it is handed.
 func TestPayload(t *testing.T) {
 	for _, c := range []struct {
 		params map[string]string

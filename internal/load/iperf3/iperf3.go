@@ -1,7 +1,8 @@
-// Package iperf3 reads what iperf3 prints with --json or --json-stream: one test between a client and a server, as the client saw it.
+// Package iperf3 reads what iperf3 prints with --json or --json-stream: one test between a client and a server, as the
+// client saw it.
 //
-// What is not said is absent, never zero. Versions from 3.1 on are read. Sources: iperf_api.c of iperf3, and its release notes for what older versions
-// print otherwise.
+// What is not said is absent, never zero. Versions from 3.1 on are read. Sources: iperf_api.c of iperf3, and its
+// release notes for what older versions print otherwise.
 package iperf3
 
 import (
@@ -23,7 +24,8 @@ type Result struct {
 	Start          time.Time
 	Protocol       string // "TCP", "UDP", "SCTP"
 	Streams        int
-	// Block is how many bytes each write had, Seconds how long the test was to last, Omit how many seconds before that did not count.
+	// Block is how many bytes each write had, Seconds how long the test was to last, Omit how many seconds before that
+	// did not count.
 	Block         int64
 	Seconds, Omit float64
 	// Rate in B/s that each stream was limited to; 0 is none.
@@ -32,8 +34,8 @@ type Result struct {
 	SenderCongestion, ReceiverCongestion string
 	// Forward is what the client sent, Reverse what the server sent; nil where it did not.
 	Forward, Reverse *Flow
-	// ClientCPU and ServerCPU are the CPU time of the two iperf3 processes as a share of one CPU, without what the kernel did for them in interrupts; below 0
-	// where it is not known.
+	// ClientCPU and ServerCPU are the CPU time of the two iperf3 processes as a share of one CPU, without what the
+	// kernel did for them in interrupts; below 0 where it is not known.
 	ClientCPU, ServerCPU float64
 	// Failed is what iperf3 says went wrong; empty where nothing did. Its exit status was 0 even so before 3.14.
 	Failed string
@@ -54,8 +56,8 @@ type Flow struct {
 	// Jitter in seconds, Lost and Packets; of UDP alone.
 	Jitter        float64
 	Lost, Packets int64
-	// Intervals of a second or so, as the receiver saw them where it told (--get-server-output); else of what the client sent, which is what it handed
-	// to the kernel: with buffers of megabytes that is ahead of what arrives.
+	// Intervals of a second or so, as the receiver saw them where it told (--get-server-output); else of what the
+	// client sent, which is what it handed to the kernel: with buffers of megabytes that is ahead of what arrives.
 	Intervals []Interval
 }
 
@@ -111,7 +113,8 @@ func Parse(text []byte) (Result, error) {
 	}
 }
 
-// ParseError is what a client or a server says went wrong, from its document or from a plain line: "iperf3: error - unable to start listener…".
+// ParseError is what a client or a server says went wrong, from its document or from a plain line: "iperf3: error -
+// unable to start listener…".
 func ParseError(text []byte) (string, error) {
 	var d document
 	if begin := bytes.IndexByte(text, '{'); begin >= 0 && json.Unmarshal(withoutNaN(text[begin:]), &d) == nil && d.Error != "" {
@@ -123,8 +126,8 @@ func ParseError(text []byte) (string, error) {
 	return "", errors.New("it says nothing of an error")
 }
 
-// withoutNaN puts null where some versions print a number that is none, which is no JSON (esnet/iperf#613, #826). It never stands in a text, since texts
-// have no colon before a bare word:
+// withoutNaN puts null where some versions print a number that is none, which is no JSON (esnet/iperf#613, #826). It
+// never stands in a text, since texts have no colon before a bare word:
 //
 //	"lost_percent":	-nan,
 //	"lost_percent":	nan,
@@ -176,7 +179,8 @@ type interval struct {
 	SumReverse *sum `json:"sum_bidir_reverse"`
 }
 
-// sum of streams, in an interval or in the whole test. At the end, seconds of what was received are those of the sender, so that only start and end are right.
+// sum of streams, in an interval or in the whole test. At the end, seconds of what was received are those of the
+// sender, so that only start and end are right.
 type sum struct {
 	Start       float64  `json:"start"`
 	End         float64  `json:"end"`
@@ -335,7 +339,8 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 	return f
 }
 
-// omitted is what was handed over, and what arrived, before the time that counts, as the two ends saw it. What one of them does not say is taken from the other.
+// omitted is what was handed over, and what arrived, before the time that counts, as the two ends saw it. What one of
+// them does not say is taken from the other.
 func (d *document) omitted(forward bool, of func(interval) *sum) (handed, arrived int64) {
 	add := func(list []interval, of func(interval) *sum) (all int64) {
 		for _, i := range intervals(list, of) {

@@ -68,8 +68,9 @@ func (r Result) Series() []lab.Series {
 	return all
 }
 
-// bitrates over the time that counts, in even steps of the usual interval: on a busy machine intervals are a little longer or shorter, and there may be a
-// very short one at either end. What arrived in an interval is taken to have done so evenly.
+// bitrates over the time that counts, in even steps of the usual interval: on a busy machine intervals are a little
+// longer or shorter, and there may be a very short one at either end. What arrived in an interval is taken to have done
+// so evenly.
 func bitrates(direction string, intervals []Interval) (lab.Series, bool) {
 	counted := slices.DeleteFunc(slices.Clone(intervals), func(in Interval) bool { return in.Omitted })
 	step := stepOf(usual(counted))
@@ -93,8 +94,9 @@ func bitrates(direction string, intervals []Interval) (lab.Series, bool) {
 	return s, len(s.Values) > 0
 }
 
-// stepOf is the interval that was asked for, by the one that is usual: a client that a busy machine starves looks after 1.1 s or 1.6 in place of one, and seldom
-// sooner. Were these steps of their own, the series of several clients could not be added up.
+// stepOf is the interval that was asked for, by the one that is usual: a client that a busy machine starves looks after
+// 1.1 s or 1.6 in place of one, and seldom sooner. Were these steps of their own, the series of several clients could
+// not be added up.
 func stepOf(usual float64) float64 {
 	if usual > 0.9 {
 		return max(1, math.Floor(usual+0.05))

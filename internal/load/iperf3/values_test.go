@@ -7,7 +7,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Series are even, though intervals are not: what comes before the time that counts is left out, and stubs at the ends cost no second.
+// Series are even, though intervals are not: what comes before the time that counts is left out, and stubs at the ends
+// cost no second.
 func TestSeriesAreEven(t *testing.T) {
 	r := Result{Forward: &Flow{Seconds: 3, Intervals: []Interval{
 		{From: 0, To: 1, Bytes: 900, Omitted: true},
@@ -28,7 +29,8 @@ func TestSeriesAreEven(t *testing.T) {
 	}
 }
 
-// A client that is starved looks later than it was asked to. Its series has the steps that were asked for all the same, those of the clients beside it.
+// A client that is starved looks later than it was asked to. Its series has the steps that were asked for all the same,
+// those of the clients beside it.
 func TestSeriesOfAStarvedClient(t *testing.T) {
 	late := func(every float64, n int) Result {
 		f := &Flow{}

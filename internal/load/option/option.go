@@ -12,7 +12,8 @@ import (
 // Kind is what an option's value must be.
 type Kind int
 
-// A Toggle is 0 or 1; a Number is whole and above 0; a Size may end in k, m or g; a Duration is of whole seconds; Text is one word.
+// A Toggle is 0 or 1; a Number is whole and above 0; a Size may end in k, m or g; a Duration is of whole seconds; Text
+// is one word.
 const (
 	Toggle Kind = iota
 	Number

@@ -59,8 +59,8 @@ const (
 	leastIterations = 5
 	// margin is what a test by time leaves out at its beginning and at its end (--margin).
 	margin = 2 * time.Second
-	// What a test does where its job does not say: a rate is measured for so long, and answers are timed so often, for a test of answers by time prints no
-	// percentiles.
+	// What a test does where its job does not say: a rate is measured for so long, and answers are timed so often, for
+	// a test of answers by time prints no percentiles.
 	defaultDuration   = 14 * time.Second
 	defaultIterations = 20000
 	// guess is how long a test takes whose number of iterations is given. Nobody knows.
@@ -84,8 +84,8 @@ func byTime(params map[string]string) (time.Duration, bool) {
 	return defaultDuration, params["iters"] == "" && !timesAnswers(params)
 }
 
-// shared are the arguments that both ends must have alike. They meet through the RDMA connection manager (--rdma_cm): it finds the device and the index of
-// its GID for an address, and there is no other port to listen on.
+// shared are the arguments that both ends must have alike. They meet through the RDMA connection manager (--rdma_cm):
+// it finds the device and the index of its GID for an address, and there is no other port to listen on.
 func shared(params map[string]string, port int) []string {
 	argv := []string{Program(params), "--rdma_cm", "--port", strconv.Itoa(port)}
 	if d, ok := byTime(params); ok {
@@ -106,14 +106,15 @@ func Client(params map[string]string, address string, port int) []string {
 	return append(shared(params, port), address)
 }
 
-// Server is the argument vector of a server for one test. It listens no longer than so long, whatever becomes of whoever started it: timeout ends
-// it. Bind and an address have it listen there alone.
+// Server is the argument vector of a server for one test. It listens no longer than so long, whatever becomes of
+// whoever started it: timeout ends it. Bind and an address have it listen there alone.
 func Server(params map[string]string, port int, longest time.Duration) []string {
 	return append([]string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds()))}, shared(params, port)...)
 }
 
-// Bind is the option that names the address to listen on. Versions before 23.07 have none: their --source_ip is another option of the same name, for raw
-// Ethernet (perftest #210), and with it a server of 4.5 listens on 0.0.0.0 all the same (tried).
+// Bind is the option that names the address to listen on. Versions before 23.07 have none: their --source_ip is another
+// option of the same name, for raw Ethernet (perftest #210), and with it a server of 4.5 listens on 0.0.0.0 all the
+// same (tried).
 const Bind = "--bind_source_ip"
 
 // Title says in a few words what a test does: "ib_write_bw size 65536 qp 4".

@@ -1,7 +1,8 @@
-// Package perftest drives the programs of perftest, which measure RDMA, and reads what they print: the table of their standard output, which all versions
-// print, and the file of --out_json.
+// Package perftest drives the programs of perftest, which measure RDMA, and reads what they print: the table of their
+// standard output, which all versions print, and the file of --out_json.
 //
-// What is not said is absent, never zero. Source: perftest_parameters.c of perftest, print_report_bw and print_report_lat.
+// What is not said is absent, never zero. Source: perftest_parameters.c of perftest, print_report_bw and
+// print_report_lat.
 package perftest
 
 import (
@@ -24,8 +25,8 @@ type Result struct {
 	Size, Iterations int64
 	// Bitrate in bit/s, Rate of operations a second. 0 in a test of answers.
 	Bitrate, Rate float64
-	// Times of answers in seconds, as they are printed: of write and send they are half of the way there and back. 0 where they are not printed: a test by
-	// time has the mean alone.
+	// Times of answers in seconds, as they are printed: of write and send they are half of the way there and back. 0
+	// where they are not printed: a test by time has the mean alone.
 	Least, Median, Mean, P99, P999, Most float64
 }
 
@@ -43,8 +44,8 @@ const number = `([0-9]+(?:\.[0-9]+)?)`
 //	#bytes        #iterations       t_avg[usec]    tps average
 //	2             25            41519.74        12.04
 //
-// MB are of 2^20 bytes, as newer versions call them (MiB), and Gb of 10^9 bits. Where it is the file of --out_json, that is read. In 4.5 it is no JSON: its
-// names and words have no quotes, and commas stand before braces.
+// MB are of 2^20 bytes, as newer versions call them (MiB), and Gb of 10^9 bits. Where it is the file of --out_json,
+// that is read. In 4.5 it is no JSON: its names and words have no quotes, and commas stand before braces.
 //
 //	results: {
 //	MsgSize: 4096,
@@ -152,8 +153,8 @@ func parsed(digits string) float64 {
 	return v
 }
 
-// Values of the test by metric, in base units. Times are of the whole way there and back: perftest halves those of send and write, of which each end sends one.
-// A percentile is one only where at least one answer took longer.
+// Values of the test by metric, in base units. Times are of the whole way there and back: perftest halves those of send
+// and write, of which each end sends one. A percentile is one only where at least one answer took longer.
 func (r Result) Values() map[string]float64 {
 	values := map[string]float64{}
 	if r.Iterations == 0 {

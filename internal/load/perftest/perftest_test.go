@@ -14,7 +14,8 @@ import (
 	"headroom/internal/golden"
 )
 
-// All fixtures are what perftest 4.5 printed in an emulated guest, through its own soft RoCE: the figures are those of no hardware.
+// All fixtures are what perftest 4.5 printed in an emulated guest, through its own soft RoCE: the figures are those of
+// no hardware.
 func fixtures(t testing.TB) []string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/4.*")
@@ -148,7 +149,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What perftest 4.5 printed whose server took a quarter of a second for each request to the connection manager, and what it prints for other reasons.
+// What perftest 4.5 printed whose server took a quarter of a second for each request to the connection manager, and
+// what it prints for other reasons.
 func TestMissed(t *testing.T) {
 	for text, want := range map[string]bool{
 		"RDMA CM event error:\nEvent: RDMA_CM_EVENT_REJECTED; error: 8.\n\nERRNO: Operation not supported.\nFailed to handle RDMA CM event.\nERRNO: Operation not supported.\n" +

@@ -1,4 +1,5 @@
-// Package served lists the load generators that have a server at the other end: what each is called, and its argument vectors.
+// Package served lists the load generators that have a server at the other end: what each is called, and its argument
+// vectors.
 package served
 
 import (
@@ -33,7 +34,8 @@ const (
 // Port is that of the first pair: iperf3's own.
 const Port = iperf3.Port
 
-// Generator is a load generator with a server at the other end. What depends on the options of a test gets them as params.
+// Generator is a load generator with a server at the other end. What depends on the options of a test gets them as
+// params.
 type Generator struct {
 	// Engine is its name in runs, and Key that of its options in suite files.
 	Engine, Key string
@@ -46,7 +48,8 @@ type Generator struct {
 	// Takes is how long a test runs, and Title what it does in a few words.
 	Takes func(params map[string]string) time.Duration
 	Title func(params map[string]string) string
-	// Client and Server are the argument vectors. A server listens on the end's address and nowhere else, and ends by itself after so long.
+	// Client and Server are the argument vectors. A server listens on the end's address and nowhere else, and ends by
+	// itself after so long.
 	Client func(params map[string]string, at End) []string
 	Server func(params map[string]string, at End, longest time.Duration) []string
 	// Listens is how the server does.

@@ -12,16 +12,16 @@ import (
 	"headroom/internal/unit"
 )
 
-// The modes, sockperf's subcommands: PingPong sends a request when the one before was answered, UnderLoad sends them at a rate whatever comes back, and
-// Throughput wants no answers.
+// The modes, sockperf's subcommands: PingPong sends a request when the one before was answered, UnderLoad sends them at
+// a rate whatever comes back, and Throughput wants no answers.
 const (
 	PingPong   = "ping-pong"
 	UnderLoad  = "under-load"
 	Throughput = "throughput"
 )
 
-// Options are those of sockperf's client that a job can set, by their long names. "mode" is the subcommand, "protocol" stands for --tcp. Source: sockperf
-// --help of 3.7.
+// Options are those of sockperf's client that a job can set, by their long names. "mode" is the subcommand, "protocol"
+// stands for --tcp. Source: sockperf --help of 3.7.
 func Options() map[string]option.Option {
 	return map[string]option.Option{
 		"mode":     {Kind: option.Text, Words: []string{PingPong, UnderLoad, Throughput}},
@@ -56,7 +56,8 @@ func Fault(params map[string]string) (message, hint string) {
 	return "", ""
 }
 
-// The sizes that a message can have: sockperf's header, and what fits into a UDP datagram. Source: defs.h, MIN_PAYLOAD_SIZE and MAX_PAYLOAD_SIZE.
+// The sizes that a message can have: sockperf's header, and what fits into a UDP datagram. Source: defs.h,
+// MIN_PAYLOAD_SIZE and MAX_PAYLOAD_SIZE.
 const (
 	leastMessage = 14
 	mostMessage  = 65507
@@ -72,8 +73,8 @@ func wanted(params map[string]string) float64 {
 	return defaultTime.Seconds()
 }
 
-// Ramp is how long a client is there before what counts: it measures its clock for 0.1 s, waits 2 s between its first messages and the test, and leaves out
-// 0.4 s of that (client.cpp).
+// Ramp is how long a client is there before what counts: it measures its clock for 0.1 s, waits 2 s between its first
+// messages and the test, and leaves out 0.4 s of that (client.cpp).
 const Ramp = 2500 * time.Millisecond
 
 // Takes is how long a test with these options runs, what does not count included.
@@ -84,8 +85,9 @@ func Takes(params map[string]string) time.Duration {
 // LogName is the file, in the folder where the client runs, that gets the times of every request and its answer.
 const LogName = "requests.csv"
 
-// Client is the argument vector of a client. Answers are timed over the whole way there and back (--full-rtt); by itself sockperf prints half of that.
-// Under load every message is a request, unless the job says otherwise: by itself sockperf has one of a hundred answered.
+// Client is the argument vector of a client. Answers are timed over the whole way there and back (--full-rtt); by
+// itself sockperf prints half of that. Under load every message is a request, unless the job says otherwise: by itself
+// sockperf has one of a hundred answered.
 func Client(params map[string]string, address string, port int) []string {
 	mode := Mode(params)
 	argv := []string{"sockperf", mode, "--ip", address, "--port", strconv.Itoa(port), "--time", strconv.Itoa(int(math.Ceil(wanted(params))))}
@@ -114,13 +116,14 @@ func Client(params map[string]string, address string, port int) []string {
 	return argv
 }
 
-// Server is the argument vector of a server for one test. It listens on the address under test and nowhere else. By itself it would go on for ever:
-// headroom ends it with the test, and timeout ends it after so long, whatever becomes of whoever started it.
+// Server is the argument vector of a server for one test. It listens on the address under test and nowhere else. By
+// itself it would go on for ever: headroom ends it with the test, and timeout ends it after so long, whatever becomes
+// of whoever started it.
 func Server(params map[string]string, address string, port int, longest time.Duration) []string {
 	argv := []string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds())), "sockperf", "server", "--ip", address, "--port", strconv.Itoa(port)}
 	if params["protocol"] == "tcp" {
-		// A port of TCP that another test has used is still waiting for what may be on its way (TIME_WAIT). With this option it can be listened on, unless somebody
-		// listens there; two servers of UDP could share a port by it.
+		// A port of TCP that another test has used is still waiting for what may be on its way (TIME_WAIT). With this
+		// option it can be listened on, unless somebody listens there; two servers of UDP could share a port by it.
 		argv = append(argv, "--tcp", "--uc-reuseaddr")
 	}
 	return argv

@@ -15,8 +15,8 @@ import (
 // Log are the requests that count and were answered, in the order in which they were sent.
 type Log []Request
 
-// Request is when a request was sent and answered, in seconds by the client's clock, which starts when its process does or up to 0.2 s later: sockperf
-// first measures how fast the processor counts (ticks.cpp).
+// Request is when a request was sent and answered, in seconds by the client's clock, which starts when its process does
+// or up to 0.2 s later: sockperf first measures how fast the processor counts (ticks.cpp).
 type Request struct{ Sent, Answered float64 }
 
 // ParseLog reads the file that --full-log names. Its end is marked, so that a part is not taken for the whole:
@@ -62,7 +62,8 @@ func (l Log) Ends() float64 {
 	return last
 }
 
-// Rates are the requests answered a second, in steps of so long from the first request on. A step that is not whole is left out.
+// Rates are the requests answered a second, in steps of so long from the first request on. A step that is not whole is
+// left out.
 func (l Log) Rates(step float64) lab.Series {
 	s := lab.Series{Metric: lab.RequestRate, Interval: step}
 	if len(l) == 0 {
@@ -81,7 +82,8 @@ func (l Log) Rates(step float64) lab.Series {
 // mostSteps are those of a week in tenths of a second, so that no slip in a log fills the memory.
 const mostSteps = 7 * 86400 * 10
 
-// Latency is the distribution of how long answers took, in bins that are at most 1/64 wide, as fio's are: each time is counted at the lower end of its bin.
+// Latency is the distribution of how long answers took, in bins that are at most 1/64 wide, as fio's are: each time is
+// counted at the lower end of its bin.
 func (l Log) Latency() lab.Histogram {
 	counts := map[int64]uint64{}
 	for _, r := range l {

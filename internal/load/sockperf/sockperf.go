@@ -1,7 +1,8 @@
 // Package sockperf drives sockperf, which sends requests and times their answers, and reads what it prints.
 //
-// All times are of the whole way there and back. What sockperf calls latency is half of that, which would be the time of one way if both ways took as
-// long; nobody measured whether they do. What is not said is absent, never zero. Source: client.cpp of sockperf.
+// All times are of the whole way there and back. What sockperf calls latency is half of that, which would be the time
+// of one way if both ways took as long; nobody measured whether they do. What is not said is absent, never zero.
+// Source: client.cpp of sockperf.
 package sockperf
 
 import (
@@ -14,12 +15,14 @@ import (
 // Result is one test, as the client saw it.
 type Result struct {
 	Version string
-	// Total is the whole test; Valid is what counts of it: without the first 0.4 s and the last 0.05 s. Zero where the test did not come so far.
+	// Total is the whole test; Valid is what counts of it: without the first 0.4 s and the last 0.05 s. Zero where the
+	// test did not come so far.
 	Total, Valid Part
 	// Mean, Least and Most in seconds, and the percentiles that are printed, by their share; of all answers that count.
 	Mean, Least, Most float64
 	Percentiles       map[float64]float64
-	// Dropped requests have no answer. Answers that came twice or after that of a later request are counted, and then left out by sockperf.
+	// Dropped requests have no answer. Answers that came twice or after that of a later request are counted, and then
+	// left out by sockperf.
 	Dropped, Duplicated, Disordered int64
 	// OneWay is a test without answers.
 	OneWay Part
@@ -41,7 +44,8 @@ type Part struct {
 //	sockperf: # dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0
 //	sockperf: ---> percentile 99.000 = 1254.212
 //
-// From 3.8 on more stands in the parentheses. Where answers were not timed with --full-rtt it says avg-latency, and all times are doubled here.
+// From 3.8 on more stands in the parentheses. Where answers were not timed with --full-rtt it says avg-latency, and all
+// times are doubled here.
 func Parse(text []byte) (Result, error) {
 	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(string(text), "")
 	r := Result{Percentiles: map[float64]float64{}}

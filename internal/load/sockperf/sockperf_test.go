@@ -16,8 +16,8 @@ import (
 	"headroom/internal/stat"
 )
 
-// All fixtures are what sockperf 3.7 printed between two network namespaces, some while the link was down; that of 3.10 is from the description of a change
-// to the kernel (i40e: fix for excessive interrupts).
+// All fixtures are what sockperf 3.7 printed between two network namespaces, some while the link was down; that of 3.10
+// is from the description of a change to the kernel (i40e: fix for excessive interrupts).
 func fixtures(t testing.TB) []string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/3.*.txt")

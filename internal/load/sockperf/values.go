@@ -6,8 +6,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Values of the test by metric, in base units. A percentile is one only where at least one answer took longer: of a hundred answers, sockperf prints the
-// slowest as their 99.9th percentile.
+// Values of the test by metric, in base units. A percentile is one only where at least one answer took longer: of a
+// hundred answers, sockperf prints the slowest as their 99.9th percentile.
 func (r Result) Values() map[string]float64 {
 	values := map[string]float64{}
 	if r.OneWay.Seconds > 0 {

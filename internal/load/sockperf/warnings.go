@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// uncounted is what sockperf leaves out of a test, in seconds: 0.4 at its beginning and 0.05 at its end (defs.h, TEST_START_WARMUP_MSEC and
-	// TEST_END_COOLDOWN_MSEC).
+	// uncounted is what sockperf leaves out of a test, in seconds: 0.4 at its beginning and 0.05 at its end (defs.h,
+	// TEST_START_WARMUP_MSEC and TEST_END_COOLDOWN_MSEC).
 	uncounted = 0.45
-	// standstill is how many seconds before its time a test must have ended to be called stuck: more than the wait for a segment that is sent again.
+	// standstill is how many seconds before its time a test must have ended to be called stuck: more than the wait for
+	// a segment that is sent again.
 	standstill = 0.5
 	// enough is the share of the rate asked for that must have been sent.
 	enough = 0.95

@@ -1,5 +1,6 @@
-// Package noise imitates the noise of storage, so that decisions can be tried on changes that are known: simulated noise of several
-// kinds, and recorded traces of real disks. Everything is drawn from the source of randomness that is handed in.
+// Package noise imitates the noise of storage, so that decisions can be tried on changes that are known: simulated
+// noise of several kinds, and recorded traces of real disks. Everything is drawn from the source of randomness that is
+// handed in.
 package noise
 
 import (
@@ -11,8 +12,8 @@ import (
 // Model is one kind of noise.
 type Model struct {
 	Name string
-	// Runs are n runs one after the other of one load on one system: how far each lies from the usual level, as the logarithm of the
-	// ratio.
+	// Runs are n runs one after the other of one load on one system: how far each lies from the usual level, as the
+	// logarithm of the ratio.
 	Runs func(r *rand.Rand, n int) []float64
 }
 
@@ -43,8 +44,8 @@ func independent(name string, draw func(*rand.Rand) float64) Model {
 	}}
 }
 
-// TwoMode noise is that of a shared disk: a share of the runs is slower by the factor 1-gap, and within each level they differ by
-// little. With stay above 0 a run has the level of the one before with that probability, and else draws anew.
+// TwoMode noise is that of a shared disk: a share of the runs is slower by the factor 1-gap, and within each level they
+// differ by little. With stay above 0 a run has the level of the one before with that probability, and else draws anew.
 func TwoMode(gap, slow, within, stay float64) Model {
 	name := fmt.Sprintf("two levels, %g%% apart, %g%% of runs slow, %g%% within", 100*gap, 100*slow, 100*within)
 	if stay > 0 {
@@ -66,8 +67,8 @@ func TwoMode(gap, slow, within, stay float64) Model {
 	}}
 }
 
-// Rhythm noise repeats a pattern of slow (s) and fast runs, as where every third run meets a garbage collection ("sff"), or each run
-// leaves a cache to the next one ("sf"). It begins anywhere in the pattern.
+// Rhythm noise repeats a pattern of slow (s) and fast runs, as where every third run meets a garbage collection
+// ("sff"), or each run leaves a cache to the next one ("sf"). It begins anywhere in the pattern.
 func Rhythm(pattern string, gap, within float64) Model {
 	name := fmt.Sprintf("runs in the rhythm %s, s %g%% slower, %g%% within", pattern, 100*gap, 100*within)
 	return Model{Name: name, Runs: func(r *rand.Rand, n int) []float64 {
@@ -86,8 +87,8 @@ func Rhythm(pattern string, gap, within float64) Model {
 // secondsOfRun is how long a run of Autocorrelated takes.
 const secondsOfRun = 60
 
-// Autocorrelated noise: each second resembles the one before (AR(1) with this phi) across the ends of runs too, and a run is the mean of 60
-// seconds. sd is the standard deviation of a run.
+// Autocorrelated noise: each second resembles the one before (AR(1) with this phi) across the ends of runs too, and a
+// run is the mean of 60 seconds. sd is the standard deviation of a run.
 func Autocorrelated(phi, sd float64) Model {
 	// The variance of the mean of n values of an AR(1) of variance 1.
 	variance := 1.0

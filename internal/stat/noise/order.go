@@ -17,7 +17,8 @@ const (
 
 func (o Order) String() string { return [...]string{"random order", "ABBA", "fixed order"}[o] }
 
-// Samples are n pairs of runs of A against A in this order, as two samples of logarithms; a change is added to all of the second.
+// Samples are n pairs of runs of A against A in this order, as two samples of logarithms; a change is added to all of
+// the second.
 func (m Model) Samples(r *rand.Rand, n int, order Order) (base, next []float64) {
 	runs := m.Runs(r, 2*n)
 	swapped := false
@@ -43,7 +44,8 @@ type Block struct {
 	NewFirst  bool
 }
 
-// Blocks are n blocks of A against A as a live comparison measures them: of four, two begin with the new side, as drawn.
+// Blocks are n blocks of A against A as a live comparison measures them: of four, two begin with the new side, as
+// drawn.
 func (m Model) Blocks(r *rand.Rand, n int) []Block {
 	runs := m.Runs(r, 4*n)
 	blocks := make([]Block, n)
@@ -71,7 +73,8 @@ func (m Model) Pairs(r *rand.Rand, n int, order Order) []float64 {
 	return next
 }
 
-// Turns are the orders in which n things are visited in so many blocks: drawn for each two of them, and turned round in the second.
+// Turns are the orders in which n things are visited in so many blocks: drawn for each two of them, and turned round in
+// the second.
 func Turns(r *rand.Rand, n, blocks int) [][]int {
 	var orders [][]int
 	for b := range blocks {

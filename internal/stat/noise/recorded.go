@@ -15,9 +15,9 @@ import (
 //go:embed traces/*.csv
 var traces embed.FS
 
-// Recorded are traces of real disks: the rates of some hundred runs one after the other. A model begins anywhere in its trace, goes
-// on in the order recorded and starts again at the end; the levels are taken from the trace's median. The head of each file
-// says how it was taken.
+// Recorded are traces of real disks: the rates of some hundred runs one after the other. A model begins anywhere in its
+// trace, goes on in the order recorded and starts again at the end; the levels are taken from the trace's median. The
+// head of each file says how it was taken.
 func Recorded() ([]Model, error) {
 	files, err := fs.Glob(traces, "traces/*.csv")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"headroom/internal/target"
 )
 
-// mostBytes of boot arguments that every kernel takes: COMMAND_LINE_SIZE of x86 and arm64, less the final zero. What is longer
-// is cut off without a word.
+// mostBytes of boot arguments that every kernel takes: COMMAND_LINE_SIZE of x86 and arm64, less the final zero. What is
+// longer is cut off without a word.
 const mostBytes = 2047
 
 // argument is one boot argument as the kernel understands it, without quotes.
@@ -26,8 +26,9 @@ type cmdline struct {
 	init   []argument
 }
 
-// parseCmdline reads boot arguments. A double quote keeps spaces together, around the whole argument or around its value; there is
-// no other quoting and no escape. GRUB puts quotes around a value with spaces, and not around one with other blanks.
+// parseCmdline reads boot arguments. A double quote keeps spaces together, around the whole argument or around its
+// value; there is no other quoting and no escape. GRUB puts quotes around a value with spaces, and not around one with
+// other blanks.
 func parseCmdline(text string) (cmdline, error) {
 	var c cmdline
 	toInit := false
@@ -84,8 +85,8 @@ func (a argument) String() string {
 	return a.text()
 }
 
-// is says whether the argument has this name, or name and value when the name comes with one. The kernel takes dashes for
-// underscores in names.
+// is says whether the argument has this name, or name and value when the name comes with one. The kernel takes dashes
+// for underscores in names.
 func (a argument) is(name string) bool {
 	name, value, valued := strings.Cut(name, "=")
 	return strings.ReplaceAll(a.name, "-", "_") == strings.ReplaceAll(name, "-", "_") && (!valued || a.valued && a.value == value)
@@ -115,7 +116,8 @@ func (c cmdline) own() cmdline {
 	}), init: c.init}
 }
 
-// with is the command line as the spec wants it. What is added stands last, because the kernel lets the last of several count.
+// with is the command line as the spec wants it. What is added stands last, because the kernel lets the last of several
+// count.
 func (c cmdline) with(spec target.BootSpec) (cmdline, error) {
 	wanted := cmdline{init: c.init}
 	for _, a := range c.kernel {

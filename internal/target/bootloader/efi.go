@@ -5,8 +5,8 @@ import (
 	"unicode/utf16"
 )
 
-// parseEFIText reads an EFI variable that holds text: four bytes of attributes, then UTF-16 in little endian with a zero at its
-// end, as in 06 00 00 00 67 00 72 00 75 00 62 00 00 00 for "grub".
+// parseEFIText reads an EFI variable that holds text: four bytes of attributes, then UTF-16 in little endian with a
+// zero at its end, as in 06 00 00 00 67 00 72 00 75 00 62 00 00 00 for "grub".
 func parseEFIText(data []byte) string {
 	if len(data) < 4 {
 		return ""

@@ -17,10 +17,10 @@ const grubName = "grub"
 
 // grub is GRUB 2 with its configuration in a folder: /boot/grub, /boot/grub2, or on the EFI system partition.
 //
-// The one-time entry is a file of our own, custom.cfg, which every grub.cfg made by grub-mkconfig reads when it is there
-// (41_custom). grub.cfg itself and /etc/default/grub are never touched. The entry is chosen as grub-reboot does it, by next_entry
-// in the environment block; grub.cfg deletes that before it starts anything, so that a machine that does not come back starts its
-// own entry at the next power cycle.
+// The one-time entry is a file of our own, custom.cfg, which every grub.cfg made by grub-mkconfig reads when it is
+// there (41_custom). grub.cfg itself and /etc/default/grub are never touched. The entry is chosen as grub-reboot does
+// it, by next_entry in the environment block; grub.cfg deletes that before it starts anything, so that a machine that
+// does not come back starts its own entry at the next power cycle.
 type grub struct {
 	dir string
 	// prefix of the commands: "grub-", or "grub2-" in the Red Hat and SUSE families.
@@ -72,8 +72,8 @@ func findGRUB(ctx context.Context, m machine, natural Record) (loader, error) {
 	return g, nil
 }
 
-// findGRUBFolder finds the configuration that GRUB reads. On the EFI system partition there is often a small one that only leads
-// to another; two real ones are too many, because one of them is left from an earlier time.
+// findGRUBFolder finds the configuration that GRUB reads. On the EFI system partition there is often a small one that
+// only leads to another; two real ones are too many, because one of them is left from an earlier time.
 func findGRUBFolder(ctx context.Context, m machine) (grub, string, error) {
 	dirs := []string{"/boot/grub", "/boot/grub2"}
 	if vendors, err := fs.ReadDir(m.FS(), "boot/efi/EFI"); err == nil {
@@ -116,9 +116,10 @@ func findGRUBFolder(ctx context.Context, m machine) (grub, string, error) {
 	return grub{}, "", errors.New("neither grub-editenv nor grub2-editenv can be run")
 }
 
-// writable refuses an environment block that GRUB itself can't write, or next_entry would never be deleted: it writes the blocks
-// of the file in place, which it can't on a stack of devices (LVM, RAID, encryption) or where blocks have checksums (btrfs, ZFS).
-// The file systems that it writes are few, so these are named and not the others. Source: GRUB manual, "Environment block".
+// writable refuses an environment block that GRUB itself can't write, or next_entry would never be deleted: it writes
+// the blocks of the file in place, which it can't on a stack of devices (LVM, RAID, encryption) or where blocks have
+// checksums (btrfs, ZFS). The file systems that it writes are few, so these are named and not the others. Source: GRUB
+// manual, "Environment block".
 func (g grub) writable(ctx context.Context, m machine) error {
 	list, err := m.output(ctx, g.prefix+"editenv", g.environment(), "list")
 	if err != nil {

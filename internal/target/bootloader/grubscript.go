@@ -18,8 +18,8 @@ type grubEntry struct {
 
 var linuxLine = regexp.MustCompile(`^(\s*)(linux|linux16|linuxefi)\s+(\S+)`)
 
-// grubEntries finds the menu entries that load a kernel, in submenus too. It reads what grub-mkconfig writes, where an opening
-// brace ends its line and the closing one stands alone; it is no shell.
+// grubEntries finds the menu entries that load a kernel, in submenus too. It reads what grub-mkconfig writes, where an
+// opening brace ends its line and the closing one stands alone; it is no shell.
 //
 //	menuentry 'Debian GNU/Linux' --class debian --class gnu-linux $menuentry_id_option 'gnulinux-simple-1f2e' {
 //		search --no-floppy --fs-uuid --set=root 1f2e
@@ -56,8 +56,8 @@ func grubEntries(text string) []grubEntry {
 	return entries
 }
 
-// menuentry writes the entry anew with other arguments. It may be chosen without a password: one that is asked for at the
-// console would stop the machine.
+// menuentry writes the entry anew with other arguments. It may be chosen without a password: one that is asked for at
+// the console would stop the machine.
 func (e grubEntry) menuentry(id string, args []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "menuentry 'headroom: one boot with other arguments' --unrestricted --id %s {\n", grubQuote(id))
@@ -78,8 +78,8 @@ func (e grubEntry) menuentry(id string, args []string) string {
 	return b.String()
 }
 
-// fromLoaderEntry is the menu entry that GRUB's blscfg command makes of a loader entry. Unlike there, variables can't be left
-// in: an entry sees only those that were exported.
+// fromLoaderEntry is the menu entry that GRUB's blscfg command makes of a loader entry. Unlike there, variables can't
+// be left in: an entry sees only those that were exported.
 func fromLoaderEntry(e loaderEntry, variables map[string]string, video bool) grubEntry {
 	g := grubEntry{kernel: e.kernel()}
 	if video {
@@ -108,14 +108,14 @@ func fromLoaderEntry(e loaderEntry, variables map[string]string, video bool) gru
 // grubQuote quotes a word of a GRUB script, where single quotes keep everything, as in a POSIX shell.
 func grubQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// grubLoses are characters that GRUB puts a backslash before when it hands a word to the kernel, which does not take it away
-// again. Source: grub_create_loader_cmdline in GRUB's grub-core/lib/cmdline.c.
+// grubLoses are characters that GRUB puts a backslash before when it hands a word to the kernel, which does not take it
+// away again. Source: grub_create_loader_cmdline in GRUB's grub-core/lib/cmdline.c.
 const grubLoses = `\'"`
 
 // grubWords are the arguments as words of GRUB's linux command. GRUB quotes one with spaces itself, as a whole.
 //
-// What the running kernel got from GRUB with a backslash before it was written without: base says how many of the arguments
-// come from there.
+// What the running kernel got from GRUB with a backslash before it was written without: base says how many of the
+// arguments come from there.
 func grubWords(c cmdline, fromGRUB cmdline) ([]string, error) {
 	were := map[argument]bool{}
 	for _, a := range append(fromGRUB.kernel, fromGRUB.init...) {
@@ -169,7 +169,8 @@ func unescape(word string) string {
 	return b.String()
 }
 
-// grubVariables are those that grub.cfg sets and the environment block holds, as far as they are plain text. The block counts.
+// grubVariables are those that grub.cfg sets and the environment block holds, as far as they are plain text. The block
+// counts.
 //
 //	set tuned_initrd=""
 //	saved_entry=0f2e-6.8.5-301.fc40.x86_64

@@ -35,8 +35,8 @@ n=0; while [ ! -e /dev/vda1 ] && [ $n -lt 100 ]; do sleep 0.2; n=$((n+1)); done
 mount -t ext4 /dev/vda1 /boot
 ` + guestAgent
 
-// grubGuest is a machine in QEMU whose firmware starts GRUB from a disk, with a Debian kernel and the grub.cfg of the fixture,
-// which Debian's grub-mkconfig made. Power is what its technician has: a reset without warning.
+// grubGuest is a machine in QEMU whose firmware starts GRUB from a disk, with a Debian kernel and the grub.cfg of the
+// fixture, which Debian's grub-mkconfig made. Power is what its technician has: a reset without warning.
 type grubGuest struct {
 	*serial
 	release string
@@ -119,7 +119,8 @@ func (g *grubGuest) await(t *testing.T, word string) {
 	}
 }
 
-// guestInitramfs packs busybox, the programs that a boot needs on its host, and a program that hangs instead of starting anything.
+// guestInitramfs packs busybox, the programs that a boot needs on its host, and a program that hangs instead of
+// starting anything.
 func guestInitramfs(t *testing.T, dir, root string) string {
 	t.Helper()
 	tree := filepath.Join(dir, "tree")
@@ -177,8 +178,8 @@ func guestInitramfs(t *testing.T, dir, root string) string {
 	return packed
 }
 
-// grubDisk makes a disk that firmware can start: GRUB in its first sectors, as grub-install puts it there, and one file system that
-// is /boot. No device is needed for it.
+// grubDisk makes a disk that firmware can start: GRUB in its first sectors, as grub-install puts it there, and one file
+// system that is /boot. No device is needed for it.
 func grubDisk(t *testing.T, dir, release, kernel, initrd string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/debian-12.txtar")
@@ -239,8 +240,8 @@ func (g *grubGuest) clean(t *testing.T, when string) {
 	}
 }
 
-// TestGuestReturnsToItsOwnArguments boots a machine once with other arguments through a real GRUB, then with arguments that it
-// hangs with, and cycles its power; then through kexec.
+// TestGuestReturnsToItsOwnArguments boots a machine once with other arguments through a real GRUB, then with arguments
+// that it hangs with, and cycles its power; then through kexec.
 func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	g := startGRUBGuest(t)
 	own := g.mustRead(t, cmdlinePath)

@@ -1,6 +1,6 @@
-// Package bootloader starts real machines anew with other boot arguments, once: a one-time entry of GRUB or systemd-boot, or
-// kexec. A host that does not come back starts with its own arguments at the next power cycle, and what is put on its disks
-// meanwhile is recorded before and taken away after.
+// Package bootloader starts real machines anew with other boot arguments, once: a one-time entry of GRUB or
+// systemd-boot, or kexec. A host that does not come back starts with its own arguments at the next power cycle, and
+// what is put on its disks meanwhile is recorded before and taken away after.
 package bootloader
 
 import (
@@ -24,10 +24,12 @@ type Options struct {
 	Limit time.Duration
 	// Pause between two looks at whether the machine is back; two seconds if zero.
 	Pause time.Duration
-	// Before is called with what is about to be put on the host, before each boot with other arguments; it returns when that is
-	// safely kept. After is called when the host runs as it starts by itself again, and the record is no longer needed.
+	// Before is called with what is about to be put on the host, before each boot with other arguments; it returns when
+	// that is safely kept. After is called when the host runs as it starts by itself again, and the record is no longer
+	// needed.
 	Before, After func(Record) error
-	// Waiting is called every now and then while a machine is waited for, with what is left of the limit; nil for nobody.
+	// Waiting is called every now and then while a machine is waited for, with what is left of the limit; nil for
+	// nobody.
 	Waiting func(left time.Duration)
 	// Resume is the record of an experiment that was cut off, when it is gone on with.
 	Resume *Record
@@ -61,8 +63,8 @@ type Host struct {
 	left *Record
 }
 
-// New finds out how a target can be booted, and changes nothing. Refused is this machine, on which headroom itself would not
-// survive, and a machine for which no way is safe.
+// New finds out how a target can be booted, and changes nothing. Refused is this machine, on which headroom itself
+// would not survive, and a machine for which no way is safe.
 func New(ctx context.Context, t target.Target, o Options) (*Host, error) {
 	o = o.complete()
 	m := machine{t}
@@ -111,8 +113,8 @@ func (r Record) bare() Record {
 // Way is how the host is booted, one of Ways.
 func (h *Host) Way() string { return h.natural.Way }
 
-// Boot starts the host anew as the spec says, and returns when commands can be run on it. The zero spec starts it as it starts
-// by itself, and proves that it did.
+// Boot starts the host anew as the spec says, and returns when commands can be run on it. The zero spec starts it as it
+// starts by itself, and proves that it did.
 func (h *Host) Boot(ctx context.Context, spec target.BootSpec) error {
 	m := machine{h.Target}
 	if len(spec.Machine) > 0 {
@@ -182,8 +184,8 @@ func (h *Host) start(ctx context.Context, m machine, record Record) error {
 	return errors.Join(err, undone)
 }
 
-// restart runs a command on the host that starts it anew. That it is still there after a minute says nothing: it may have been
-// cut off.
+// restart runs a command on the host that starts it anew. That it is still there after a minute says nothing: it may
+// have been cut off.
 func (h *Host) restart(ctx context.Context, m machine, argv []string) error {
 	return h.options.restart(ctx, m, argv, func(ctx context.Context) (target.Output, error) {
 		asking, stop := context.WithTimeout(ctx, time.Minute)
@@ -192,8 +194,8 @@ func (h *Host) restart(ctx context.Context, m machine, argv []string) error {
 	})
 }
 
-// bootByItself starts the host without anything of headroom's on it. After a boot that was given up it may still be on its way, and
-// what was put there for that boot in its place.
+// bootByItself starts the host without anything of headroom's on it. After a boot that was given up it may still be on
+// its way, and what was put there for that boot in its place.
 func (h *Host) bootByItself(ctx context.Context, m machine) error {
 	if err := h.options.reachable(ctx, m); err != nil {
 		return err

@@ -32,7 +32,8 @@ func hosts() map[string]func(t *testing.T, s *standIn) {
 	}
 }
 
-// quick are options for a host that comes back at once, hopeless ones for a host that never does, in a bubble, whose clock takes no time.
+// quick are options for a host that comes back at once, hopeless ones for a host that never does, in a bubble, whose
+// clock takes no time.
 func quick() Options    { return Options{Limit: time.Minute, Pause: time.Millisecond} }
 func hopeless() Options { return Options{Limit: time.Minute, Pause: time.Second} }
 

@@ -17,9 +17,10 @@ import (
 	"headroom/internal/safepath"
 )
 
-// Kept is the record of one experiment on the disk of the machine that headroom runs on, flushed before anything is put on the host. A
-// lock on its file, which the kernel lets go when the process ends in whatever way, tells it from one that a killed process has left.
-// Its lines are JSON, one for each boot, of which the last whole one counts. Only the user may read it: a record of Talos holds secrets.
+// Kept is the record of one experiment on the disk of the machine that headroom runs on, flushed before anything is put
+// on the host. A lock on its file, which the kernel lets go when the process ends in whatever way, tells it from one
+// that a killed process has left. Its lines are JSON, one for each boot, of which the last whole one counts. Only the
+// user may read it: a record of Talos holds secrets.
 //
 //	{"schema":"headroom/boots/v1","id":"7KQ4M2X9TD","process":4711,"record":{"target":"ssh://root@db1","way":"grub",…}}
 type Kept struct {
@@ -40,12 +41,14 @@ type keptLine struct {
 	Record  Record `json:"record"`
 }
 
-// NewKept says in which folder the record of an experiment is kept; nothing is written yet. Before and After are for Options.
+// NewKept says in which folder the record of an experiment is kept; nothing is written yet. Before and After are for
+// Options.
 func NewKept(dir, id string) *Kept {
 	return &Kept{path: filepath.Join(dir, id+keptSuffix), id: id, atStep: func(string) {}}
 }
 
-// AtStep has f called before every step of keeping and forgetting, with its name. It exists so that a test can end the process at each.
+// AtStep has f called before every step of keeping and forgetting, with its name. It exists so that a test can end the
+// process at each.
 func (k *Kept) AtStep(f func(step string)) { k.atStep = f }
 
 // Held says whether a host may not run as it starts by itself.
@@ -76,7 +79,8 @@ func (k *Kept) append(r Record) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	// It appears under its name with its lock and first line: without them another process would take it for one that was left.
+	// It appears under its name with its lock and first line: without them another process would take it for one that
+	// was left.
 	building := filepath.Join(dir, "."+k.id+keptSuffix+".new")
 	f, err := os.OpenFile(building, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
@@ -128,7 +132,8 @@ type Left struct {
 	InUse bool
 }
 
-// Pending lists the records in a folder. Trust says whether one may be acted on; any other is left alone, unread, with that error.
+// Pending lists the records in a folder. Trust says whether one may be acted on; any other is left alone, unread, with
+// that error.
 func Pending(dir string, trust func(name string) error) ([]Left, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,8 +17,8 @@ const (
 	lockdown      = "/sys/kernel/security/lockdown"
 )
 
-// kexec has the running kernel start the next one. Nothing is written to a disk, so any reset starts the machine's own kernel; but
-// firmware has no part in it, and devices are found as the last kernel left them.
+// kexec has the running kernel start the next one. Nothing is written to a disk, so any reset starts the machine's own
+// kernel; but firmware has no part in it, and devices are found as the last kernel left them.
 type kexec struct{}
 
 func findKexec(ctx context.Context, m machine, _ Record) (loader, error) {

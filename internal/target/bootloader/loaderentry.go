@@ -38,7 +38,8 @@ func parseLoaderEntry(name, text string) loaderEntry {
 	return e
 }
 
-// entryID takes the counters of a boot that is being assessed from a name: debian-6.1+2-1.conf is the entry debian-6.1.conf.
+// entryID takes the counters of a boot that is being assessed from a name: debian-6.1+2-1.conf is the entry
+// debian-6.1.conf.
 func entryID(name string) string {
 	stem, ok := strings.CutSuffix(name, ".conf")
 	if !ok {

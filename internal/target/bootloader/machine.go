@@ -71,8 +71,8 @@ func (m machine) first(paths ...string) (string, bool) {
 	return "", false
 }
 
-// installed finds an installed kernel and its initial ramdisk by path or version. Most systems name them in one of these ways:
-// Debian and Ubuntu; Fedora, RHEL and SUSE; Arch Linux with mkinitcpio or dracut; Alpine.
+// installed finds an installed kernel and its initial ramdisk by path or version. Most systems name them in one of
+// these ways: Debian and Ubuntu; Fedora, RHEL and SUSE; Arch Linux with mkinitcpio or dracut; Alpine.
 func (m machine) installed(kernel string) (image, initrd string, err error) {
 	version := versionOf(kernel)
 	image, ok := kernel, version != "" && m.exists(kernel)
@@ -90,8 +90,8 @@ func (m machine) installed(kernel string) (image, initrd string, err error) {
 	return image, initrd, nil
 }
 
-// efiVariable is the text of a variable of the boot loader's, empty when there is none. Source: The Boot Loader Interface of
-// systemd; the last part of a variable's name is the vendor's GUID.
+// efiVariable is the text of a variable of the boot loader's, empty when there is none. Source: The Boot Loader
+// Interface of systemd; the last part of a variable's name is the vendor's GUID.
 func (m machine) efiVariable(ctx context.Context, name string) (string, error) {
 	p := "/sys/firmware/efi/efivars/" + name + "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 	files, err := m.ReadFiles(ctx, p)

@@ -14,8 +14,8 @@ import (
 // onceID names the one-time entry, wherever there is one.
 const onceID = "headroom-once"
 
-// Record is all that it takes to put a host back: what is about to be written to its disks, and how it was running before. It is
-// the same from the first boot with other arguments to the one that ends them, but for what is written.
+// Record is all that it takes to put a host back: what is about to be written to its disks, and how it was running
+// before. It is the same from the first boot with other arguments to the one that ends them, but for what is written.
 type Record struct {
 	// Target as the user calls it, and the way in which it is booted: "grub", "systemd-boot", "kexec", "talos".
 	Target string `json:"target"`
@@ -34,7 +34,8 @@ type Record struct {
 	// Kernel and Arguments are loaded into memory, to be started by kexec.
 	Kernel    string `json:"kernel,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
-	// Config is the whole machine configuration of a Talos node, with its secrets, and Installer the image that it runs from.
+	// Config is the whole machine configuration of a Talos node, with its secrets, and Installer the image that it runs
+	// from.
 	Config    string `json:"config,omitempty"`
 	Installer string `json:"installer,omitempty"`
 	// Image is what the node is told to install: from then on it starts so, until Installer is installed again.
@@ -47,12 +48,12 @@ type NewFile struct {
 	Text string `json:"text"`
 }
 
-// Undo takes from a host's disks what a record says was put there, whatever of it is there, in the opposite order: first the
-// choice of the entry, then the entry. It goes on after an error and reports all of them.
+// Undo takes from a host's disks what a record says was put there, whatever of it is there, in the opposite order:
+// first the choice of the entry, then the entry. It goes on after an error and reports all of them.
 //
-// The host goes on running as it is. Running says whether it still has boot arguments or a kernel that are not its own; then
-// starting it anew ends that, by Host.Boot with the zero spec or by hand. A Talos node that was told to install something always
-// needs that Boot: how it runs now does not say how it starts next.
+// The host goes on running as it is. Running says whether it still has boot arguments or a kernel that are not its own;
+// then starting it anew ends that, by Host.Boot with the zero spec or by hand. A Talos node that was told to install
+// something always needs that Boot: how it runs now does not say how it starts next.
 func Undo(ctx context.Context, t target.Target, r Record) (running bool, err error) {
 	m := machine{t}
 	var errs []error
@@ -81,16 +82,16 @@ func Undo(ctx context.Context, t target.Target, r Record) (running bool, err err
 	return r.Image != "" || !sameStart(r, now[cmdlinePath], now[releasePath]), errors.Join(errs...)
 }
 
-// sameStart says whether a machine runs as the record says that it starts by itself. What loaders add is left out: kexec adds
-// nothing, and GRUB's name of a disk may change.
+// sameStart says whether a machine runs as the record says that it starts by itself. What loaders add is left out:
+// kexec adds nothing, and GRUB's name of a disk may change.
 func sameStart(r Record, text, release string) bool {
 	was, err := parseCmdline(r.Cmdline)
 	now, err2 := parseCmdline(text)
 	return err == nil && err2 == nil && was.own().String() == now.own().String() && strings.TrimSpace(r.Release) == strings.TrimSpace(release)
 }
 
-// removeNew deletes a file of a record. One that holds anything else than what was recorded, or a beginning of it, is somebody
-// else's.
+// removeNew deletes a file of a record. One that holds anything else than what was recorded, or a beginning of it, is
+// somebody else's.
 func (m machine) removeNew(ctx context.Context, f NewFile) error {
 	files, err := m.ReadFiles(ctx, f.Path)
 	if err != nil {
@@ -122,8 +123,8 @@ func (m machine) canWriteNew(ctx context.Context) error {
 	return err
 }
 
-// writeNew makes a file of a record, on the disk before it returns. dd is what can refuse to replace a file and wait for the
-// disk, and takes its text from standard input, so that no shell is needed.
+// writeNew makes a file of a record, on the disk before it returns. dd is what can refuse to replace a file and wait
+// for the disk, and takes its text from standard input, so that no shell is needed.
 func (m machine) writeNew(ctx context.Context, f NewFile) error {
 	argv := []string{"dd", "of=" + f.Path, "conv=excl,fsync", "status=none"}
 	if l, ok := m.Target.(target.Leftovers); ok {

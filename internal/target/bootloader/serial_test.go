@@ -28,8 +28,9 @@ const (
 	guestHangs = "hangs"
 )
 
-// guestAgent carries out what comes over the line, one command at a time: a number and a command in base64; back comes the number,
-// the exit status, and both outputs in base64. Until the line is raw it may echo a part of what was sent to the boot before.
+// guestAgent carries out what comes over the line, one command at a time: a number and a command in base64; back comes
+// the number, the exit status, and both outputs in base64. Until the line is raw it may echo a part of what was sent to
+// the boot before.
 const guestAgent = `stty -F /dev/ttyS1 raw -echo
 exec 3<>/dev/ttyS1
 echo >&3
@@ -41,8 +42,8 @@ while read -r id code <&3; do
 done
 `
 
-// serial is a target at the other end of a guest's serial line. A guest that starts anew drops what it was doing, as a host does
-// whose connection breaks.
+// serial is a target at the other end of a guest's serial line. A guest that starts anew drops what it was doing, as a
+// host does whose connection breaks.
 type serial struct {
 	line  net.Conn
 	said  chan string

@@ -18,8 +18,8 @@ import (
 	"headroom/internal/target"
 )
 
-// standIn stands in for a host: a tree of files, and the handful of commands that booting needs, written anew here. It starts
-// kernels as GRUB, systemd-boot and kexec do as far as that is documented; the system tier drives the real ones.
+// standIn stands in for a host: a tree of files, and the handful of commands that booting needs, written anew here. It
+// starts kernels as GRUB, systemd-boot and kexec do as far as that is documented; the system tier drives the real ones.
 type standIn struct {
 	root string
 	// answers to commands, by the whole line, before anything else: what is odd about this host.
@@ -28,7 +28,8 @@ type standIn struct {
 	ran []string
 	// hangs is set for a host that does not come back.
 	hangs, down bool
-	// keepsNext is set for a GRUB that can't write its environment block, ignores for one that starts its own entry anyway.
+	// keepsNext is set for a GRUB that can't write its environment block, ignores for one that starts its own entry
+	// anyway.
 	keepsNext, ignores bool
 	// failAt cuts the connection at this command, counted from 1.
 	failAt, calls int

@@ -12,18 +12,20 @@ import (
 
 const systemdBootName = "systemd-boot"
 
-// oneShotFile is named so that it is the last entry in the menu and never the default: without a sort key an entry stands behind
-// all that have one, and among those without one the order is that of names, downwards, where digits count more than letters and
-// an A less than every other one. Source: UAPI.1 Boot Loader Specification, "Sorting"; UAPI.10 Version Format Specification.
+// oneShotFile is named so that it is the last entry in the menu and never the default: without a sort key an entry
+// stands behind all that have one, and among those without one the order is that of names, downwards, where digits
+// count more than letters and an A less than every other one. Source: UAPI.1 Boot Loader Specification, "Sorting";
+// UAPI.10 Version Format Specification.
 const oneShotFile = "A-" + onceID + ".conf"
 
-// oneShotFeature is the bit of LoaderFeatures that says that the loader takes LoaderEntryOneShot, and deletes it before it starts
-// the entry. Source: The Boot Loader Interface of systemd.
+// oneShotFeature is the bit of LoaderFeatures that says that the loader takes LoaderEntryOneShot, and deletes it before
+// it starts the entry. Source: The Boot Loader Interface of systemd.
 const oneShotFeature = 1 << 3
 
 // systemdBoot writes an entry beside the others and chooses it for one boot by an EFI variable.
 type systemdBoot struct {
-	// entries is the folder loader/entries with the running kernel's entry, on the EFI system partition or the extended one.
+	// entries is the folder loader/entries with the running kernel's entry, on the EFI system partition or the extended
+	// one.
 	entries string
 }
 

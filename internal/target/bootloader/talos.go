@@ -13,16 +13,18 @@ import (
 	"headroom/internal/target"
 )
 
-// Talos is a node of Talos Linux, reached by the user's own talosctl: "talos://10.5.0.2". It has no shell, so files can be read
-// and the machine booted, and nothing else; loads run there as pods.
+// Talos is a node of Talos Linux, reached by the user's own talosctl: "talos://10.5.0.2". It has no shell, so files can
+// be read and the machine booted, and nothing else; loads run there as pods.
 type Talos struct {
 	node    string
 	here    *target.Local
 	options Options
 	natural Record
-	// baked is set where boot arguments are part of the installed image: with systemd-boot, and with GRUB that takes them from there.
+	// baked is set where boot arguments are part of the installed image: with systemd-boot, and with GRUB that takes
+	// them from there.
 	baked bool
-	// legacy is set for a talosctl whose upgrades leave out the arguments in the machine configuration unless told otherwise.
+	// legacy is set for a talosctl whose upgrades leave out the arguments in the machine configuration unless told
+	// otherwise.
 	legacy bool
 }
 
@@ -66,8 +68,8 @@ func NewTalos(ctx context.Context, node string, o Options) (*Talos, error) {
 	return n, err
 }
 
-// bootedWithUKI says whether systemd-boot started the node with an image that has its arguments within. A node that does not know
-// the resource, or the field, is too old to have been.
+// bootedWithUKI says whether systemd-boot started the node with an image that has its arguments within. A node that
+// does not know the resource, or the field, is too old to have been.
 func (n *Talos) bootedWithUKI(ctx context.Context) (bool, error) {
 	argv := n.argv("get", "securitystate", "-o", "jsonpath={.spec.bootedWithUKI}")
 	out, err := n.here.Run(ctx, argv...)
@@ -121,7 +123,8 @@ func (n *Talos) ReadFiles(ctx context.Context, paths ...string) (map[string]targ
 	return files, nil
 }
 
-// unreachable tells a node that does not answer from a file that can't be read, by the codes of gRPC that talosctl prints.
+// unreachable tells a node that does not answer from a file that can't be read, by the codes of gRPC that talosctl
+// prints.
 func unreachable(said string) bool {
 	for _, code := range []string{"code = Unavailable", "code = DeadlineExceeded", "connection refused", "context deadline exceeded", "code = Canceled"} {
 		if strings.Contains(said, code) {
@@ -182,8 +185,8 @@ func talosAtLeast(tag string, major, minor int) bool {
 	return err1 == nil && err2 == nil && (x > major || x == major && y >= minor)
 }
 
-// installer is the image to upgrade to without changing the version: the one that the node was installed from, which also says
-// what extensions it has, at the version that runs.
+// installer is the image to upgrade to without changing the version: the one that the node was installed from, which
+// also says what extensions it has, at the version that runs.
 func installer(image, running string) (string, error) {
 	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') && !strings.Contains(image, "@") && running != "" {
 		return image[:i] + ":" + running, nil

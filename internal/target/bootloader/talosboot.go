@@ -15,15 +15,17 @@ import (
 	"headroom/internal/target"
 )
 
-// Boot starts the node anew as the spec says. Talos takes boot arguments when it is installed, so this is an upgrade to the version
-// that runs already, with the arguments in machine.install.extraKernelArgs; the configuration as it was is applied again, with
-// another such upgrade, by the zero spec. Where arguments are part of the image (UEFI installations since Talos 1.10), spec.Kernel
-// names the installer image that has them, from an Image Factory.
+// Boot starts the node anew as the spec says. Talos takes boot arguments when it is installed, so this is an upgrade to
+// the version that runs already, with the arguments in machine.install.extraKernelArgs; the configuration as it was is
+// applied again, with another such upgrade, by the zero spec. Where arguments are part of the image (UEFI installations
+// since Talos 1.10), spec.Kernel names the installer image that has them, from an Image Factory.
 //
-// An upgrade is not for one boot. Talos keeps the system that ran before and returns to it when the new one does not start.
+// An upgrade is not for one boot. Talos keeps the system that ran before and returns to it when the new one does not
+// start.
 //
-// Sources: Talos documentation, "Boot Loader", "Editing Machine Configuration", "Upgrading Talos Linux"; siderolabs/talos issue
-// 13967 and the documentation's note on it: from 1.13 on talosctl upgrade hands no extraKernelArgs on without --legacy.
+// Sources: Talos documentation, "Boot Loader", "Editing Machine Configuration", "Upgrading Talos Linux";
+// siderolabs/talos issue 13967 and the documentation's note on it: from 1.13 on talosctl upgrade hands no
+// extraKernelArgs on without --legacy.
 func (n *Talos) Boot(ctx context.Context, spec target.BootSpec) error {
 	m := machine{n}
 	if len(spec.Machine) > 0 {
@@ -105,7 +107,8 @@ func (n *Talos) upgrade(ctx context.Context, m machine, image string) error {
 	return n.restart(ctx, m, argv)
 }
 
-// restart runs a talosctl here that starts the node anew. It waits for the node itself, so it may take as long as a boot.
+// restart runs a talosctl here that starts the node anew. It waits for the node itself, so it may take as long as a
+// boot.
 func (n *Talos) restart(ctx context.Context, m machine, argv []string) error {
 	err := n.options.restart(ctx, m, argv, func(ctx context.Context) (target.Output, error) { return n.here.Run(ctx, argv...) })
 	if late, ok := errors.AsType[*lab.Error](err); ok && errors.Is(err, errGone) {
@@ -115,8 +118,9 @@ func (n *Talos) restart(ctx context.Context, m machine, argv []string) error {
 	return err
 }
 
-// apply gives the node a machine configuration with a patch. What is below machine.install counts at the next upgrade, so no
-// reboot is needed, and none is allowed. The configuration holds secrets: its file is the user's alone, and short-lived.
+// apply gives the node a machine configuration with a patch. What is below machine.install counts at the next upgrade,
+// so no reboot is needed, and none is allowed. The configuration holds secrets: its file is the user's alone, and
+// short-lived.
 func (n *Talos) apply(ctx context.Context, config, patch string) error {
 	file, err := os.CreateTemp("", "headroom-talos-*.yaml") // with mode 0600
 	if err != nil {

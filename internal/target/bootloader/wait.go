@@ -14,8 +14,8 @@ import (
 // errGone is a machine that went down and did not come back.
 var errGone = errors.New("it went down and did not come back")
 
-// restart starts a machine anew by what ask does, and waits until there is another boot of it. The command's own answer is often
-// lost with the connection, so what counts is the boot's ID.
+// restart starts a machine anew by what ask does, and waits until there is another boot of it. The command's own answer
+// is often lost with the connection, so what counts is the boot's ID.
 func (o Options) restart(ctx context.Context, m machine, argv []string, ask func(ctx context.Context) (target.Output, error)) error {
 	before, err := m.read(ctx, bootIDPath)
 	if err != nil {
@@ -83,8 +83,8 @@ func (o Options) reachable(ctx context.Context, m machine) error {
 	}
 }
 
-// look reads which boot this is. It is allowed its time also when the rest is over: whether a machine can be cleared up after
-// depends on the last look.
+// look reads which boot this is. It is allowed its time also when the rest is over: whether a machine can be cleared up
+// after depends on the last look.
 func (o Options) look(ctx context.Context, m machine) (string, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer stop()
@@ -103,8 +103,8 @@ func (o Options) late(m machine, argv []string, out target.Output, took time.Dur
 		"if it only needs longer, allow more time"}}
 }
 
-// settle waits until systemd has started what it starts, so that a load does not compete with that. A service that hangs is
-// none of our business: at most two minutes, or what is left of the limit.
+// settle waits until systemd has started what it starts, so that a load does not compete with that. A service that
+// hangs is none of our business: at most two minutes, or what is left of the limit.
 func (o Options) settle(ctx context.Context, m machine) error {
 	if !m.systemd() {
 		return nil

@@ -26,8 +26,9 @@ type loader interface {
 	boot(m machine) []string
 }
 
-// ways are all, the safest first. The first two leave firmware and boot loader their parts, so that a boot differs from an
-// ordinary one in nothing but its arguments; a kernel that is started by kexec finds devices as the last one left them.
+// ways are all, the safest first. The first two leave firmware and boot loader their parts, so that a boot differs from
+// an ordinary one in nothing but its arguments; a kernel that is started by kexec finds devices as the last one left
+// them.
 func ways() []way {
 	return []way{{grubName, findGRUB}, {systemdBootName, findSystemdBoot}, {kexecName, findKexec}}
 }

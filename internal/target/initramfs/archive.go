@@ -1,5 +1,6 @@
-// Package initramfs makes the file system that a kernel unpacks into memory and starts from: programs of this machine with
-// their libraries, modules of the kernel in the order in which they need each other, and whatever files the caller adds.
+// Package initramfs makes the file system that a kernel unpacks into memory and starts from: programs of this machine
+// with their libraries, modules of the kernel in the order in which they need each other, and whatever files the caller
+// adds.
 package initramfs
 
 import (
@@ -10,9 +11,9 @@ import (
 	"strings"
 )
 
-// Archive is a file system as the kernel unpacks it, in the "newc" format. Names are paths without a slash in front; folders
-// above a file are made. The first of two files of one name stays, since several programs need the same library.
-// Source: the kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
+// Archive is a file system as the kernel unpacks it, in the "newc" format. Names are paths without a slash in front;
+// folders above a file are made. The first of two files of one name stays, since several programs need the same
+// library. Source: the kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
 type Archive struct {
 	data bytes.Buffer
 	next int
@@ -65,8 +66,8 @@ func (a *Archive) Copy(file string) error {
 	return nil
 }
 
-// Bytes ends the archive and returns it. Several archives one after the other are one file system to the kernel, because each
-// of them is a multiple of four bytes long.
+// Bytes ends the archive and returns it. Several archives one after the other are one file system to the kernel,
+// because each of them is a multiple of four bytes long.
 func (a *Archive) Bytes() []byte {
 	a.entry("TRAILER!!!", 0, nil)
 	return a.data.Bytes()
@@ -81,7 +82,8 @@ func (a *Archive) add(name string, mode int, data []byte) {
 	a.entry(name, mode, data)
 }
 
-// entry writes the head of a file, thirteen numbers of eight hexadecimal digits behind a mark, then its name and contents:
+// entry writes the head of a file, thirteen numbers of eight hexadecimal digits behind a mark, then its name and
+// contents:
 //
 //	070701 inode mode uid gid links mtime size major minor rmajor rminor namesize check
 func (a *Archive) entry(name string, mode int, data []byte) {

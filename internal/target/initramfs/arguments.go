@@ -7,16 +7,16 @@ import (
 	"headroom/internal/target"
 )
 
-// ModuleArguments are what a kernel's command line says to modules. The kernel itself hears only what is for parts that are built into it;
-// for modules modprobe reads the line, and insmod does not.
+// ModuleArguments are what a kernel's command line says to modules. The kernel itself hears only what is for parts that
+// are built into it; for modules modprobe reads the line, and insmod does not.
 type ModuleArguments struct {
 	options   map[string][]string
 	blacklist []string
 }
 
-// ParseModuleArguments reads a command line as modprobe does: the module's name up to the first dot, in which dashes are underscores; a
-// parameter without a second dot; and a value, in which alone quotes may stand, or around the whole argument, from where some boot loaders
-// move them. What has another form is for somebody else.
+// ParseModuleArguments reads a command line as modprobe does: the module's name up to the first dot, in which dashes
+// are underscores; a parameter without a second dot; and a value, in which alone quotes may stand, or around the whole
+// argument, from where some boot loaders move them. What has another form is for somebody else.
 //
 //	nvme.io_queue_depth=64 virtio-blk.queue_depth=8 nvme_core.multipath
 //	parport.dyndbg="file drivers/parport/ieee1284_ops.c +mpf"
@@ -51,7 +51,8 @@ func ParseModuleArguments(cmdline string) ModuleArguments {
 	return a
 }
 
-// Options are what a module is loaded with, each as one argument of insmod, in the order of the command line: of several the last counts.
+// Options are what a module is loaded with, each as one argument of insmod, in the order of the command line: of
+// several the last counts.
 func (a ModuleArguments) Options(module string) []string { return a.options[moduleName(module)] }
 
 // Blacklisted says whether a module must not be loaded for a device's sake. As a part that another one needs it may be.

@@ -29,8 +29,8 @@ type Modules struct {
 	builtIn map[string]bool
 }
 
-// FindModules looks for the modules below a folder: lib/modules/VERSION, or the tree that a kernel was built in. Both have a
-// list of what was built in:
+// FindModules looks for the modules below a folder: lib/modules/VERSION, or the tree that a kernel was built in. Both
+// have a list of what was built in:
 //
 //	kernel/arch/x86/events/amd/amd-uncore.ko
 //	kernel/fs/binfmt_script.ko
@@ -80,7 +80,8 @@ func (m Modules) Missing(names ...string) []string {
 	return missing
 }
 
-// InOrder reads modules and those that they need, the needed ones first. What is built in needs no file and is left out.
+// InOrder reads modules and those that they need, the needed ones first. What is built in needs no file and is left
+// out.
 func (m Modules) InOrder(ctx context.Context, names ...string) ([]Module, error) {
 	if missing := m.Missing(names...); len(missing) > 0 {
 		return nil, fmt.Errorf("%s has no module %s", m.dir, strings.Join(missing, ", "))
@@ -128,9 +129,9 @@ func (m Modules) InOrder(ctx context.Context, names ...string) ([]Module, error)
 	return order, nil
 }
 
-// ciphers are the modules that carry out an algorithm, which others need by its name: ext4 needs crc32c. A module says so by an alias in
-// its section .modinfo ("alias=crc32c"); the table of them, modules.alias, is made when a package is installed, and missing where it
-// was only unpacked.
+// ciphers are the modules that carry out an algorithm, which others need by its name: ext4 needs crc32c. A module says
+// so by an alias in its section .modinfo ("alias=crc32c"); the table of them, modules.alias, is made when a package is
+// installed, and missing where it was only unpacked.
 func (m Modules) ciphers(ctx context.Context, algorithm string) ([]string, error) {
 	if m.builtIn[algorithm] {
 		return nil, nil

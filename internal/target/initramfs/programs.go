@@ -28,7 +28,8 @@ func (a *Archive) Programs(ctx context.Context, programs ...string) error {
 	return nil
 }
 
-// Find is the path of a program of this machine; the folders of system tools count, which a plain user's path lacks on Debian.
+// Find is the path of a program of this machine; the folders of system tools count, which a plain user's path lacks on
+// Debian.
 func Find(program string) (string, error) {
 	file, err := exec.LookPath(program)
 	if err == nil || strings.ContainsRune(program, '/') {

@@ -30,7 +30,8 @@ func configs() schema.GroupVersionResource {
 type network struct {
 	// encapsulation of what goes to other nodes: vxlan, ipip, geneve, or none.
 	encapsulation string
-	// encapsulates says of which packets that holds: of all that go to another node (always), or of those that leave its subnet (betweenSubnets).
+	// encapsulates says of which packets that holds: of all that go to another node (always), or of those that leave
+	// its subnet (betweenSubnets).
 	encapsulates string
 	// mtu of the pods' interfaces, in bytes, where it is set and not found by the plugin.
 	mtu string
@@ -52,8 +53,9 @@ type plugin struct {
 	read   func(config map[string]string, daemon object) network
 }
 
-// plugins are those that are known. Sources: the manifests of Calico (manifests/calico.yaml), Cilium (install/kubernetes/cilium/templates), flannel
-// (Documentation/kube-flannel.yml), and of the others, which only have a name here.
+// plugins are those that are known. Sources: the manifests of Calico (manifests/calico.yaml), Cilium
+// (install/kubernetes/cilium/templates), flannel (Documentation/kube-flannel.yml), and of the others, which only have a
+// name here.
 func plugins() []plugin {
 	return []plugin{
 		{"calico", "calico-node", "calico-config", ofCalico},
@@ -85,7 +87,8 @@ type onceKnown struct {
 	network *podNetwork
 }
 
-// podNetwork looks for the DaemonSet of a plugin, and for its ConfigMap. All of it is optional: few roles may read that.
+// podNetwork looks for the DaemonSet of a plugin, and for its ConfigMap. All of it is optional: few roles may read
+// that.
 func (c *cluster) podNetwork(ctx context.Context) podNetwork {
 	c.known.mu.Lock()
 	defer c.known.mu.Unlock()
@@ -110,8 +113,8 @@ func (c *cluster) podNetwork(ctx context.Context) podNetwork {
 	return n
 }
 
-// cniFacts are about the network of the pods: what an annotation of the node says is given, then the plugin's DaemonSet and its ConfigMap, and the configuration on
-// the node where its files can be read.
+// cniFacts are about the network of the pods: what an annotation of the node says is given, then the plugin's DaemonSet
+// and its ConfigMap, and the configuration on the node where its files can be read.
 func (p *Pod) cniFacts(ctx context.Context, named lab.Fact) []lab.Fact {
 	n := p.cluster.podNetwork(ctx)
 	types, mtu, path, err := p.chain()
@@ -227,7 +230,8 @@ func tagOf(image string) string {
 	return oneLine(tag)
 }
 
-// ofFlannel reads the part of flannel's ConfigMap that says how packets get to other nodes. Source: flannel's Documentation/configuration.md, backends.md.
+// ofFlannel reads the part of flannel's ConfigMap that says how packets get to other nodes. Source: flannel's
+// Documentation/configuration.md, backends.md.
 //
 //	net-conf.json: |
 //	  {"Network": "10.244.0.0/16", "EnableNFTables": false,
@@ -255,8 +259,9 @@ func ofFlannel(config map[string]string, _ object) network {
 	}
 }
 
-// ofCalico reads Calico's ConfigMap, and the environment of its DaemonSet, by which the first pool is made; pools that were changed later are in objects of its own. The
-// operator has neither. Source: Calico's manifests/calico.yaml and its reference of calico/node.
+// ofCalico reads Calico's ConfigMap, and the environment of its DaemonSet, by which the first pool is made; pools that
+// were changed later are in objects of its own. The operator has neither. Source: Calico's manifests/calico.yaml and
+// its reference of calico/node.
 //
 //	calico_backend: "bird"
 //	veth_mtu: "0"
@@ -286,7 +291,8 @@ func ofCalico(config map[string]string, daemon object) network {
 	return n
 }
 
-// ofCilium reads Cilium's ConfigMap. Before 1.14 there was one key, tunnel. Source: Cilium's Documentation/network/concepts/routing.rst, and the upgrade notes of 1.14 and 1.15.
+// ofCilium reads Cilium's ConfigMap. Before 1.14 there was one key, tunnel. Source: Cilium's
+// Documentation/network/concepts/routing.rst, and the upgrade notes of 1.14 and 1.15.
 //
 //	routing-mode: tunnel
 //	tunnel-protocol: vxlan
@@ -339,8 +345,8 @@ func (c *cluster) proxyFact(ctx context.Context, n network, found []unstructured
 	return known(key, "kube-proxy "+mode, from)
 }
 
-// proxyMode reads the configuration of kube-proxy, whose mode is iptables where it says none; empty for what is no such configuration. Source: KubeProxyConfiguration
-// v1alpha1.
+// proxyMode reads the configuration of kube-proxy, whose mode is iptables where it says none; empty for what is no such
+// configuration. Source: KubeProxyConfiguration v1alpha1.
 //
 //	apiVersion: kubeproxy.config.k8s.io/v1alpha1
 //	kind: KubeProxyConfiguration
@@ -353,13 +359,14 @@ func proxyMode(config string) string {
 	return cmp.Or(oneLine(said.Mode), "iptables")
 }
 
-// confFolders are where the runtime of a node looks for the configuration of the pod network: of most systems, of k3s, and of OpenShift.
+// confFolders are where the runtime of a node looks for the configuration of the pod network: of most systems, of k3s,
+// and of OpenShift.
 func confFolders() []string {
 	return []string{"etc/cni/net.d", "var/lib/rancher/k3s/agent/etc/cni/net.d", "run/multus/cni/net.d"}
 }
 
-// chain is the plugins that a packet's interface is made by, as the node's configuration names them, with the MTU that it sets and where that is written. It is only read by pods
-// that have the node's files.
+// chain is the plugins that a packet's interface is made by, as the node's configuration names them, with the MTU that
+// it sets and where that is written. It is only read by pods that have the node's files.
 func (p *Pod) chain() (types []string, mtu, path string, err error) {
 	path = "/" + confFolders()[0]
 	if !p.options.Nodes {
@@ -390,7 +397,8 @@ func (p *Pod) chain() (types []string, mtu, path string, err error) {
 	return nil, "", "/" + confFolders()[0], err
 }
 
-// readChain reads a list of plugins, or a single one, and the first MTU that is set. Source: the CNI specification, section 1.
+// readChain reads a list of plugins, or a single one, and the first MTU that is set. Source: the CNI specification,
+// section 1.
 //
 //	{"cniVersion": "1.0.0", "name": "pods", "plugins": [
 //	  {"type": "bridge", "bridge": "cni0", "mtu": 1450, "ipam": {"type": "host-local"}},

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/target/kubetest"
 )
 
-// flannelObjects are what flannel's manifest makes that is read here. No node is meant, so that nothing is started: the cluster has a network.
+// flannelObjects are what flannel's manifest makes that is read here. No node is meant, so that nothing is started: the
+// cluster has a network.
 const flannelObjects = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: kube-flannel-cfg, namespace: kube-flannel}, data: {net-conf.json: '{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}'}}
 ---
@@ -43,7 +44,8 @@ func networkFacts(t *testing.T, p *kube.Pod) map[string]string {
 	return all
 }
 
-// The network of the pods is told by the node's own files where they can be read, and by the objects of a plugin, whose name wins.
+// The network of the pods is told by the node's own files where they can be read, and by the objects of a plugin, whose
+// name wins.
 func TestFactsOfThePodNetwork(t *testing.T) {
 	cluster(t)
 	namespace := space(t)

@@ -1,4 +1,4 @@
-// Package kube is pods of Kubernetes as targets: a pod is made for the time that it is measured, with a volume of the kind under test, and
-// removed with all that was made for it. The cluster needs nothing but an image with a shell and the load generator; it is reached with the
-// user's own kubeconfig, through the dynamic client.
+// Package kube is pods of Kubernetes as targets: a pod is made for the time that it is measured, with a volume of the
+// kind under test, and removed with all that was made for it. The cluster needs nothing but an image with a shell and
+// the load generator; it is reached with the user's own kubeconfig, through the dynamic client.
 package kube

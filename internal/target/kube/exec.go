@@ -21,8 +21,8 @@ import (
 	"headroom/internal/target"
 )
 
-// connection carries shells to the container of a pod, each over a stream of its own (the subresource exec). There is nothing that is held
-// open between two of them, so it counts as lost when one of its streams broke.
+// connection carries shells to the container of a pod, each over a stream of its own (the subresource exec). There is
+// nothing that is held open between two of them, so it counts as lost when one of its streams broke.
 type connection struct {
 	cluster *cluster
 	pod     string
@@ -78,10 +78,12 @@ func dial(ctx context.Context, c *cluster, pod string, fate func(ctx context.Con
 	return l, nil
 }
 
-// watchEvery is how often it is asked whether the pod is still there. Streams to a node that lost its power break by themselves after hours.
+// watchEvery is how often it is asked whether the pod is still there. Streams to a node that lost its power break by
+// themselves after hours.
 const watchEvery = 10 * time.Second
 
-// watch counts the connection as lost when the pod is gone, so that nobody waits for an answer that will not come. It asks while somebody does.
+// watch counts the connection as lost when the pod is gone, so that nobody waits for an answer that will not come. It
+// asks while somebody does.
 func (l *connection) watch(fate func(ctx context.Context) error) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -177,7 +179,8 @@ func (l *connection) start(argv []string, stdout, stderr io.Writer) (*target.Ses
 		err := stream.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: from, Stdout: stdout, Stderr: stderr})
 		_ = from.CloseWithError(io.ErrClosedPipe)
 		broke := err != nil && ctx.Err() == nil
-		// A shell that was killed ended with its container, or was taken out of it: what it carried out has no answer, as with a stream that broke.
+		// A shell that was killed ended with its container, or was taken out of it: what it carried out has no answer,
+		// as with a stream that broke.
 		const killed = 128
 		if e, exited := errors.AsType[exec.CodeExitError](err); exited && e.Code < killed {
 			broke = false

@@ -18,8 +18,9 @@ import (
 	"headroom/internal/lab"
 )
 
-// Facts are what the API of the cluster knows of the pod, of its node and of its volume, and nobody sees in the container. What the user may
-// not read is unknown. They hold no secrets: parameters whose names tell of some are left out.
+// Facts are what the API of the cluster knows of the pod, of its node and of its volume, and nobody sees in the
+// container. What the user may not read is unknown. They hold no secrets: parameters whose names tell of some are left
+// out.
 func (p *Pod) Facts(ctx context.Context) []lab.Fact {
 	name, node := p.now()
 	all := p.cluster.versionFacts(ctx)
@@ -108,9 +109,9 @@ func (c *cluster) nodeFacts(ctx context.Context, name string) (all []lab.Fact, n
 	return all, network
 }
 
-// networkOf names the network plugin that has annotated a node, and how it gets packets to other nodes where it says so; empty where none is
-// known. Sources: flannel's Documentation/kubernetes.md, Calico's lib/backend (annotations of nodes), Cilium's Documentation on
-// annotate-k8s-node, OVN-Kubernetes' go-controller/pkg/util/node_annotations.go.
+// networkOf names the network plugin that has annotated a node, and how it gets packets to other nodes where it says
+// so; empty where none is known. Sources: flannel's Documentation/kubernetes.md, Calico's lib/backend (annotations of
+// nodes), Cilium's Documentation on annotate-k8s-node, OVN-Kubernetes' go-controller/pkg/util/node_annotations.go.
 //
 //	flannel.alpha.coreos.com/backend-type: vxlan
 //	projectcalico.org/IPv4VXLANTunnelAddr: 192.168.185.0
@@ -250,9 +251,9 @@ func affinityOf(volume object) string {
 	return strings.Join(slices.Compact(said), ", ")
 }
 
-// remoteAccess is LINSTOR's parameter that says whether a pod may use a volume on a node that has no copy of it: "true", which it is where
-// nothing is said, "false", or where. Its name has the driver's before it, or not, and capitals do not matter. Source: linstor-csi's
-// CHANGELOG.md, versions 0.6.0 and 0.7.0.
+// remoteAccess is LINSTOR's parameter that says whether a pod may use a volume on a node that has no copy of it:
+// "true", which it is where nothing is said, "false", or where. Its name has the driver's before it, or not, and
+// capitals do not matter. Source: linstor-csi's CHANGELOG.md, versions 0.6.0 and 0.7.0.
 func remoteAccess(parameters map[string]string) string {
 	for key, value := range parameters {
 		if !strings.EqualFold(strings.TrimPrefix(key, linstor+"/"), "allowRemoteVolumeAccess") {
@@ -310,8 +311,9 @@ func harmless(parameters map[string]string) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// replica says whether the node has a copy of the volume's data. Of DRBD the kernel shows it to every container: a device links the disk that
-// it has its copy on (bd_link_disk_holder in drbd_nl.c, of versions 8.4 and 9), and one without a disk has no link.
+// replica says whether the node has a copy of the volume's data. Of DRBD the kernel shows it to every container: a
+// device links the disk that it has its copy on (bd_link_disk_holder in drbd_nl.c, of versions 8.4 and 9), and one
+// without a disk has no link.
 func (p *Pod) replica(ctx context.Context, driver string) lab.Fact {
 	const key = "claim.replica"
 	if driver == "local" || driver == "hostPath" {

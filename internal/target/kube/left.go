@@ -16,7 +16,8 @@ import (
 // goneLimit is how long an object may take to be gone: a pod ends its container, a volume is detached and removed.
 const goneLimit = 90 * time.Second
 
-// Clear removes from its cluster what a record names, and what carries its labels. It returns what it removed, and when it is gone.
+// Clear removes from its cluster what a record names, and what carries its labels. It returns what it removed, and when
+// it is gone.
 func Clear(ctx context.Context, r Record) ([]string, error) {
 	c, err := connect(Options{Name: r.Target, Context: r.Context, Kubeconfig: r.Kubeconfig, Namespace: r.Namespace})
 	if err != nil {
@@ -29,7 +30,8 @@ func Clear(ctx context.Context, r Record) ([]string, error) {
 	return c.clear(ctx, r)
 }
 
-// clearNoted removes what is noted, and the notes with it. What could not be removed stays noted: headroom restore looks again.
+// clearNoted removes what is noted, and the notes with it. What could not be removed stays noted: headroom restore
+// looks again.
 func (c *cluster) clearNoted(ctx context.Context, n *notes) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -39,8 +41,8 @@ func (c *cluster) clearNoted(ctx context.Context, n *notes) error {
 	return n.journal.forget()
 }
 
-// clear removes what a record names and what carries its session's label: the name of an object is on disk before it is made, so nothing
-// is missed, and what carries the label but not a name was made by Kubernetes for it.
+// clear removes what a record names and what carries its session's label: the name of an object is on disk before it is
+// made, so nothing is missed, and what carries the label but not a name was made by Kubernetes for it.
 func (c *cluster) clear(ctx context.Context, r Record) ([]string, error) {
 	if r.Many {
 		return c.clearMany(ctx, r)

@@ -18,7 +18,8 @@ import (
 	"headroom/internal/target"
 )
 
-// Machine is a machine of KubeVirt that was made to be measured. It is the SSH server in its guest for everything but its life.
+// Machine is a machine of KubeVirt that was made to be measured. It is the SSH server in its guest for everything but
+// its life.
 type Machine struct {
 	*target.SSH
 	options Options
@@ -54,8 +55,8 @@ func timers() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 }
 
-// OpenMachine makes a machine and returns when commands can be carried out in it. Nothing is made before the preflight has passed, and what was made
-// is removed when it does not start.
+// OpenMachine makes a machine and returns when commands can be carried out in it. Nothing is made before the preflight
+// has passed, and what was made is removed when it does not start.
 func OpenMachine(ctx context.Context, o Options, on Host) (*Machine, error) {
 	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
 		return nil, &lab.Error{Kind: lab.Usage, What: "nothing is named that the machine starts from", Target: o.Name,
@@ -190,7 +191,8 @@ func (m *Machine) arrive(ctx context.Context) error {
 	return m.findDisk(ctx)
 }
 
-// awaitGuest waits until the guest has booted, and cloud-init has let headroom in: until then there is no SSH server, or one with other keys.
+// awaitGuest waits until the guest has booted, and cloud-init has let headroom in: until then there is no SSH server,
+// or one with other keys.
 func (m *Machine) awaitGuest(ctx context.Context, address string) error {
 	for end := time.Now().Add(m.options.Wait); ; {
 		err := m.Connect(ctx)
@@ -211,11 +213,12 @@ func (m *Machine) awaitGuest(ctx context.Context, address string) error {
 	}
 }
 
-// findDiskScript prints the link to the disk with a serial number. What stands before it is the bus and the model: virtio-headroom,
-// scsi-0QEMU_QEMU_HARDDISK_headroom, ata-QEMU_HARDDISK_headroom.
+// findDiskScript prints the link to the disk with a serial number. What stands before it is the bus and the model:
+// virtio-headroom, scsi-0QEMU_QEMU_HARDDISK_headroom, ata-QEMU_HARDDISK_headroom.
 const findDiskScript = `for d in /dev/disk/by-id/"$1" /dev/disk/by-id/*[-_]"$1"; do if [ -b "$d" ]; then echo "$d"; exit; fi; done`
 
-// findDisk finds the disk under test by its serial number; the name that the kernel gives it may be another at each boot.
+// findDisk finds the disk under test by its serial number; the name that the kernel gives it may be another at each
+// boot.
 func (m *Machine) findDisk(ctx context.Context) error {
 	if m.options.Volume.Kind == "" {
 		return nil
@@ -273,8 +276,8 @@ func (m *Machine) Address(ctx context.Context) (string, error) {
 // Place is the disk under test, by its serial number; empty without one.
 func (m *Machine) Place() string { return m.place }
 
-// MadeBlank says whether a device is a disk that was made for this machine, and goes with it. A class may hand out what was used before, so that
-// its content is still to be looked at.
+// MadeBlank says whether a device is a disk that was made for this machine, and goes with it. A class may hand out what
+// was used before, so that its content is still to be looked at.
 func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
 	if m.options.Volume.Kind != Claimed && m.options.Volume.Kind != EmptyDisk {
 		return false, nil
@@ -286,7 +289,8 @@ func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
 // Unseen is true: whoever provisions volumes of a class may hand out what was used before.
 func (m *Machine) Unseen() bool { return m.options.Volume.Kind == Claimed }
 
-// fate is an error that is target.ErrGone when the instance that was connected to does not run any more; nil while it does, and while nobody can tell.
+// fate is an error that is target.ErrGone when the instance that was connected to does not run any more; nil while it
+// does, and while nobody can tell.
 func (m *Machine) fate(ctx context.Context) error {
 	s, err := m.look(ctx)
 	switch {

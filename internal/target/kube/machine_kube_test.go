@@ -38,7 +38,8 @@ func leftOfMachines(t *testing.T, namespace string) string {
 	return kubectl(t, "", "get", "vm,vmi,pvc,secret,job", "-n", namespace, "-l", "app.kubernetes.io/managed-by=headroom", "-o", "name")
 }
 
-// The tests of a cluster that knows KubeVirt's resources. They mostly wait, for programs of the node and for guests that boot, and each has a namespace, and a stand-in, of its own.
+// The tests of a cluster that knows KubeVirt's resources. They mostly wait, for programs of the node and for guests
+// that boot, and each has a namespace, and a stand-in, of its own.
 func TestMachines(t *testing.T) {
 	cluster(t)
 	kubetest.KubeVirt(t, os.Getenv("KUBECONFIG"))
@@ -56,8 +57,8 @@ func TestMachines(t *testing.T) {
 	})
 }
 
-// The API server itself holds what headroom makes against the schema of a release of KubeVirt, with every option and after every boot; and it refuses what
-// is not of the schema, or the check would say nothing.
+// The API server itself holds what headroom makes against the schema of a release of KubeVirt, with every option and
+// after every boot; and it refuses what is not of the schema, or the check would say nothing.
 func machinesAreOfKubeVirtsSchema(t *testing.T) {
 	namespace := machineSpace(t)
 	check := func(object string) (string, error) {
@@ -158,8 +159,8 @@ func machinesThatCantBe(t *testing.T) {
 	}
 }
 
-// Without a controller nothing ever starts. What was made is removed, and if headroom is killed meanwhile it goes by itself: the controllers of Kubernetes
-// that see to that are real.
+// Without a controller nothing ever starts. What was made is removed, and if headroom is killed meanwhile it goes by
+// itself: the controllers of Kubernetes that see to that are real.
 func aMachineThatIsAbandoned(t *testing.T) {
 	namespace := machineSpace(t)
 	name := "kube:vm?boot=x&class=fast&size=1Gi&wait=2s&namespace=" + namespace
@@ -266,8 +267,8 @@ func giveBack(t *testing.T, namespace string) {
 // standInPort is that at which guests of the stand-in are reached; 22 may be this machine's own.
 const standInPort = 10022
 
-// A machine of the stand-in starts, is started anew with other IOThreads, which the QEMU behind it has, keeps what is on its disk, is lost and had
-// again, and leaves nothing.
+// A machine of the stand-in starts, is started anew with other IOThreads, which the QEMU behind it has, keeps what is
+// on its disk, is lost and had again, and leaves nothing.
 func aMachine(t *testing.T) {
 	virt, namespace := standIn(t)
 	image := cluster(t)
@@ -344,8 +345,9 @@ func aMachine(t *testing.T) {
 	threads(0)
 }
 
-// A disk that is an image in the file system of a claim, and is on the bus sata, is the disk under test as any other is, and is the same one on another bus. The machine is reached
-// by virtctl, which is KubeVirt's own, and the API server.
+// A disk that is an image in the file system of a claim, and is on the bus sata, is the disk under test as any other
+// is, and is the same one on another bus. The machine is reached by virtctl, which is KubeVirt's own, and the API
+// server.
 func aMachineOnAFile(t *testing.T) {
 	virt, namespace := standIn(t)
 	defer giveBack(t, namespace)

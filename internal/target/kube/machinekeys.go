@@ -54,8 +54,8 @@ func newKeys(ctx context.Context, dir string) (keyPair, error) {
 	return k, os.WriteFile(filepath.Join(dir, knownHosts), []byte(hostAlias+" "+text[hostKey+".pub"]), 0o600)
 }
 
-// userData is what cloud-init is told: who may log in, as the image's own user and as root, and which key the machine proves itself with. Source:
-// cloud-init's reference of modules, SSH.
+// userData is what cloud-init is told: who may log in, as the image's own user and as root, and which key the machine
+// proves itself with. Source: cloud-init's reference of modules, SSH.
 func userData(user, host, hostPublic string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#cloud-config\ndisable_root: false\nssh_pwauth: false\nssh_authorized_keys:\n  - %s\nssh_deletekeys: true\nssh_keys:\n  ecdsa_private: |\n", strings.TrimSpace(user))
@@ -66,8 +66,8 @@ func userData(user, host, hostPublic string) string {
 	return b.String()
 }
 
-// writeConfig says where the machine is now, so that one that was started anew at another address is the same target. The user's own configuration
-// is not read: nothing in it can be meant for this machine.
+// writeConfig says where the machine is now, so that one that was started anew at another address is the same target.
+// The user's own configuration is not read: nothing in it can be meant for this machine.
 func (k keyPair) writeConfig(m MachineOptions, address, proxy string) error {
 	quote := func(name string) string { return `"` + strings.ReplaceAll(filepath.Join(k.dir, name), "%", "%%") + `"` }
 	text := fmt.Sprintf("Host %s\n\tHostName %s\n\tPort %d\n\tUser %s\n\tHostKeyAlias %s\n\tUserKnownHostsFile %s\n\tGlobalKnownHostsFile /dev/null\n"+

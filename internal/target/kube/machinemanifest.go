@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// diskSerial is the serial number of the disk under test, by which the guest finds it. It is a word of its own: reports hide it wherever it stands.
+// diskSerial is the serial number of the disk under test, by which the guest finds it. It is a word of its own: reports
+// hide it wherever it stands.
 const diskSerial = "headroom-disk"
 
 // The names of a machine's disks, and the key of the secret that KubeVirt reads the user data of cloud-init from.
@@ -17,9 +18,9 @@ const (
 	userDataKey = "userdata"
 )
 
-// timerOf is what ends everything if headroom never comes back. A machine has no deadline of its own, a job of Kubernetes has: when it has
-// passed, the job fails, is removed at once, and all that it owns goes with it. It starts no pod. Source: the API's reference, JobSpec; "Automatic
-// Cleanup for Finished Jobs".
+// timerOf is what ends everything if headroom never comes back. A machine has no deadline of its own, a job of
+// Kubernetes has: when it has passed, the job fails, is removed at once, and all that it owns goes with it. It starts
+// no pod. Source: the API's reference, JobSpec; "Automatic Cleanup for Finished Jobs".
 func timerOf(o Options, name string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "batch/v1", "kind": "Job",
@@ -53,8 +54,8 @@ func secretOf(name, userData string, labels map[string]string) *unstructured.Uns
 	}}
 }
 
-// machineOf is the machine as it is asked for. claim is the name of the claim of its disk, where it has one. Source: KubeVirt's API reference,
-// VirtualMachineSpec and VirtualMachineInstanceSpec.
+// machineOf is the machine as it is asked for. claim is the name of the claim of its disk, where it has one. Source:
+// KubeVirt's API reference, VirtualMachineSpec and VirtualMachineInstanceSpec.
 func machineOf(o Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
@@ -63,7 +64,8 @@ func machineOf(o Options, name, claim string, labels map[string]string) *unstruc
 	}}
 }
 
-// The strategies that are used: a machine that ends by itself stays ended, so that it can be asked why, and one that is halted is not there.
+// The strategies that are used: a machine that ends by itself stays ended, so that it can be asked why, and one that is
+// halted is not there.
 const (
 	runOnce   = "Once"
 	runHalted = "Halted"
@@ -108,7 +110,8 @@ func machineSpec(o Options, name, claim string, labels map[string]string) object
 		"domain":   domain,
 		"networks": []any{object{"name": "default", "pod": object{}}},
 		"volumes":  volumes,
-		// A node that is drained ends it, as it does a pod: moved elsewhere it would be measured on, on another node, and nobody would know.
+		// A node that is drained ends it, as it does a pod: moved elsewhere it would be measured on, on another node,
+		// and nobody would know.
 		"evictionStrategy":              "None",
 		"terminationGracePeriodSeconds": int64(30),
 	}
@@ -130,7 +133,8 @@ func affinityTo(node string) object {
 		object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}}}}}
 }
 
-// bootVolume is where the machine starts from. A claim is seen through an image of what differs, so that nothing is written to it.
+// bootVolume is where the machine starts from. A claim is seen through an image of what differs, so that nothing is
+// written to it.
 func bootVolume(o Options) object {
 	m := o.Machine
 	if m.BootClaim != "" {

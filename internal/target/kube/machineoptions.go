@@ -13,9 +13,11 @@ import (
 // machineKind is what stands before the options of a machine of KubeVirt.
 const machineKind = "vm"
 
-// MachineOptions say what a machine of KubeVirt is like besides what it shares with pods: where it runs, its volume, and how long it may live.
+// MachineOptions say what a machine of KubeVirt is like besides what it shares with pods: where it runs, its volume,
+// and how long it may live.
 type MachineOptions struct {
-	// Boot is the image of a container disk that it starts from, BootClaim a claim with an image that is there already and is not written to.
+	// Boot is the image of a container disk that it starts from, BootClaim a claim with an image that is there already
+	// and is not written to.
 	Boot, BootClaim string
 	// Cores and Memory of the guest.
 	Cores  int

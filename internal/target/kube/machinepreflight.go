@@ -14,8 +14,9 @@ import (
 	"headroom/internal/target"
 )
 
-// preflight refuses what would fail later, before anything is made: a cluster without KubeVirt, or with one that lacks what is asked for; permissions,
-// the namespace, the class of storage, the node; and what admission has to say, which is asked by a dry run. All that it finds is in one error.
+// preflight refuses what would fail later, before anything is made: a cluster without KubeVirt, or with one that lacks
+// what is asked for; permissions, the namespace, the class of storage, the node; and what admission has to say, which
+// is asked by a dry run. All that it finds is in one error.
 func (m *Machine) preflight(ctx context.Context) error {
 	if err := m.lacksKubeVirt(ctx); err != nil {
 		return err
@@ -61,7 +62,8 @@ func (m *Machine) lacksKubeVirt(ctx context.Context) error {
 	return nil
 }
 
-// poolSince is the first version that knows supplementalPool. Source: the types of kubevirt.io/api at v1.4.0, which lacks it, and at v1.5.0.
+// poolSince is the first version that knows supplementalPool. Source: the types of kubevirt.io/api at v1.4.0, which
+// lacks it, and at v1.5.0.
 const poolSince = 5
 
 // needsVersion refuses what the cluster's KubeVirt is too old for, where its version may be seen.
@@ -129,8 +131,8 @@ func (m *Machine) lacksClaims(ctx context.Context) error {
 	return nil
 }
 
-// rehearse has the server go through the making of everything without making it: what the schema of KubeVirt does not know, and what admission forbids,
-// it refuses now.
+// rehearse has the server go through the making of everything without making it: what the schema of KubeVirt does not
+// know, and what admission forbids, it refuses now.
 func (m *Machine) rehearse(ctx context.Context) error {
 	for _, p := range m.pieces("") {
 		_, err := m.cluster.of(p.kind).Create(ctx, p.object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/target/kubetest"
 )
 
-// With the rights of deploy/role-machines.yaml a machine is made, known by its run, lost and had again, and removed; without any one of them nothing is begun, and the one is named.
+// With the rights of deploy/role-machines.yaml a machine is made, known by its run, lost and had again, and removed;
+// without any one of them nothing is begun, and the one is named.
 func theRoleOfMachinesIsWhatTheyTake(t *testing.T) {
 	_, namespace := standIn(t)
 	defer giveBack(t, namespace)

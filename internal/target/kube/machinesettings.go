@@ -93,7 +93,8 @@ func (o Options) with(settings map[string]string) (*MachineOptions, error) {
 	return &m, nil
 }
 
-// Boot halts the machine, and starts it as the spec says: on the same node, with the same disk. The zero spec gives it what it was asked for with.
+// Boot halts the machine, and starts it as the spec says: on the same node, with the same disk. The zero spec gives it
+// what it was asked for with.
 func (m *Machine) Boot(ctx context.Context, spec target.BootSpec) error {
 	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
 		return &lab.Error{Kind: lab.Usage, What: "a machine of KubeVirt starts the kernel of its image, whose arguments can't be set from outside", Target: m.Name()}
@@ -114,7 +115,8 @@ func (m *Machine) Boot(ctx context.Context, spec target.BootSpec) error {
 	return m.restart(ctx)
 }
 
-// restart has an instance made anew of the machine as it is wanted now. What its file systems hold back is written first, when it still answers.
+// restart has an instance made anew of the machine as it is wanted now. What its file systems hold back is written
+// first, when it still answers.
 func (m *Machine) restart(ctx context.Context) error {
 	sync, cancel := context.WithTimeout(ctx, 10*time.Second)
 	_, _ = m.Run(sync, "sync")

@@ -28,14 +28,14 @@ type machineStatus struct {
 	leaving bool
 }
 
-// hopelessMachines are words for machines that do not start by themselves any more. A claim, or an image, that is missing may come; headroom's own
-// claims are there before the machine.
+// hopelessMachines are words for machines that do not start by themselves any more. A claim, or an image, that is
+// missing may come; headroom's own claims are there before the machine.
 func hopelessMachines() []string {
 	return []string{"ImagePullBackOff", "ErrorPvcNotFound", "DataVolumeError", "CrashLoopBackOff"}
 }
 
-// machineStatusOf reads the status of a machine, and of its instance where there is one. Source: KubeVirt's API reference, VirtualMachineStatus and
-// VirtualMachineInstanceStatus.
+// machineStatusOf reads the status of a machine, and of its instance where there is one. Source: KubeVirt's API
+// reference, VirtualMachineStatus and VirtualMachineInstanceStatus.
 func machineStatusOf(machine, instance object) machineStatus {
 	text := func(of object, fields ...string) string {
 		s, _, _ := unstructured.NestedString(of, fields...)
@@ -138,7 +138,8 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// notStarted is the error of a machine that does not start, with what KubeVirt says, what the events of all that it is made of say, and the way out.
+// notStarted is the error of a machine that does not start, with what KubeVirt says, what the events of all that it is
+// made of say, and the way out.
 func (m *Machine) notStarted(ctx context.Context, s machineStatus, what string) error {
 	names := append([]string{m.name()}, m.claimNames()...)
 	launcher, name := m.launcher(ctx, s.uid)

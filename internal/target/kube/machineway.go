@@ -32,7 +32,8 @@ func setThrough(o *Options, value string) error {
 	return nil
 }
 
-// proxy is the command that ssh speaks through, which it has the user's shell exec; empty where the machine's address is reached from here.
+// proxy is the command that ssh speaks through, which it has the user's shell exec; empty where the machine's address
+// is reached from here.
 func (m *Machine) proxy() (string, error) {
 	var argv []string
 	switch through := m.options.Machine.Through; through {

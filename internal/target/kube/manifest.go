@@ -24,8 +24,8 @@ const (
 	unprivileged = 65532
 )
 
-// firstProcess is what the container runs: it does nothing, takes note of the ends of orphans, and ends when it is told to, which the first
-// process of a container does not by itself.
+// firstProcess is what the container runs: it does nothing, takes note of the ends of orphans, and ends when it is told
+// to, which the first process of a container does not by itself.
 const firstProcess = `trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done`
 
 type object = map[string]any
@@ -101,7 +101,8 @@ func podOf(o Options, name, claim string, labels map[string]string) *unstructure
 		spec["nodeSelector"] = texts(o.NodeLabels)
 	}
 	if o.Node != "" {
-		// By affinity and not by nodeName: the scheduler must see the pod, or a volume that waits for its first consumer is never bound.
+		// By affinity and not by nodeName: the scheduler must see the pod, or a volume that waits for its first
+		// consumer is never bound.
 		spec["affinity"] = affinityTo(o.Node)
 	}
 	spec["containers"] = []any{container}

@@ -38,17 +38,18 @@ type Options struct {
 	// Node that the pod is to run on, by name; NodeLabels that it must have.
 	Node       string
 	NodeLabels map[string]string
-	// Nodes says that the pod is for its node: privileged, and with the node's own files where facts are read. Without Node the name stands for one
-	// such pod on each node.
+	// Nodes says that the pod is for its node: privileged, and with the node's own files where facts are read. Without
+	// Node the name stands for one such pod on each node.
 	Nodes bool
-	// Count is how many pods alike the name stands for, 0 for the only one. Replica is which of them it is, from 1; 0 for all.
+	// Count is how many pods alike the name stands for, 0 for the only one. Replica is which of them it is, from 1; 0
+	// for all.
 	Count, Replica int
 	// Tolerate says that the pod may run on nodes with any taint.
 	Tolerate bool
 	// CPU and Memory that are requested, and that are the limit; empty for none.
 	CPU, Memory Range
-	// HostNetwork says that the pod has the node's network, Privileged that it may do what root of the node may, and Restricted that it
-	// keeps to the strictest of the Pod Security Standards.
+	// HostNetwork says that the pod has the node's network, Privileged that it may do what root of the node may, and
+	// Restricted that it keeps to the strictest of the Pod Security Standards.
 	HostNetwork, Privileged, Restricted bool
 	// Deadline ends the pod if headroom never comes back.
 	Deadline time.Duration
@@ -356,7 +357,8 @@ func OnNode(name, node string) string {
 	return reworded(name, []string{"node"}, "node="+url.QueryEscape(node))
 }
 
-// InNodeNetwork is the name of a pod like another, on a node and in the node's own network. It has no volume, and keeps to no standard that forbids that.
+// InNodeNetwork is the name of a pod like another, on a node and in the node's own network. It has no volume, and keeps
+// to no standard that forbids that.
 func InNodeNetwork(name, node string) string {
 	return reworded(name, []string{"node", "class", "ephemeral", "claim", "emptydir", "hostpath", "size", "mode", "at", "restricted"}, "node="+url.QueryEscape(node), "hostnetwork")
 }
@@ -401,8 +403,8 @@ func (o Options) member(node string, replica int) string {
 	return o.Name + join + option
 }
 
-// SetOf is the name that stands for several pods of which this is one, and which of them it is: its node, or its number. It is empty for a pod by
-// itself, and for a name that a user has written.
+// SetOf is the name that stands for several pods of which this is one, and which of them it is: its node, or its
+// number. It is empty for a pod by itself, and for a name that a user has written.
 func SetOf(name string) (set, which string) {
 	o, err := Parse(name)
 	if err != nil || o.Several() {
@@ -460,8 +462,8 @@ func amounts(value string, r *Range) error {
 	return nil
 }
 
-// Goes says whether all that a pod or machine with this name is measured on goes with it, by its name: what was left there need not be looked
-// after. A claim that is there already is only read by a machine.
+// Goes says whether all that a pod or machine with this name is measured on goes with it, by its name: what was left
+// there need not be looked after. A claim that is there already is only read by a machine.
 func Goes(name string) bool {
 	o, err := Parse(name)
 	return err == nil && (o.Machine != nil || o.Volume.Kind != Existing && o.Volume.Kind != HostPath)

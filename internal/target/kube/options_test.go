@@ -134,7 +134,8 @@ func TestGoesAndForgets(t *testing.T) {
 	}
 }
 
-// The same pod in its node's network has its limits and its image, and neither its volume nor a standard that forbids it.
+// The same pod in its node's network has its limits and its image, and neither its volume nor a standard that forbids
+// it.
 func TestTheSamePodElsewhere(t *testing.T) {
 	for _, c := range []struct{ name, onNode, inNodeNetwork string }{
 		{"kube:pod", "kube:pod?node=n1", "kube:pod?node=n1&hostnetwork"},

@@ -25,7 +25,8 @@ type Pod struct {
 	cluster *cluster
 	session string
 	notes   *notes
-	// base begins the names of what is made for the pod. member says that it is one of a set, which removes what was made.
+	// base begins the names of what is made for the pod. member says that it is one of a set, which removes what was
+	// made.
 	base   string
 	member bool
 	// run is the ID of the run that the pod belongs to, once there is one.
@@ -34,13 +35,14 @@ type Pod struct {
 	binding, provisioner string
 
 	mu sync.Mutex
-	// tries is how many pods there were, pod the name of the present one, node where it runs. cpu and memory are what it was started with: another may be
-	// asked for, and not be there yet.
+	// tries is how many pods there were, pod the name of the present one, node where it runs. cpu and memory are what
+	// it was started with: another may be asked for, and not be there yet.
 	tries       int
 	pod, node   string
 	cpu, memory Range
 	claimUID    types.UID
-	// user is who the user in the container was found to be; rested says that the last connection was given back, and not lost.
+	// user is who the user in the container was found to be; rested says that the last connection was given back, and
+	// not lost.
 	user   *identity
 	rested bool
 }
@@ -61,8 +63,8 @@ type Host struct {
 	SSH []string
 }
 
-// Open makes a pod and returns when commands can be carried out in it. Nothing is made before the preflight has passed, and what was made
-// is removed when it does not start.
+// Open makes a pod and returns when commands can be carried out in it. Nothing is made before the preflight has passed,
+// and what was made is removed when it does not start.
 func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
 	if err := o.lacksImage(); err != nil {
 		return nil, err
@@ -242,7 +244,8 @@ func (p *Pod) own(ctx context.Context, o objects, uid types.UID) error {
 	return nil
 }
 
-// Close removes the pod and all that was made for it, and returns when it is gone. That of a set only ends the connection.
+// Close removes the pod and all that was made for it, and returns when it is gone. That of a set only ends the
+// connection.
 func (p *Pod) Close() error {
 	if p.member {
 		return p.Shell.Close()
@@ -276,8 +279,8 @@ func (p *Pod) Address(ctx context.Context) (string, error) {
 // Place is where in the container the volume under test is; empty without one.
 func (p *Pod) Place() string { return p.options.Volume.At }
 
-// MadeBlank says whether a device is a volume that was made for this pod, and goes with it. A class may hand out what was used before, so
-// that its content is still to be looked at.
+// MadeBlank says whether a device is a volume that was made for this pod, and goes with it. A class may hand out what
+// was used before, so that its content is still to be looked at.
 func (p *Pod) MadeBlank(_ context.Context, device string) (bool, error) {
 	v := p.options.Volume
 	return v.Block && (v.Kind == Claimed || v.Kind == Ephemeral) && device == v.At, nil
@@ -311,8 +314,8 @@ func (w overAPI) Dial(ctx context.Context) (target.Connection, error) {
 	return c, nil
 }
 
-// again is a connection in place of one that was given back. All of it is known, so that nothing needs to be asked: that the pod is gone, the first command
-// finds out. It is nil where there was none, or it was lost.
+// again is a connection in place of one that was given back. All of it is known, so that nothing needs to be asked:
+// that the pod is gone, the first command finds out. It is nil where there was none, or it was lost.
 func (p *Pod) again(name string) *connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -350,7 +353,8 @@ func limitText(r Range) string {
 	return r.Limit
 }
 
-// fate is an error that is target.ErrGone when a pod does not run any more; nil while it does, and while nobody can tell.
+// fate is an error that is target.ErrGone when a pod does not run any more; nil while it does, and while nobody can
+// tell.
 func (p *Pod) fate(ctx context.Context, name string) error {
 	pod, err := p.cluster.get(ctx, pods(), name)
 	if absent(err) {
@@ -390,7 +394,8 @@ func (p *Pod) Lost(ctx context.Context) error {
 	return nil
 }
 
-// Renew makes another pod in place of one that is lost, on the same node: another one would be another machine. The claim is kept.
+// Renew makes another pod in place of one that is lost, on the same node: another one would be another machine. The
+// claim is kept.
 func (p *Pod) Renew(ctx context.Context) error { return p.replace(ctx) }
 
 // Incarnation is the name of the present pod.
@@ -399,7 +404,8 @@ func (p *Pod) Incarnation() string {
 	return name
 }
 
-// Boot makes the pod anew with other limits, on the same node and with the same claim. The zero spec gives it those that it was asked for with.
+// Boot makes the pod anew with other limits, on the same node and with the same claim. The zero spec gives it those
+// that it was asked for with.
 func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
 		return &lab.Error{Kind: lab.Usage, What: "a pod has the kernel of its node, and can't be started with another or with other arguments", Target: p.Name()}
@@ -433,8 +439,9 @@ func (p *Pod) Boot(ctx context.Context, spec target.BootSpec) error {
 // Settings are what Boot can change.
 func Settings() []string { return []string{"cpu", "memory"} }
 
-// replace removes the pod and makes the next, unless the node takes none. The claim is given to the next one first, so that it does not go
-// with the old; one that went already is made anew, where that is a folder, which is seen to be empty.
+// replace removes the pod and makes the next, unless the node takes none. The claim is given to the next one first, so
+// that it does not go with the old; one that went already is made anew, where that is a folder, which is seen to be
+// empty.
 func (p *Pod) replace(ctx context.Context) error {
 	old, node := p.now()
 	p.options.Node = node

@@ -19,15 +19,15 @@ import (
 	"headroom/internal/target/kube/standin"
 )
 
-// subresources is the group of what KubeVirt's API server does with machines that run, and plain the protocol of its streams. Source: PlainStreamProtocolName of
-// kubevirt.io/client-go/subresources.
+// subresources is the group of what KubeVirt's API server does with machines that run, and plain the protocol of its
+// streams. Source: PlainStreamProtocolName of kubevirt.io/client-go/subresources.
 const (
 	subresources = "subresources.kubevirt.io"
 	plain        = "plain.kubevirt.io"
 )
 
-// servePortForward has the API server of the cluster hand on to the guests of a stand-in what is meant for their ports, as it does by KubeVirt's API server, until the test
-// ends. It answers virtctl port-forward, and nothing else.
+// servePortForward has the API server of the cluster hand on to the guests of a stand-in what is meant for their ports,
+// as it does by KubeVirt's API server, until the test ends. It answers virtctl port-forward, and nothing else.
 func servePortForward(t *testing.T, virt *standin.KubeVirt, namespace string) {
 	t.Helper()
 	u, err := url.Parse(strings.TrimSpace(kubectl(t, "", "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")))

@@ -15,8 +15,9 @@ import (
 	"headroom/internal/lab"
 )
 
-// preflight refuses what would fail later, before anything is made: permissions, the namespace, the class of storage and how it binds, the node,
-// and what admission has to say, which is asked by a dry run. All that it finds is in one error. So many pods alike are to be made.
+// preflight refuses what would fail later, before anything is made: permissions, the namespace, the class of storage
+// and how it binds, the node, and what admission has to say, which is asked by a dry run. All that it finds is in one
+// error. So many pods alike are to be made.
 func (p *Pod) preflight(ctx context.Context, alike int) error {
 	missing, err := p.cluster.missing(ctx, p.needs())
 	if err != nil {
@@ -51,8 +52,8 @@ func (p permission) String() string {
 	return text
 }
 
-// needs are the permissions that a target takes. A websocket is opened by a GET, an older stream by a POST; either is enough, so that only
-// the verb is asked for that every server honours.
+// needs are the permissions that a target takes. A websocket is opened by a GET, an older stream by a POST; either is
+// enough, so that only the verb is asked for that every server honours.
 func (p *Pod) needs() []permission {
 	list := []permission{{"create", "pods", "", ""}, {"get", "pods", "", ""}, {"patch", "pods", "", ""}, {"delete", "pods", "", ""}, {"create", "pods", "exec", ""}}
 	if p.member {
@@ -68,7 +69,8 @@ func (p *Pod) needs() []permission {
 	return list
 }
 
-// missing asks the server which of some permissions the user lacks (SelfSubjectAccessReview, which every user may make).
+// missing asks the server which of some permissions the user lacks (SelfSubjectAccessReview, which every user may
+// make).
 func (c *cluster) missing(ctx context.Context, needs []permission) ([]string, error) {
 	var lacking []string
 	for _, n := range needs {
@@ -132,10 +134,12 @@ func hardTaint(node object) string {
 	return ""
 }
 
-// The annotation that marks the class which is taken where none is named, and the provisioner of classes whose volumes people make.
+// The annotation that marks the class which is taken where none is named, and the provisioner of classes whose volumes
+// people make.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// lacksClass looks at the class of a volume that is to be made, and notes how it binds. One that makes no volumes must have as many free as there will be pods.
+// lacksClass looks at the class of a volume that is to be made, and notes how it binds. One that makes no volumes must
+// have as many free as there will be pods.
 func (p *Pod) lacksClass(ctx context.Context, alike int) error {
 	v := p.options.Volume
 	if v.Kind != Claimed && v.Kind != Ephemeral {
@@ -221,8 +225,8 @@ func (c *cluster) names(ctx context.Context, kind schema.GroupVersionResource) s
 	return strings.Join(all, ", ")
 }
 
-// rehearse has the server go through the making of everything without making it: what admission forbids, as PodSecurity and quotas do, it
-// forbids now.
+// rehearse has the server go through the making of everything without making it: what admission forbids, as PodSecurity
+// and quotas do, it forbids now.
 func (p *Pod) rehearse(ctx context.Context) error {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	if p.options.Volume.Kind == Claimed {
@@ -245,10 +249,12 @@ func (p *Pod) rehearse(ctx context.Context) error {
 	}
 }
 
-// accountLimit is how long a namespace may be without the account of its pods: a controller makes it once the namespace is there, which takes moments.
+// accountLimit is how long a namespace may be without the account of its pods: a controller makes it once the namespace
+// is there, which takes moments.
 const accountLimit = 10 * time.Second
 
-// lacksAccount says that a pod is refused because its namespace was made just now. Source: serviceAccount.Admit in Kubernetes' plugin/pkg/admission/serviceaccount.
+// lacksAccount says that a pod is refused because its namespace was made just now. Source: serviceAccount.Admit in
+// Kubernetes' plugin/pkg/admission/serviceaccount.
 //
 //	pods "headroom-fb3f1fa28a" is forbidden: error looking up service account t/default: serviceaccount "default" not found
 func lacksAccount(err error) bool {

@@ -98,7 +98,8 @@ func newJournal(folder, session string) (*journal, error) {
 	return j, nil
 }
 
-// keep returns when the record is on disk. It is written beside the old one, so that a crash leaves one of both; the lock goes with it.
+// keep returns when the record is on disk. It is written beside the old one, so that a crash leaves one of both; the
+// lock goes with it.
 func (j *journal) keep(r Record) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -143,8 +144,8 @@ type Left struct {
 	file   *journal
 }
 
-// Pending takes the records of headrooms that were killed, or that could not clear up. Each must be given back: with Forget, or Keep. Trust
-// says whether a record may be acted on; any other is left alone, unread, with that error.
+// Pending takes the records of headrooms that were killed, or that could not clear up. Each must be given back: with
+// Forget, or Keep. Trust says whether a record may be acted on; any other is left alone, unread, with that error.
 func Pending(folder string, trust func(name string) error) ([]Left, error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,8 +20,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Set is several pods alike that are made together: one on each of several nodes, or a number of them. What is asked of the cluster is asked for all of
-// them at once where that is possible, and nothing of it for each again and again.
+// Set is several pods alike that are made together: one on each of several nodes, or a number of them. What is asked of
+// the cluster is asked for all of them at once where that is possible, and nothing of it for each again and again.
 type Set struct {
 	// Pods in the order of their nodes, or of their numbers.
 	Pods []*Pod
@@ -33,14 +33,16 @@ type Set struct {
 }
 
 const (
-	// page is how many objects are asked for at a time: a cluster has thousands, and each takes some ten kilobytes here.
+	// page is how many objects are asked for at a time: a cluster has thousands, and each takes some ten kilobytes
+	// here.
 	page = 100
 	// atOnce is how many requests are on their way.
 	atOnce = 16
 )
 
-// OpenSet makes the pods that a name stands for, and returns when all of them run. Of members, which are the nodes or the numbers that a set has had
-// before, only those are made. A node that can't have a pod is left out, and said to be; a number of pods is complete, or there are none.
+// OpenSet makes the pods that a name stands for, and returns when all of them run. Of members, which are the nodes or
+// the numbers that a set has had before, only those are made. A node that can't have a pod is left out, and said to be;
+// a number of pods is complete, or there are none.
 func OpenSet(ctx context.Context, o Options, members []string, on Host) (*Set, error) {
 	if err := o.lacksImage(); err != nil {
 		return nil, err
@@ -370,7 +372,8 @@ func (c *cluster) each(ctx context.Context, kind schema.GroupVersionResource, o 
 	}
 }
 
-// several does something n times, some of them at the same time. After a failure no more are begun; the error is the first.
+// several does something n times, some of them at the same time. After a failure no more are begun; the error is the
+// first.
 func several(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -57,8 +57,8 @@ type status struct {
 	over bool
 }
 
-// hopelessReasons are those of a container that waits for something which does not come by itself. ErrImagePull may be a registry that is
-// slow; when it is tried again (ImagePullBackOff) the reason is known.
+// hopelessReasons are those of a container that waits for something which does not come by itself. ErrImagePull may be
+// a registry that is slow; when it is tried again (ImagePullBackOff) the reason is known.
 func hopelessReasons() []string {
 	return []string{"ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 }

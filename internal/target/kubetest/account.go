@@ -12,7 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Right is a verb on a kind of objects, whose group is empty for Kubernetes' first one. The resource may have a part: "pods/exec".
+// Right is a verb on a kind of objects, whose group is empty for Kubernetes' first one. The resource may have a part:
+// "pods/exec".
 type Right struct{ Group, Resource, Verb string }
 
 // String is what headroom says of one that is lacking: "get virtualmachines.kubevirt.io", "create pods/exec".
@@ -102,7 +103,8 @@ func (a *Account) May(t *testing.T, rights, of []Right) {
 	}
 }
 
-// can asks the cluster whether the account has a right. kubectl auth can-i looks for the resource first, and a cluster may not have it.
+// can asks the cluster whether the account has a right. kubectl auth can-i looks for the resource first, and a cluster
+// may not have it.
 func (a *Account) can(t *testing.T, r Right) bool {
 	t.Helper()
 	resource, part, _ := strings.Cut(r.Resource, "/")

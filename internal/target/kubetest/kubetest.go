@@ -27,8 +27,8 @@ type Cluster struct {
 	kubectl string
 }
 
-// Start gives a cluster that ends with the test: one of its own, or the one beside which all tests run (make test-kube), so that
-// not each of them waits for a start. A test without root is skipped.
+// Start gives a cluster that ends with the test: one of its own, or the one beside which all tests run (make
+// test-kube), so that not each of them waits for a start. A test without root is skipped.
 func Start(t *testing.T) *Cluster {
 	t.Helper()
 	// Prints what is known of the cluster and ends with the test, however that ends.
@@ -91,8 +91,9 @@ func (c *Cluster) Kubectl(t *testing.T, stdin string, args ...string) string {
 	return string(out)
 }
 
-// Claim claims a volume of 1 GiB of the StorageClass "fast" or "slow" for the test: one with a file system, or a "Block" device.
-// Pods that use it must be deleted before the test ends. The next claim finds on the volume what this one left there.
+// Claim claims a volume of 1 GiB of the StorageClass "fast" or "slow" for the test: one with a file system, or a
+// "Block" device. Pods that use it must be deleted before the test ends. The next claim finds on the volume what this
+// one left there.
 func (c *Cluster) Claim(t *testing.T, name, class, mode string) {
 	t.Helper()
 	c.Kubectl(t, fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: %q},
@@ -108,8 +109,9 @@ func (c *Cluster) Claim(t *testing.T, name, class, mode string) {
 	})
 }
 
-// Disturb has a program of the node, "kubelet", "kube-apiserver" or "kube-controller-manager", stand still ("STOP") or be gone ("KILL") until the function that it returns
-// is called, or the test ends. That one returns when the node takes pods again.
+// Disturb has a program of the node, "kubelet", "kube-apiserver" or "kube-controller-manager", stand still ("STOP") or
+// be gone ("KILL") until the function that it returns is called, or the test ends. That one returns when the node takes
+// pods again.
 func (c *Cluster) Disturb(t *testing.T, program, signal string) (over func()) {
 	t.Helper()
 	tell := func(word string) {
@@ -147,7 +149,8 @@ func (c *Cluster) Disturb(t *testing.T, program, signal string) (over func()) {
 	return over
 }
 
-// Network runs a command of this machine in the network of the node, where the other ends of the pods' interfaces are, and returns what it prints.
+// Network runs a command of this machine in the network of the node, where the other ends of the pods' interfaces are,
+// and returns what it prints.
 func (c *Cluster) Network(t *testing.T, argv ...string) string {
 	t.Helper()
 	// Its kubelet is told the number of the cluster, which is in the folder's name.
@@ -171,7 +174,8 @@ func (c *Cluster) Network(t *testing.T, argv ...string) string {
 	return ""
 }
 
-// GiveBack makes the volumes of claims of a namespace, which are being deleted, available again. The next claim finds on them what was left there.
+// GiveBack makes the volumes of claims of a namespace, which are being deleted, available again. The next claim finds
+// on them what was left there.
 func (c *Cluster) GiveBack(t *testing.T, namespace string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {

@@ -14,8 +14,8 @@ import (
 //go:embed kubevirt.yaml
 var definitions string
 
-// KubeVirt has the cluster of a kubeconfig know KubeVirt's resources until the test ends: the API server then checks all that is made of them against the
-// schema of the release. No controller is installed.
+// KubeVirt has the cluster of a kubeconfig know KubeVirt's resources until the test ends: the API server then checks
+// all that is made of them against the schema of the release. No controller is installed.
 func KubeVirt(t *testing.T, kubeconfig string) {
 	t.Helper()
 	kubectl := func(stdin string, args ...string) {

@@ -22,7 +22,8 @@ import (
 // kubeVirtRelease is the release whose schema is kept.
 const kubeVirtRelease = "v1.6.0"
 
-// definition is what a resource definition has besides its schema. Source: pkg/virt-operator/resource/generate/components/crds.go of the release.
+// definition is what a resource definition has besides its schema. Source:
+// pkg/virt-operator/resource/generate/components/crds.go of the release.
 type definition struct {
 	singular, kind string
 	short          []string
@@ -39,7 +40,8 @@ func kept() []definition {
 	}
 }
 
-// The kept definitions are of the release that they name, and have what machines are made of. To update they are taken from its module anew.
+// The kept definitions are of the release that they name, and have what machines are made of. To update they are taken
+// from its module anew.
 func TestKubeVirtDefinitions(t *testing.T) {
 	if golden.Update() {
 		text := writeDefinitions(t)
@@ -71,7 +73,8 @@ func TestKubeVirtDefinitions(t *testing.T) {
 	}
 }
 
-// writeDefinitions makes the definitions out of the module of the release, as virt-operator does, but for descriptions, columns and the older version.
+// writeDefinitions makes the definitions out of the module of the release, as virt-operator does, but for descriptions,
+// columns and the older version.
 func writeDefinitions(t *testing.T) []byte {
 	t.Helper()
 	out, err := exec.Command("go", "mod", "download", "-json", "kubevirt.io/kubevirt@"+kubeVirtRelease).Output()

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// A cluster whose script is killed ends all the same, and the next one in its place removes the files and cgroups that are left.
+// A cluster whose script is killed ends all the same, and the next one in its place removes the files and cgroups that
+// are left.
 func TestKilledClusterIsRemoved(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a cluster needs root")

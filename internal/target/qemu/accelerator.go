@@ -17,14 +17,16 @@ const (
 	Emulation = "emulation"
 )
 
-// The limits of the probe. With KVM a kernel says its version within a second, and within two has found that it has nothing to start.
-// On hosts whose own hypervisor is in the way, /dev/kvm is there and a guest hangs before it has said anything.
+// The limits of the probe. With KVM a kernel says its version within a second, and within two has found that it has
+// nothing to start. On hosts whose own hypervisor is in the way, /dev/kvm is there and a guest hangs before it has said
+// anything.
 const (
 	firstWords = 5 * time.Second
 	lastWords  = 15 * time.Second
 )
 
-// accelerator is KVM when a kernel gets through its own start with it, emulation otherwise; or what the description asks for.
+// accelerator is KVM when a kernel gets through its own start with it, emulation otherwise; or what the description
+// asks for.
 func (g *Guest) chooseAccelerator(ctx context.Context, k kernel) (string, error) {
 	if g.file.Accelerator == Emulation || runtime.GOARCH != "amd64" {
 		return Emulation, nil
@@ -48,8 +50,8 @@ func (g *Guest) chooseAccelerator(ctx context.Context, k kernel) (string, error)
 	return KVM, nil
 }
 
-// probe starts the guest's kernel with KVM and nothing else. It works when the kernel ends by itself, in a panic for want of a
-// file system.
+// probe starts the guest's kernel with KVM and nothing else. It works when the kernel ends by itself, in a panic for
+// want of a file system.
 func (g *Guest) probe(ctx context.Context, k kernel) bool {
 	dir, err := os.MkdirTemp(g.dir, "probe-")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// MadeBlank says whether a device of the guest, by its path there, is a disk whose image was made for the guest: blank at first, and gone
-// with it. A disk of the description that names a file is none.
+// MadeBlank says whether a device of the guest, by its path there, is a disk whose image was made for the guest: blank
+// at first, and gone with it. A disk of the description that names a file is none.
 func (g *Guest) MadeBlank(ctx context.Context, device string) (bool, error) {
 	if g.file.Image != "" {
 		return false, nil // its own system names its disks
@@ -35,7 +35,8 @@ func (g *Guest) MadeBlank(ctx context.Context, device string) (bool, error) {
 // Stored says whether a disk's data lies on storage of this machine, rather than in memory or nowhere.
 func (d Disk) Stored() bool { return d.Backing == onImage || d.Backing == onFile }
 
-// Blank says whether a disk is made for the guest with room for data, which must be written before reading it says anything.
+// Blank says whether a disk is made for the guest with room for data, which must be written before reading it says
+// anything.
 func (d Disk) Blank() bool { return d.Backing == onImage || d.Backing == onMemory }
 
 // BlankImage says whether an image is made for a disk in a folder of this machine.

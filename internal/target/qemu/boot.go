@@ -18,15 +18,17 @@ import (
 	"headroom/internal/target/initramfs"
 )
 
-// ownArguments let the guest be watched, and end when it fails. quiet is not among them, so that it can be left out. An emulated guest on a
-// busy machine is late with its first timer interrupts, which the kernel takes for a broken board and panics; of guests under KVM it does not
-// ask that. Source: Documentation/admin-guide/kernel-parameters.txt, no_timer_check; arch/x86/kernel/kvm.c.
+// ownArguments let the guest be watched, and end when it fails. quiet is not among them, so that it can be left out. An
+// emulated guest on a busy machine is late with its first timer interrupts, which the kernel takes for a broken board
+// and panics; of guests under KVM it does not ask that. Source: Documentation/admin-guide/kernel-parameters.txt,
+// no_timer_check; arch/x86/kernel/kvm.c.
 const ownArguments = "console=ttyS0 panic=-1 no_timer_check"
 
 // maxCommandLine is COMMAND_LINE_SIZE of x86: what is behind it the kernel cuts off.
 const maxCommandLine = 2047
 
-// panicGrace is how long a kernel that panics may take to say all about it and to end QEMU (panic=-1), which takes a second.
+// panicGrace is how long a kernel that panics may take to say all about it and to end QEMU (panic=-1), which takes a
+// second.
 const panicGrace = 20 * time.Second
 
 var errLimit = errors.New("have passed (limit: in the guest's file)")
@@ -34,8 +36,9 @@ var errLimit = errors.New("have passed (limit: in the guest's file)")
 // portsTried is how many ports are tried when others take them first.
 const portsTried = 5
 
-// Boot starts the guest in the way of the spec; a running one is ended first, as by a loss of power, but its disks keep what was
-// written to them. When it returns, the guest has said by /proc/cmdline that it was started with the arguments asked for.
+// Boot starts the guest in the way of the spec; a running one is ended first, as by a loss of power, but its disks keep
+// what was written to them. When it returns, the guest has said by /proc/cmdline that it was started with the arguments
+// asked for.
 func (g *Guest) Boot(ctx context.Context, spec target.BootSpec) error {
 	s, err := g.plan(ctx, spec)
 	if err != nil {
@@ -100,7 +103,8 @@ func (g *Guest) plan(ctx context.Context, spec target.BootSpec) (start, error) {
 	return s, err
 }
 
-// adapt ends the initrd with what belongs to one command line only. The kernel takes several archives behind one another for one.
+// adapt ends the initrd with what belongs to one command line only. The kernel takes several archives behind one
+// another for one.
 func (b bootable) adapt(cmdline string) error {
 	if b.size == 0 {
 		return nil
@@ -291,7 +295,8 @@ func (g *Guest) tooLate(ctx context.Context, refusal error) error {
 	return err
 }
 
-// greets says whether an SSH server answers. QEMU takes a connection to the port at any time, so that only what comes over it counts.
+// greets says whether an SSH server answers. QEMU takes a connection to the port at any time, so that only what comes
+// over it counts.
 func greets(ctx context.Context, port int) bool {
 	dialer := net.Dialer{Timeout: time.Second}
 	c, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))

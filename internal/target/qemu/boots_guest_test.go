@@ -52,8 +52,9 @@ func TestBoots(t *testing.T) {
 	if said(t, g, "cat", "/proc/sys/kernel/random/boot_id") == first {
 		t.Error("it is the same boot as before")
 	}
-	// Arguments of modules are in effect, in what the module says and in what the kernel makes of it. A queue of two has room for one. A
-	// scheduler, which a disk with one queue has, takes twice as many (blk_mq_init_sched of the kernel's block/blk-mq-sched.c).
+	// Arguments of modules are in effect, in what the module says and in what the kernel makes of it. A queue of two
+	// has room for one. A scheduler, which a disk with one queue has, takes twice as many (blk_mq_init_sched of the
+	// kernel's block/blk-mq-sched.c).
 	for file, want := range map[string]string{
 		"/sys/module/nvme/parameters/io_queue_depth": "2", "/sys/module/virtio_blk/parameters/queue_depth": "8",
 	} {
@@ -152,7 +153,8 @@ func TestExampleBoots(t *testing.T) {
 	}
 }
 
-// A kernel that panics and one that never answers are errors with the last that the guest said; the next boot is a good one.
+// A kernel that panics and one that never answers are errors with the last that the guest said; the next boot is a good
+// one.
 func TestBootsThatFail(t *testing.T) {
 	t.Parallel()
 	g := open(t, describe(t, ""))
@@ -210,8 +212,9 @@ func TestIOThreads(t *testing.T) {
 	}
 }
 
-// busyThreads counts the threads of a process, by the beginning of their name, that have waited for work more than a few times: a tick of the
-// processor's time is too long to see what little they did. Source: proc_pid_status(5), voluntary_ctxt_switches.
+// busyThreads counts the threads of a process, by the beginning of their name, that have waited for work more than a
+// few times: a tick of the processor's time is too long to see what little they did. Source: proc_pid_status(5),
+// voluntary_ctxt_switches.
 func busyThreads(t *testing.T, pid int, name string) int {
 	t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
@@ -233,7 +236,8 @@ func busyThreads(t *testing.T, pid int, name string) int {
 	return n
 }
 
-// Two guests reach each other over their links, and nobody else; one that starts anew is reached again, and has carried out its setup.
+// Two guests reach each other over their links, and nobody else; one that starts anew is reached again, and has carried
+// out its setup.
 func TestGuestsReachEachOther(t *testing.T) {
 	t.Parallel()
 	links, folder := &Links{}, guests(t)

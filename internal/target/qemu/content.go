@@ -23,8 +23,8 @@ func sshdPrograms() []string {
 	return []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth", "/usr/libexec/openssh/sshd-session", "/usr/libexec/openssh/sshd-auth"}
 }
 
-// content is the throwaway file system of a guest, without its keys and the file that loads its modules. It is not packed: an emulated
-// processor unpacks slower than it copies.
+// content is the throwaway file system of a guest, without its keys and the file that loads its modules. It is not
+// packed: an emulated processor unpacks slower than it copies.
 func content(ctx context.Context, f File, k kernel) ([]byte, []module, error) {
 	a := initramfs.New()
 	for _, d := range []string{"proc", "sys", "dev", "tmp", "root", "run/sshd", "var/tmp", "var/log", "mnt"} {
@@ -102,7 +102,8 @@ type module struct {
 	asked bool
 }
 
-// addModules adds the modules of the network card, the disks and the description, and lists them in the order in which they are loaded.
+// addModules adds the modules of the network card, the disks and the description, and lists them in the order in which
+// they are loaded.
 func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]module, error) {
 	if k.modules == "" {
 		return nil, nil
@@ -146,7 +147,8 @@ func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]
 
 func moduleFile(name string) string { return "modules/" + name + ".ko" }
 
-// loadFile has the commands that load the modules. It is made anew for each start, since the kernel's command line has arguments of them.
+// loadFile has the commands that load the modules. It is made anew for each start, since the kernel's command line has
+// arguments of them.
 const loadFile = "etc/headroom-modules"
 
 // refusedArguments is what the console says of a module that was not loaded because of its arguments.
@@ -175,8 +177,8 @@ func loadScript(modules []module, cmdline string) string {
 // hostName of a guest is a word of its own: reports hide the host's name wherever it stands, in qemu:guest.yaml too.
 const hostName = "headroom-guest"
 
-// configuration are the files of /etc. No name is looked up and no password is taken; the exchange of keys is the quickest that
-// OpenSSH has, since each connection costs an emulated processor a second.
+// configuration are the files of /etc. No name is looked up and no password is taken; the exchange of keys is the
+// quickest that OpenSSH has, since each connection costs an emulated processor a second.
 func configuration() map[string]string {
 	return map[string]string{
 		"etc/passwd":        "root:*:0:0:root:/root:/bin/sh\nsshd:*:100:65534::/run/sshd:/bin/false\nnobody:*:65534:65534::/:/bin/false\n",
@@ -202,8 +204,8 @@ Subsystem sftp internal-sftp
 	}
 }
 
-// initScript is the first program of the guest. What fails is said on the console, where Boot finds it. The address is the one
-// that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network stack".
+// initScript is the first program of the guest. What fails is said on the console, where Boot finds it. The address is
+// the one that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network stack".
 func initScript(busybox, sshd string, f File) string {
 	return "#!" + busybox + " sh\nb=" + busybox + `
 $b mount -t proc proc /proc
@@ -240,8 +242,8 @@ exec $b init
 // setupFile has the commands of the description.
 const setupFile = "etc/headroom-setup"
 
-// setupScript carries out the commands of the description. What the first one that fails has said is on the console, before the line by which
-// Boot knows of it.
+// setupScript carries out the commands of the description. What the first one that fails has said is on the console,
+// before the line by which Boot knows of it.
 func setupScript(f File) string {
 	if f.Setup == "" {
 		return ""

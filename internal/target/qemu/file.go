@@ -27,10 +27,11 @@ const (
 	maxIOThreads  = 64
 )
 
-// File describes a guest, as its YAML file does. Paths in it are absolute or begin at the file's folder; here they are absolute.
+// File describes a guest, as its YAML file does. Paths in it are absolute or begin at the file's folder; here they are
+// absolute.
 type File struct {
-	// Kernel is a path to a bzImage, to a Debian package file, to an unpacked package or to the tree that a kernel was built in,
-	// or an installed version; empty where the image starts its own.
+	// Kernel is a path to a bzImage, to a Debian package file, to an unpacked package or to the tree that a kernel was
+	// built in, or an installed version; empty where the image starts its own.
 	Kernel string
 	// Initrd is given to the kernel instead of one made by headroom; only with an image.
 	Initrd string
@@ -53,7 +54,8 @@ type File struct {
 	Beside []string
 	// Setup are shell commands that the guest carries out at each boot, before it can be spoken to.
 	Setup string
-	// Image is a disk image that the guest starts from; empty for a throwaway file system in memory. It is never written to.
+	// Image is a disk image that the guest starts from; empty for a throwaway file system in memory. It is never
+	// written to.
 	Image string
 	// User and Key with which SSH lets in; only with an image.
 	User, Key string
@@ -415,7 +417,8 @@ func (r *reader) disk(n *yaml.Node) Disk {
 // cached says whether QEMU's cache and way of asking the host matter to a disk.
 func (d Disk) cached() bool { return d.Stored() }
 
-// takes are the settings that a disk has. Memory is a file to QEMU as well, but one without direct access before Linux 6.6.
+// takes are the settings that a disk has. Memory is a file to QEMU as well, but one without direct access before Linux
+// 6.6.
 func (d Disk) takes() []string {
 	var takes []string
 	if d.Kind != sata { // AHCI has one queue, which QEMU's main loop serves

@@ -28,8 +28,8 @@ const (
 	guestPrefix   = "guest-"
 )
 
-// newFolder makes the folder of a guest below base, and clears away what a headroom that was killed has left there. A guest's folder
-// is locked while its headroom lives.
+// newFolder makes the folder of a guest below base, and clears away what a headroom that was killed has left there. A
+// guest's folder is locked while its headroom lives.
 func newFolder(base string) (dir string, lock *os.File, err error) {
 	if err := target.PrivateFolder(base); err != nil {
 		return "", nil, err
@@ -93,8 +93,9 @@ func locked(file string, wait bool) (*os.File, error) {
 	return f, nil
 }
 
-// newKeys makes the guest's own key and the one that lets headroom in, and returns them as an archive to go behind the file system.
-// The guest's own is made here because this machine has random numbers, and so that it is known before the first connection.
+// newKeys makes the guest's own key and the one that lets headroom in, and returns them as an archive to go behind the
+// file system. The guest's own is made here because this machine has random numbers, and so that it is known before the
+// first connection.
 func newKeys(ctx context.Context, dir string) ([]byte, error) {
 	a := initramfs.New()
 	for _, key := range []string{"host_key", "user_key"} {
@@ -123,8 +124,8 @@ func newKeys(ctx context.Context, dir string) ([]byte, error) {
 // hostAlias is the guest's name to ssh, whatever its port.
 const hostAlias = "guest"
 
-// writeSSHConfig writes what ssh needs to know of a guest into a file, so that a guest that starts at another port is still the same
-// target. The user's own configuration is not read: nothing in it can be meant for a guest.
+// writeSSHConfig writes what ssh needs to know of a guest into a file, so that a guest that starts at another port is
+// still the same target. The user's own configuration is not read: nothing in it can be meant for a guest.
 func (g *Guest) writeSSHConfig() error {
 	user, key, check := "root", filepath.Join(g.dir, "user_key"), "yes"
 	if g.file.Image != "" {
@@ -155,8 +156,8 @@ func quoteSSH(path string) string {
 	return quoted + `"`
 }
 
-// blankDisks opens an image for each disk that needs one, in a folder or in memory. They have no name in any folder, so that nothing is left of them
-// whatever ends headroom; QEMU opens them by the number of the file that it inherits.
+// blankDisks opens an image for each disk that needs one, in a folder or in memory. They have no name in any folder, so
+// that nothing is left of them whatever ends headroom; QEMU opens them by the number of the file that it inherits.
 func blankDisks(disks []Disk, folder string) (files []*os.File, paths []string, err error) {
 	for _, d := range disks {
 		var f *os.File

@@ -1,5 +1,5 @@
-// Package qemu starts guests in QEMU from a description in a file. A guest is a process of this machine and the SSH server within
-// it, so it is the SSH target with the power to boot.
+// Package qemu starts guests in QEMU from a description in a file. A guest is a process of this machine and the SSH
+// server within it, so it is the SSH target with the power to boot.
 package qemu
 
 import (
@@ -50,8 +50,8 @@ type Guest struct {
 // bootable are the files of a kernel that QEMU takes.
 type bootable struct {
 	kernel, initrd string
-	// modules are those that the guest loads. Their arguments differ from start to start, and so does the end of initrd, behind size;
-	// size is 0 for one that is not headroom's own.
+	// modules are those that the guest loads. Their arguments differ from start to start, and so does the end of
+	// initrd, behind size; size is 0 for one that is not headroom's own.
 	modules []module
 	size    int64
 }
@@ -68,8 +68,9 @@ type Host struct {
 	starting []string
 }
 
-// Open reads the description of a guest and starts it. folder is where the guest's own folder is made; it should lie in memory. name is
-// what the user calls the guest: "qemu:FILE". The guest lives until Close, or until this process ends in whatever way.
+// Open reads the description of a guest and starts it. folder is where the guest's own folder is made; it should lie in
+// memory. name is what the user calls the guest: "qemu:FILE". The guest lives until Close, or until this process ends
+// in whatever way.
 func Open(ctx context.Context, name, file, folder string) (*Guest, error) {
 	return OpenOn(ctx, name, file, Host{Folder: folder, Images: os.TempDir(), Links: &Links{}})
 }
@@ -230,7 +231,8 @@ func (g *Guest) Close() error {
 	return errors.Join(err, g.lock.Close())
 }
 
-// formatOf tells a qcow2 image by its first bytes ("QFI\xfb") from a raw one; QEMU is told, so that it does not guess by what a guest wrote.
+// formatOf tells a qcow2 image by its first bytes ("QFI\xfb") from a raw one; QEMU is told, so that it does not guess
+// by what a guest wrote.
 func formatOf(image string) (string, error) {
 	if image == "" {
 		return "", nil

@@ -201,7 +201,8 @@ func TestIOThreadsOfAnOldQEMU(t *testing.T) {
 	}
 }
 
-// A guest that hangs under KVM is emulated. Here a program that says it is QEMU stands in for one under which guests hang.
+// A guest that hangs under KVM is emulated. Here a program that says it is QEMU stands in for one under which guests
+// hang.
 func TestProbeNoticesAHang(t *testing.T) {
 	t.Parallel()
 	kvm, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)

@@ -85,8 +85,8 @@ func inFolder(dir string) (kernel, error) {
 	return k, nil
 }
 
-// image is a bzImage by its path. Its modules are those of the tree or folder that it lies in, or the installed ones of its
-// version; none when it has its drivers built in.
+// image is a bzImage by its path. Its modules are those of the tree or folder that it lies in, or the installed ones of
+// its version; none when it has its drivers built in.
 func image(path string) (kernel, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -151,9 +151,9 @@ func isKernel(bzImage []byte) error {
 	return nil
 }
 
-// unpacked is the ELF file within a bzImage, when it can be started as it is. An emulated processor takes half as long to unpack
-// a kernel as it then takes to start it, so the host does that. Without the step that unpacks it, the kernel's text lies at the
-// address that it was linked for, so this is for emulation, where rates say nothing anyway.
+// unpacked is the ELF file within a bzImage, when it can be started as it is. An emulated processor takes half as long
+// to unpack a kernel as it then takes to start it, so the host does that. Without the step that unpacks it, the
+// kernel's text lies at the address that it was linked for, so this is for emulation, where rates say nothing anyway.
 func unpacked(ctx context.Context, bzImage []byte) ([]byte, error) {
 	if err := isKernel(bzImage); err != nil {
 		return nil, err
@@ -186,8 +186,8 @@ func unpacked(ctx context.Context, bzImage []byte) ([]byte, error) {
 // maxKernel in bytes, unpacked; one with all of its options built in has 200 MB.
 const maxKernel = 1 << 30
 
-// decompress unpacks the payload, which ends with the unpacked size in four bytes behind the compressed data, so that what comes
-// behind the stream is not looked at.
+// decompress unpacks the payload, which ends with the unpacked size in four bytes behind the compressed data, so that
+// what comes behind the stream is not looked at.
 func decompress(ctx context.Context, payload []byte) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(payload, []byte{0x1f, 0x8b}):

@@ -11,8 +11,9 @@ import (
 	"headroom/internal/lab"
 )
 
-// Links are the wires between guests of one process, each with two ends. A wire is a pair of sockets that have no name, so that nothing
-// listens, nobody else can reach it, and nothing is left of it whatever ends headroom. The zero value has none yet.
+// Links are the wires between guests of one process, each with two ends. A wire is a pair of sockets that have no name,
+// so that nothing listens, nobody else can reach it, and nothing is left of it whatever ends headroom. The zero value
+// has none yet.
 type Links struct {
 	mutex sync.Mutex
 	// free are the ends that no guest has, by the name of the wire; one that nobody has ever named is not in it.

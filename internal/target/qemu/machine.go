@@ -69,7 +69,8 @@ func (s start) argv() []string {
 	return argv
 }
 
-// diskArgv are the arguments for a disk. They are JSON because a mapping of queues to IOThreads can't be written otherwise.
+// diskArgv are the arguments for a disk. They are JSON because a mapping of queues to IOThreads can't be written
+// otherwise.
 func diskArgv(d Disk, path string, iommu bool) []string {
 	node := "node-" + d.Name
 	argv := []string{"-blockdev", toJSON(blockdev(d, node, path))}

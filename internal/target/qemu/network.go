@@ -23,7 +23,8 @@ type Network struct {
 	RDMA bool
 }
 
-// The bounds of what virtio-net takes. Source: the kernel's include/uapi/linux/if_ether.h (ETH_MIN_MTU, ETH_MAX_MTU); IPv4 wants 576.
+// The bounds of what virtio-net takes. Source: the kernel's include/uapi/linux/if_ether.h (ETH_MIN_MTU, ETH_MAX_MTU);
+// IPv4 wants 576.
 const (
 	leastMTU  = 576
 	maxMTU    = 65535
@@ -127,8 +128,8 @@ func speedOption(speed int) string {
 	return ",speed=" + strconv.Itoa(speed) + ",duplex=full"
 }
 
-// ownSpeed is what the card by which headroom reaches the guest says of its speed: the least of the others'. While the speed of one card is
-// not known, nothing bounds what a machine can send.
+// ownSpeed is what the card by which headroom reaches the guest says of its speed: the least of the others'. While the
+// speed of one card is not known, nothing bounds what a machine can send.
 func ownSpeed(networks []Network) int {
 	least := 0
 	for _, w := range networks {

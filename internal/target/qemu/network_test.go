@@ -55,7 +55,8 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// What one end of a link is sent comes out of the other, a third guest is refused, and a link that nobody has is made anew.
+// What one end of a link is sent comes out of the other, a third guest is refused, and a link that nobody has is made
+// anew.
 func TestLinks(t *testing.T) {
 	var l Links
 	both := []Network{{Link: "a"}, {Link: "b"}}

@@ -14,12 +14,12 @@ type process struct {
 	done chan struct{}
 }
 
-// startProcess starts QEMU so that it ends with headroom, even with one that is killed: the kernel kills it when the thread that
-// started it ends. A thread of Go's may end before headroom does; so the goroutine that starts QEMU keeps a thread for itself
-// and stays on it for as long as QEMU runs. Source: prctl(2), PR_SET_PDEATHSIG; go.dev/issue/27505.
+// startProcess starts QEMU so that it ends with headroom, even with one that is killed: the kernel kills it when the
+// thread that started it ends. A thread of Go's may end before headroom does; so the goroutine that starts QEMU keeps a
+// thread for itself and stays on it for as long as QEMU runs. Source: prctl(2), PR_SET_PDEATHSIG; go.dev/issue/27505.
 //
-// Its working directory is the guest's folder, by which a later headroom finds what is left all the same. files become the file
-// descriptors from 3 on.
+// Its working directory is the guest's folder, by which a later headroom finds what is left all the same. files become
+// the file descriptors from 3 on.
 func startProcess(argv []string, dir string, log *os.File, files []*os.File) (*process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = dir

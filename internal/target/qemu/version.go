@@ -16,8 +16,8 @@ type version struct{ major, minor int }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// The first versions that can do what is asked of them. Source: the release notes of QEMU (wiki.qemu.org/ChangeLog/9.0 and /10.0);
-// devices in JSON came with 6.2.
+// The first versions that can do what is asked of them. Source: the release notes of QEMU (wiki.qemu.org/ChangeLog/9.0
+// and /10.0); devices in JSON came with 6.2.
 const (
 	oldest          = 7 // the first that this was tried with
 	wiresFrom       = 2 // of 7: -netdev dgram

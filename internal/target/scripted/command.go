@@ -75,7 +75,8 @@ func (m *Machine) answer(argv []string) (Output, error) {
 	return Output{}, m.strange(argv)
 }
 
-// script carries out a script of headroom's. Which one it is shows in what it says; no shell runs it, so that it can't touch this machine.
+// script carries out a script of headroom's. Which one it is shows in what it says; no shell runs it, so that it can't
+// touch this machine.
 func (m *Machine) script(script string, argv []string) (Output, error) {
 	args := argv[4:]
 	contains := func(text string) bool { return strings.Contains(script, text) }

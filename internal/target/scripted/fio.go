@@ -88,7 +88,8 @@ func durationOf(text string) time.Duration {
 	return d
 }
 
-// noise is a factor around 1 that is the same for the same load of the same machine in each run of a test. IDs of runs differ, so that they are left out.
+// noise is a factor around 1 that is the same for the same load of the same machine in each run of a test. IDs of runs
+// differ, so that they are left out.
 func (m *Machine) noise(l *Load) float64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %s", m.Name, l.Number, l.Params["name"])
@@ -235,7 +236,8 @@ func (m *Machine) busy(uses []Use) (end func()) {
 	}
 }
 
-// below are the disks that a block device lies on: itself, or of a volume all that carry it, which have equal shares of what goes there.
+// below are the disks that a block device lies on: itself, or of a volume all that carry it, which have equal shares of
+// what goes there.
 func (m *Machine) below(device string) []string {
 	var all []string
 	for _, slave := range m.Names("/sys/class/block/" + device + "/slaves") {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Adds writes down more of a machine, in the form of server.txtar: hardware, volumes, what commands print. Braces are filled in as there.
+// Adds writes down more of a machine, in the form of server.txtar: hardware, volumes, what commands print. Braces are
+// filled in as there.
 func (m *Machine) Adds(text string) {
 	fill := strings.NewReplacer("{host}", m.Name, "{number}", fmt.Sprintf("%02d", m.Number), "{address}", m.Address)
 	if err := m.load([]byte(text), fill); err != nil {

@@ -15,7 +15,8 @@ type Stream struct {
 	RTT         time.Duration
 	// ClientCPU and ServerCPU are of one processor.
 	ClientCPU, ServerCPU float64
-	// Over and At are the ports that its packets take at the client and at the server; empty for those that the address leads to.
+	// Over and At are the ports that its packets take at the client and at the server; empty for those that the address
+	// leads to.
 	Over, At string
 	// Fails is what iperf3 says went wrong; empty where nothing did.
 	Fails string

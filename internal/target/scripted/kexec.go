@@ -12,8 +12,9 @@ const (
 	kexecDisabled = "/proc/sys/kernel/kexec_load_disabled"
 )
 
-// Kexecs has the machine be a real host, as those are started anew: by the kexec of its own kernel, or by firmware, both through systemd. OnBoot is told of each
-// boot, and one that does not come up is not to be reached until PowerCycle.
+// Kexecs has the machine be a real host, as those are started anew: by the kexec of its own kernel, or by firmware,
+// both through systemd. OnBoot is told of each boot, and one that does not come up is not to be reached until
+// PowerCycle.
 func (m *Machine) Kexecs() {
 	m.mu.Lock()
 	m.kexecs = true

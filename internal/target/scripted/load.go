@@ -21,10 +21,12 @@ type Load struct {
 	// Number counts the jobs of the machine from 1, ID is the one that headroom gave it.
 	Number int
 	ID     string
-	// Typed is the argument vector, Argv the one without what is in front of the program ("taskset -c 1", "timeout 30"), and Program the name of that.
+	// Typed is the argument vector, Argv the one without what is in front of the program ("taskset -c 1", "timeout
+	// 30"), and Program the name of that.
 	Typed, Argv []string
 	Program     string
-	// Params are its options by their long names, "1" for one without a value; of fio those of its first job. Jobs are all of fio's.
+	// Params are its options by their long names, "1" for one without a value; of fio those of its first job. Jobs are
+	// all of fio's.
 	Params map[string]string
 	Jobs   []map[string]string
 	// Env are variables that it was given, Folder is where it works.
@@ -33,7 +35,8 @@ type Load struct {
 	Stdin  []byte
 	// Server is the machine at the other end of a network's test; nil where nobody listens there.
 	Server *Machine
-	// begins is when it begins: at once, unless it was started ahead. limit is that of timeout(1), where it stands in front.
+	// begins is when it begins: at once, unless it was started ahead. limit is that of timeout(1), where it stands in
+	// front.
 	begins time.Time
 	limit  time.Duration
 }
@@ -48,7 +51,8 @@ type Result struct {
 	Hangs, Unkillable bool
 	Exit              int
 	Signal            string
-	// Stdout and Stderr are printed when it ends, Early on its standard output when it begins. Files are what it writes into its folder.
+	// Stdout and Stderr are printed when it ends, Early on its standard output when it begins. Files are what it writes
+	// into its folder.
 	Stdout, Stderr, Early string
 	Files                 map[string]string
 	Uses                  []Use
@@ -61,8 +65,9 @@ type Result struct {
 	ended func()
 }
 
-// Event is a moment at which something else can happen than what is written down. Of a load that is about to start the result is there to be changed.
-// The result of a command is still empty; the command is carried out unless it is made to fail, to hang or to print something.
+// Event is a moment at which something else can happen than what is written down. Of a load that is about to start the
+// result is there to be changed. The result of a command is still empty; the command is carried out unless it is made
+// to fail, to hang or to print something.
 type Event struct {
 	Machine *Machine
 	Argv    []string
@@ -149,7 +154,8 @@ func (m *Machine) newLoad(spec target.JobSpec) *Load {
 	return l
 }
 
-// options reads "--name=value", "--name value" and "--name". A name that fio takes for the first of a new job begins one.
+// options reads "--name=value", "--name value" and "--name". A name that fio takes for the first of a new job begins
+// one.
 func options(argv []string) (map[string]string, []map[string]string) {
 	global := map[string]string{}
 	var jobs []map[string]string

@@ -12,12 +12,14 @@ import (
 	"headroom/internal/lab"
 )
 
-// Machine is a machine that is written down. Its fields are to be set before anything is run on it, or between commands.
+// Machine is a machine that is written down. Its fields are to be set before anything is run on it, or between
+// commands.
 type Machine struct {
 	// Name is the host's; Number, from 1, makes what must differ from machine to machine, and is in Address.
 	Name, Address string
 	Number        int
-	// Fio is how fast fio's loads are; nil for Drive. Stream is the same of iperf3's clients, for which it is nil for Wire.
+	// Fio is how fast fio's loads are; nil for Drive. Stream is the same of iperf3's clients, for which it is nil for
+	// Wire.
 	Fio    func(*Load) IO
 	Stream func(*Load) Stream
 	// NextHops are those of routes that have several, by the address that they lead to.
@@ -26,7 +28,8 @@ type Machine struct {
 	Exchange func(*Load) Exchange
 	// Programs are those that jobs can run besides, by the name of their file.
 	Programs map[string]func(*Load) Result
-	// Noise is by how much, as a share, loads of the default models and of Fio differ from what they should be, at most: the same in each run of a test.
+	// Noise is by how much, as a share, loads of the default models and of Fio differ from what they should be, at
+	// most: the same in each run of a test.
 	Noise float64
 	// Patience is for how long a connection that was lost is tried for again, by the clock.
 	Patience time.Duration
@@ -36,7 +39,8 @@ type Machine struct {
 	Network *Network
 	// Answer is asked first what a command prints; false is no answer. Nil where there is nothing beyond Prints.
 	Answer func(argv []string) (Output, bool)
-	// OnMount is told how an NFS mount is about to be made, to be changed as a kernel would; what it returns is why there is none. Nil where nothing happens.
+	// OnMount is told how an NFS mount is about to be made, to be changed as a kernel would; what it returns is why
+	// there is none. Nil where nothing happens.
 	OnMount func(*Mount) (why string)
 	// OnBoot is told how the machine is started anew; its error is why it does not come up. Nil for one that does.
 	OnBoot func(kernelArguments string) error
@@ -168,7 +172,8 @@ func (m *Machine) Shows(name string, now func() string) {
 	n.now = now
 }
 
-// Takes is the rule by which the kernel takes a value for a file of /proc or /sys: what the file holds then, or an error (syscall.EINVAL).
+// Takes is the rule by which the kernel takes a value for a file of /proc or /sys: what the file holds then, or an
+// error (syscall.EINVAL).
 func (m *Machine) Takes(name string, rule func(old, written string) (string, error)) {
 	n := m.at(name)
 	m.tree.mu.Lock()

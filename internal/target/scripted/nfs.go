@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Mount is an NFS mount of a machine. Where a server's mount is made with several connections, or by several addresses, each is a transport.
+// Mount is an NFS mount of a machine. Where a server's mount is made with several connections, or by several addresses,
+// each is a transport.
 type Mount struct {
 	Machine, Server *Machine
 	// Address of the server and Path there, seen on Point.

@@ -17,7 +17,8 @@ type NextHop struct {
 	Port    string `json:"dev"`
 }
 
-// AddPort adds an adapter of 10 Gbit/s with an address in a subnet of 24 bits. Other machines reach it by their own port of that subnet, or by eth0.
+// AddPort adds an adapter of 10 Gbit/s with an address in a subnet of 24 bits. Other machines reach it by their own
+// port of that subnet, or by eth0.
 func (m *Machine) AddPort(name, address string) {
 	m.mu.Lock()
 	n := len(m.ports)

@@ -18,7 +18,8 @@ var _ target.Booter = Host{}
 // bootTakes is how long a machine takes to be there again.
 const bootTakes = 30 * time.Second
 
-// Boot starts the machine anew; what the kernel held in memory is as in server.txtar again, and /proc/cmdline has the arguments.
+// Boot starts the machine anew; what the kernel held in memory is as in server.txtar again, and /proc/cmdline has the
+// arguments.
 func (h Host) Boot(ctx context.Context, spec target.BootSpec) error {
 	if err := h.reach(ctx); err != nil {
 		return err

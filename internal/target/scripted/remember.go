@@ -2,8 +2,9 @@ package scripted
 
 import "maps"
 
-// Remember returns what has all files of the machine hold again what they hold now. Jobs are left alone: those that have ended since stay so, and only their
-// folders are there again, as after a headroom that was killed. So a test looks at what a process leaves that dies at this moment, while it goes on to its end.
+// Remember returns what has all files of the machine hold again what they hold now. Jobs are left alone: those that
+// have ended since stay so, and only their folders are there again, as after a headroom that was killed. So a test
+// looks at what a process leaves that dies at this moment, while it goes on to its end.
 func (m *Machine) Remember() (back func()) {
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()

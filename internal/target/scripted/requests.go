@@ -95,7 +95,8 @@ func (m *Machine) sockperf(l *Load) Result {
 	return r
 }
 
-// perftest is what comes of a client or a server of one of its programs. Only a client has words behind its options: the server's address.
+// perftest is what comes of a client or a server of one of its programs. Only a client has words behind its options:
+// the server's address.
 func (m *Machine) perftest(l *Load) Result {
 	port, _ := strconv.Atoi(l.Params["port"])
 	address := l.Argv[len(l.Argv)-1]

@@ -31,7 +31,8 @@ var (
 	_ target.Closer    = (*Target)(nil)
 )
 
-// Open connects to the machine by a name, "scripted://db1". That fails at once where it can't be reached, as a first connection of ssh does.
+// Open connects to the machine by a name, "scripted://db1". That fails at once where it can't be reached, as a first
+// connection of ssh does.
 func (m *Machine) Open(name string) (*Target, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

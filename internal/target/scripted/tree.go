@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is the file system of a machine, all of it in memory: whatever is written to /proc/sys/vm or /dev changes nothing else.
+// tree is the file system of a machine, all of it in memory: whatever is written to /proc/sys/vm or /dev changes
+// nothing else.
 type tree struct {
 	mu   sync.Mutex
 	root *node
@@ -170,8 +171,8 @@ func (t *tree) write(name string, text []byte) error {
 	return nil
 }
 
-// chooses is how the kernel takes a value: of a file that lists what there is, "none [mq-deadline]", it moves the brackets, and refuses what is not
-// in the list.
+// chooses is how the kernel takes a value: of a file that lists what there is, "none [mq-deadline]", it moves the
+// brackets, and refuses what is not in the list.
 func chooses(old, written string) (string, error) {
 	words := strings.Fields(old)
 	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "[") })

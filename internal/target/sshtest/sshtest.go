@@ -1,5 +1,5 @@
-// Package sshtest starts an SSH server for a test: on 127.0.0.1, with a host key, configuration and keys of its own, for as long
-// as the test takes.
+// Package sshtest starts an SSH server for a test: on 127.0.0.1, with a host key, configuration and keys of its own,
+// for as long as the test takes.
 package sshtest
 
 import (
@@ -69,8 +69,9 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "UseDNS no",
 		"KexAlgorithms curve25519-sha256", // the default of OpenSSH takes a tenth of a second of CPU time more for each connection
 	}, lines...)
-	// bash reads the user's .bashrc for every command that comes over ssh. What somebody has in there, such as a manager of Python versions that starts
-	// sixty processes and waits for a lock, is no part of any test. Users that a test makes keep their home.
+	// bash reads the user's .bashrc for every command that comes over ssh. What somebody has in there, such as a
+	// manager of Python versions that starts sixty processes and waits for a lock, is no part of any test. Users that a
+	// test makes keep their home.
 	home := s.path("home")
 	if err := os.Mkdir(home, 0o755); err != nil {
 		t.Fatal(err)
@@ -128,8 +129,9 @@ func (s *Server) Again(t *testing.T) {
 	}
 }
 
-// Through is a client's configuration of a host that is reached through a command: a server of its own, which speaks on the command's standard
-// streams and listens nowhere. The command's last arguments are to run what it is given: "ip netns exec NAME".
+// Through is a client's configuration of a host that is reached through a command: a server of its own, which speaks on
+// the command's standard streams and listens nowhere. The command's last arguments are to run what it is given: "ip
+// netns exec NAME".
 func (s *Server) Through(host string, within ...string) string {
 	argv := slices.Concat(within, []string{s.command[len(s.command)-5], "-i", "-f", s.path("sshd_config")})
 	return fmt.Sprintf("Host %s\n HostName 127.0.0.1\n Port %d\n ProxyCommand %s\n IdentityFile %s\n IdentitiesOnly yes\n IdentityAgent none\n UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n",
@@ -195,8 +197,8 @@ func Tool(t *testing.T, names ...string) string {
 	return ""
 }
 
-// User makes a user with a login shell for the time of the test, which must be root's, and returns the name and the home folder. A
-// user who was left by a test that was killed is removed first.
+// User makes a user with a login shell for the time of the test, which must be root's, and returns the name and the
+// home folder. A user who was left by a test that was killed is removed first.
 func User(t *testing.T, shell string) (name, home string) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -23,11 +23,12 @@ import (
 	"headroom/internal/target"
 )
 
-// patience is how long something may take that is to come: no measure of speed, so it is long enough for an emulated guest.
+// patience is how long something may take that is to come: no measure of speed, so it is long enough for an emulated
+// guest.
 const patience = 2 * time.Minute
 
-// Run has a target pass all of it. open returns the target anew for each test; it must see to closing it. Every target must
-// have Leftovers.
+// Run has a target pass all of it. open returns the target anew for each test; it must see to closing it. Every target
+// must have Leftovers.
 func Run(t *testing.T, open func(t *testing.T) target.Target) {
 	for _, test := range []struct {
 		name string

@@ -80,7 +80,8 @@ func (k *KubeVirt) begin(ctx context.Context, instance *unstructured.Unstructure
 	return nil
 }
 
-// listenAt takes the first address of the loopback that nobody has at a port: other stand-ins, of this test and of others, take theirs at the same time.
+// listenAt takes the first address of the loopback that nobody has at a port: other stand-ins, of this test and of
+// others, take theirs at the same time.
 func (g *guest) listenAt(port int) error {
 	for n := range 100 * 250 {
 		var err error
@@ -207,8 +208,8 @@ func (k *KubeVirt) describe(ctx context.Context, instance *unstructured.Unstruct
 	return string(out), err
 }
 
-// disk is one disk as KubeVirt would give it to the guest: the number of IOThreads and queues as its converter has them (setIOThreads and numBlkQueues in
-// pkg/virt-launcher/virtwrap/converter of v1.6.0).
+// disk is one disk as KubeVirt would give it to the guest: the number of IOThreads and queues as its converter has them
+// (setIOThreads and numBlkQueues in pkg/virt-launcher/virtwrap/converter of v1.6.0).
 func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured, disk object, cores int64) (object, error) {
 	kinds := map[string]string{"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "sata"}
 	d := object{"name": text(disk, "serial"), "kind": kinds[text(disk, "disk", "bus")]}
@@ -255,7 +256,8 @@ func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured
 	return nil, errors.New("no volume is of disk " + text(disk, "name"))
 }
 
-// volume is the device of the local volume of a claim, or an image in its file system, which is made when it is not there.
+// volume is the device of the local volume of a claim, or an image in its file system, which is made when it is not
+// there.
 func (k *KubeVirt) volume(ctx context.Context, instance *unstructured.Unstructured, name, claim string) (string, error) {
 	c, err := k.of("persistentvolumeclaims", instance.GetNamespace()).Get(ctx, claim, metav1.GetOptions{})
 	if err != nil {
@@ -275,12 +277,13 @@ func (k *KubeVirt) volume(ctx context.Context, instance *unstructured.Unstructur
 	return text(v.Object, "spec", "local", "path"), nil
 }
 
-// diskFolders is where KubeVirt mounts file systems of claims in the pod of an instance (pkg/host-disk/host-disk.go of v1.6.0), but for /var/run: that is a link, which
-// would lead to the folder of this machine.
+// diskFolders is where KubeVirt mounts file systems of claims in the pod of an instance (pkg/host-disk/host-disk.go of
+// v1.6.0), but for /var/run: that is a link, which would lead to the folder of this machine.
 const diskFolders = "/run/kubevirt-private/vmi-disks/"
 
-// image is the image in a file system that is mounted in the pod of an instance, of the size of the claim or of what is free there, as KubeVirt makes it. The node mounts it in
-// namespaces of its own, to which the kernel shows a way at each process of the pod.
+// image is the image in a file system that is mounted in the pod of an instance, of the size of the claim or of what is
+// free there, as KubeVirt makes it. The node mounts it in namespaces of its own, to which the kernel shows a way at
+// each process of the pod.
 func (k *KubeVirt) image(ctx context.Context, instance *unstructured.Unstructured, name string, size int64) (string, error) {
 	pod, err := k.launcher(ctx, instance)
 	if err != nil || pod == nil {
@@ -316,8 +319,8 @@ func (k *KubeVirt) image(ctx context.Context, instance *unstructured.Unstructure
 	return "", fmt.Errorf("no process of the pod %s has %s", pod.GetName(), name)
 }
 
-// seed is what the guest does with what cloud-init is told: it lets in, and proves itself, with the keys. A key of its own, of another kind, by which the
-// stand-in starts it, is there besides.
+// seed is what the guest does with what cloud-init is told: it lets in, and proves itself, with the keys. A key of its
+// own, of another kind, by which the stand-in starts it, is there besides.
 func (k *KubeVirt) seed(ctx context.Context, instance *unstructured.Unstructured) (string, error) {
 	volumes, _, _ := unstructured.NestedSlice(instance.Object, "spec", "volumes")
 	for _, v := range volumes {

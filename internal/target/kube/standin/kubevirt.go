@@ -1,6 +1,7 @@
-// Package standin is a stand-in for KubeVirt's controllers, for tests alone: a cluster that has KubeVirt's resource definitions and no KubeVirt. It does
-// with virtualmachines what they do, as far as headroom sees it: it makes instances of them, pods that hold their volumes on a node, and sets the
-// status of both; and it starts a real guest of QEMU for each, with the disks, buses, caches, queues and IOThreads that the specification says. It differs from
+// Package standin is a stand-in for KubeVirt's controllers, for tests alone: a cluster that has KubeVirt's resource
+// definitions and no KubeVirt. It does with virtualmachines what they do, as far as headroom sees it: it makes
+// instances of them, pods that hold their volumes on a node, and sets the status of both; and it starts a real guest of
+// QEMU for each, with the disks, buses, caches, queues and IOThreads that the specification says. It differs from
 // KubeVirt in this:
 //
 //   - guests run on the machine of the test and not in their pods, under emulation, and are reached at an address of its loopback;
@@ -63,9 +64,10 @@ type KubeVirt struct {
 
 type object = map[string]any
 
-// finalizer keeps an instance until its guest has ended, and machineFinalizer a machine until its instance is gone. Source: VirtualMachineControllerFinalizer of
-// kubevirt.io/api, and what pkg/virt-controller/watch/vm of v1.6.0 does with it. Without it the garbage collector of Kubernetes would have to find the instance, which
-// it does late in a cluster whose resource definitions have just been made.
+// finalizer keeps an instance until its guest has ended, and machineFinalizer a machine until its instance is gone.
+// Source: VirtualMachineControllerFinalizer of kubevirt.io/api, and what pkg/virt-controller/watch/vm of v1.6.0 does
+// with it. Without it the garbage collector of Kubernetes would have to find the instance, which it does late in a
+// cluster whose resource definitions have just been made.
 const (
 	finalizer        = "headroom.dev/stand-in"
 	machineFinalizer = "kubevirt.io/virtualMachineControllerFinalize"
@@ -108,8 +110,8 @@ func Start(t *testing.T, o Options) *KubeVirt {
 	return k
 }
 
-// letGo says what is left when the test ends, and what held it up, and lets go of it: without a stand-in nothing would end it, and neither its namespace nor the resource
-// definitions could be removed for the next test.
+// letGo says what is left when the test ends, and what held it up, and lets go of it: without a stand-in nothing would
+// end it, and neither its namespace nor the resource definitions could be removed for the next test.
 func (k *KubeVirt) letGo(ctx context.Context) {
 	for _, kind := range []string{"virtualmachines", "virtualmachineinstances"} {
 		list, err := k.of(kind, k.options.Namespace).List(ctx, metav1.ListOptions{})
@@ -371,7 +373,8 @@ func (k *KubeVirt) end(ctx context.Context, instance, pod *unstructured.Unstruct
 	return err
 }
 
-// launcherOf is the pod of an instance: where the scheduler is told what the instance asks for, and where a claim is bound.
+// launcherOf is the pod of an instance: where the scheduler is told what the instance asks for, and where a claim is
+// bound.
 func (k *KubeVirt) launcherOf(ctx context.Context, instance *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	spec, _, _ := unstructured.NestedMap(instance.Object, "spec")
 	const waits = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
