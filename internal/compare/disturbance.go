@@ -94,19 +94,23 @@ func movedBeyond(list []disturbance, margin float64) bool {
 	return slices.ContainsFunc(list, func(d disturbance) bool { return !d.shared() && max(d.most[0], d.most[1]) > margin })
 }
 
-// weigh takes the verdict back where what disturbed the sides could have turned it, and says else what weakens it. What
-// is undecided claims nothing that could be turned.
+// weigh takes the verdict back where what disturbed the sides could have turned it, or marks it where that is not to
+// matter, and says else what weakens it. What is undecided claims nothing that could be turned.
 func (p *pending) weigh(change stat.Change) {
 	c := &p.cell
 	c.Suggests = p.suggestion(change)
 	if len(p.disturbed) == 0 {
 		return
 	}
-	if c.Verdict != Undecided && !p.anyway && undisturbed(change, c.Better, p.disturbed).Decide(c.Margin) != change.Decide(c.Margin) {
+	if c.Verdict != Undecided && undisturbed(change, c.Better, p.disturbed).Decide(c.Margin) != change.Decide(c.Margin) {
 		for _, d := range p.disturbed {
 			if !d.shared() {
 				c.Reasons = append(c.Reasons, d.reason)
 			}
+		}
+		if p.anyway {
+			c.Anyway = true
+			return
 		}
 		c.Verdict, c.Would, c.Change, c.Confirmed = Incomparable, c.Change, nil, nil
 		c.Why = "could have made the difference: " + c.Reasons[0].Text

@@ -59,8 +59,8 @@ func TestDisturbancesAreWeighed(t *testing.T) {
 		if c.want == Incomparable && len(got.Reasons) == 0 {
 			t.Errorf("%s: no reason", c.name)
 		}
-		if anyway := only(t, Compare(knowledge(t), a, []Run{b}, Options{Anyway: true})); anyway.Verdict != Slower || anyway.Would != nil {
-			t.Errorf("%s: with Anyway %s", c.name, anyway.Verdict)
+		if anyway := only(t, Compare(knowledge(t), a, []Run{b}, Options{Anyway: true})); anyway.Verdict != Slower || anyway.Would != nil || anyway.Anyway != (c.want == Incomparable) {
+			t.Errorf("%s: with Anyway %s, marked %t", c.name, anyway.Verdict, anyway.Anyway)
 		}
 	}
 }
