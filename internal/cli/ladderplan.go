@@ -47,14 +47,14 @@ func (s *ascent) printPlan() error {
 }
 
 // listOrder says in which order the loads come.
-func (r *rounds) listOrder(l listing, of string) {
-	seed := r.first().run.Seed
+func (s *rounds) listOrder(l listing, of string) {
+	seed := s.first().run.Seed
 	if !l.full {
-		l.line("in each of %d passes each load on all %s, in an order that is drawn (--seed %d)", r.passes, of, seed)
+		l.line("in each of %d passes each load on all %s, in an order that is drawn (--seed %d)", s.passes, of, seed)
 		return
 	}
 	l.line("The order, by %s, with --seed %d:", of, seed)
-	l.each(order(r.plan))
+	l.each(order(s.plan))
 }
 
 // order is a line for each cell of each pass: "pass 1  randread-q1: 3 1 2".
