@@ -73,7 +73,7 @@ func TestSuggestionsOnRecordedDisks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials := figure.Times(30, 3000)
+	trials := figure.Times(100, 3000)
 	for _, m := range models {
 		for _, n := range []int{3, 4, 6} {
 			for _, others := range []int{0, 5} {
