@@ -21,8 +21,8 @@ type Suggestion struct {
 }
 
 const (
-	// tails are the degrees of freedom of the noise. On recorded disks and with three or four repetitions two tell
-	// most: three tell half the speed in 47 of 100 where two tell 77, and neither is wrong more often.
+	// tails are the degrees of freedom of the noise. The more of them, the more a single wild repetition of four hides
+	// that the speed has halved.
 	tails = 2
 	// usualSpread is how far repetitions usually differ, as the scale of Student's t, and counts as one value. With it
 	// one value a side suggests something, and two that happen to agree do not suggest too much.
