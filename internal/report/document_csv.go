@@ -2,7 +2,9 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"headroom/internal/document"
 )
@@ -20,7 +22,12 @@ func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
 		}
 		return out.number(*v)
 	}
+	codes := codesBySign(d)
+	heading := ""
 	for _, b := range d.Blocks {
+		if h, ok := b.(document.Heading); ok {
+			heading = h.Text
+		}
 		t, ok := b.(document.Table)
 		if !ok {
 			continue
@@ -32,9 +39,30 @@ func writeDocumentCSV(w io.Writer, d document.Document, o Options) error {
 					continue
 				}
 				out.write([]string{t.Name, strconv.Itoa(i + 1), name, t.Columns[j].Title, c.Unit, number(c.Value), number(c.Lo), number(c.Hi),
-					joinNonEmpty(c.Text, c.Interval), c.Signs})
+					joinNonEmpty(c.Text, c.Interval), codes(heading + " " + c.Signs)})
 			}
 		}
 	}
 	return out.flush()
+}
+
+// codesBySign gives the codes of the warnings whose signs are in a text: "page-cache few-operations". A sign in the
+// heading above a table is about all of its numbers.
+func codesBySign(d document.Document) func(text string) string {
+	codes := map[string]string{}
+	for _, b := range d.Blocks {
+		if w, ok := b.(document.Warning); ok {
+			codes[w.Sign] = w.Code
+		}
+	}
+	return func(text string) string {
+		var found []string
+		signs(text, func(n string) string {
+			if code := codes["!"+n]; code != "" && !slices.Contains(found, code) {
+				found = append(found, code)
+			}
+			return ""
+		})
+		return strings.Join(found, " ")
+	}
 }

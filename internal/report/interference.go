@@ -18,21 +18,22 @@ func InterferenceDocument(d interference.Document, o Options) document.Document 
 		names = append(names, g.Name)
 	}
 	out := document.Document{Title: "Interference of " + sentence(names)}
-	out.Blocks = append(out.Blocks, document.Sentence{Role: document.Answer, Text: d.Answer.Text})
-	out.Blocks = append(out.Blocks, keptTable(&d, all)...)
-	out.Blocks = append(out.Blocks, togetherTable(&d)...)
-	out.Blocks = append(out.Blocks, warningBlocks(all)...)
+	add := func(blocks ...document.Block) { out.Blocks = append(out.Blocks, blocks...) }
+	add(document.Sentence{Role: document.Answer, Text: d.Answer.Text})
+	add(keptTable(&d, all)...)
+	add(togetherTable(&d)...)
+	add(warningBlocks(all)...)
 	for _, n := range d.Notes {
-		out.Blocks = append(out.Blocks, document.Sentence{Role: document.Note, Text: n})
+		add(document.Sentence{Role: document.Note, Text: n})
 	}
 	id := d.Run
 	if o.ShortID != nil {
 		id = o.ShortID(id)
 	}
-	return document.Document{Title: out.Title, Blocks: append(out.Blocks,
-		document.Sentence{Role: document.Reading, Text: interferenceReading(&d)},
+	add(document.Sentence{Role: document.Reading, Text: interferenceReading(&d)},
 		document.Command{What: "saved as " + id + "; once more", Text: "headroom net interference --resume " + id},
-		document.Command{What: "what may hold the machines back", Text: "headroom doctor " + id})}
+		document.Command{What: "what may hold the machines back", Text: "headroom doctor " + id})
+	return out
 }
 
 // interferenceMarks numbers the warnings by code.
